@@ -1,0 +1,64 @@
+"""How many topics are enough, and which systems really differ."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cranfield.collection import Collection, open_collection, read_collection
+    from cranfield.errors import CranfieldError, InputError, PackedFileError, RequestError, WriteError
+    from cranfield.measures import CATALOG, Measure, parse_measure
+    from cranfield.scores import ScoreTable, read_scores, score, write_scores
+    from cranfield.simulate import write_example
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Collection": "collection",
+    "open_collection": "collection",
+    "read_collection": "collection",
+    "CranfieldError": "errors",
+    "InputError": "errors",
+    "PackedFileError": "errors",
+    "RequestError": "errors",
+    "WriteError": "errors",
+    "CATALOG": "measures",
+    "Measure": "measures",
+    "parse_measure": "measures",
+    "ScoreTable": "scores",
+    "read_scores": "scores",
+    "score": "scores",
+    "write_scores": "scores",
+    "write_example": "simulate",
+}
+
+__all__ = [
+    "CATALOG",
+    "Collection",
+    "CranfieldError",
+    "InputError",
+    "Measure",
+    "PackedFileError",
+    "RequestError",
+    "ScoreTable",
+    "WriteError",
+    "open_collection",
+    "parse_measure",
+    "read_collection",
+    "read_scores",
+    "score",
+    "write_example",
+    "write_scores",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that importing the package costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,18 @@
+"""cranfield demo"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def demo(
+    folder: Annotated[str, typer.Argument(help="Where to write the example collection.")] = "demo",
+    seed: Annotated[int, typer.Option("--seed", help="Another seed, another collection.")] = 1,
+) -> None:
+    """Write a small example collection: runs of several teams, graded and per-intent judgments."""
+    from cranfield.simulate import write_example
+
+    example = write_example(folder, seed=seed)
+    typer.echo(example.summary())

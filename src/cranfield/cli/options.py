@@ -1,0 +1,148 @@
+"""Options that several commands share, and what they share in using them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cranfield.collection import Collection
+    from cranfield.report import Document
+
+
+class Face(StrEnum):
+    """How a result is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "md"
+    LATEX = "latex"
+
+
+class OrderChoice(StrEnum):
+    SCORE = "score"
+    RANK = "rank"
+
+
+class NameChoice(StrEnum):
+    AUTO = "auto"
+    TAG = "tag"
+    FILE = "file"
+
+
+class MissingChoice(StrEnum):
+    ZERO = "zero"
+    NAN = "nan"
+    DROP = "drop"
+
+
+Runs = Annotated[
+    list[str],
+    typer.Argument(help="Run files, folders, patterns, - for standard input (gzip is fine), or one packed collection.",
+                   metavar="RUNS...", show_default=False),
+]  # fmt: skip
+Qrels = Annotated[str | None, typer.Option("--qrels", "-q", help="Judgments: topic 0 document grade.", metavar="FILE")]
+Intents = Annotated[
+    str | None, typer.Option("--intents", help="Per-intent judgments: topic intent document grade.", metavar="FILE")
+]
+Probabilities = Annotated[
+    str | None,
+    typer.Option("--intent-probabilities", help="topic intent probability (default: all alike).", metavar="FILE"),
+]
+Teams = Annotated[str | None, typer.Option("--teams", "-t", help="Team list: run team.", metavar="FILE")]
+Ordering = Annotated[
+    OrderChoice, typer.Option("--order", help="What orders a list: its scores (as trec_eval), or its rank column.")
+]
+Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is called: its run tag, or its file's name.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")]
+Markdown = Annotated[bool, typer.Option("--md", help="Print Markdown.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX.")]
+
+
+def face(*, json: bool, csv: bool, md: bool, latex: bool) -> Face:
+    """The one face asked for."""
+    asked = [
+        name
+        for name, wanted in ((Face.JSON, json), (Face.CSV, csv), (Face.MARKDOWN, md), (Face.LATEX, latex))
+        if wanted
+    ]
+    if len(asked) > 1:
+        raise typer.BadParameter(f"choose one of --{', --'.join(asked)}")
+    return asked[0] if asked else Face.TEXT
+
+
+def output(document: Document, chosen: Face) -> None:
+    """Print a document; whatever the face, warnings stay out of the way on standard error."""
+    from cranfield.report import faces, terminal
+
+    if chosen is Face.TEXT:
+        terminal.print_document(document)
+        return
+    make = {
+        Face.JSON: faces.to_json,
+        Face.CSV: faces.to_csv,
+        Face.MARKDOWN: faces.to_markdown,
+        Face.LATEX: faces.to_latex,
+    }
+    typer.echo(make[chosen](document))
+    if chosen in (Face.CSV, Face.LATEX):
+        terminal.print_warnings(document)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, when that is a terminal; gone when the work is done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from cranfield.report.terminal import console
+
+    aside = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+
+        def step(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield step
+
+
+def load_collection(
+    runs: list[str],
+    *,
+    qrels: str | None,
+    intents: str | None,
+    probabilities: str | None,
+    teams: str | None,
+    order: OrderChoice,
+    name: NameChoice,
+) -> Collection:
+    """Runs and judgments, or a packed collection, whichever was named."""
+    from cranfield.collection import open_collection, read_collection
+    from cranfield.collection.packed import is_packed
+
+    if len(runs) == 1 and is_packed(runs[0]):
+        given: dict[str, Any] = {"--qrels": qrels, "--intents": intents, "--teams": teams}
+        if any(given.values()):
+            flags = ", ".join(flag for flag, value in given.items() if value)
+            raise typer.BadParameter(f"a packed collection brings its own judgments: leave out {flags}")
+        return open_collection(runs[0])
+    with progress_bar("reading runs") as step:
+        return read_collection(
+            runs,
+            qrels,
+            intents=intents,
+            probabilities=probabilities,
+            teams=teams,
+            order=order,
+            name=name,
+            progress=step,
+        )

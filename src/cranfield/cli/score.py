@@ -1,0 +1,68 @@
+"""cranfield score"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cranfield.cli import options
+
+
+def score(
+    runs: options.Runs,
+    qrels: options.Qrels = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            help="A measure, e.g. AP, P@10, nDCG(gains=exp)@10; may be repeated. [default: AP, P@10, nDCG@10]",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", help="Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", metavar="FILE"
+        ),
+    ] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="In FILE, a row a topic and a column a system.")] = False,
+    intents: options.Intents = None,
+    intent_probabilities: options.Probabilities = None,
+    order: options.Ordering = options.OrderChoice.SCORE,
+    name: options.Naming = options.NameChoice.AUTO,
+    missing: Annotated[
+        options.MissingChoice, typer.Option("--missing", help="A judged topic a run returned nothing for.")
+    ] = options.MissingChoice.ZERO,
+    no_relevant: Annotated[
+        options.MissingChoice, typer.Option("--no-relevant", help="A topic without relevant documents.")
+    ] = options.MissingChoice.ZERO,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Score runs against judgments: means here, per-topic scores in a file.
+
+    Example: cranfield score runs/ --qrels qrels.txt -m AP -m nDCG@10 -o scores.csv
+    """
+    from cranfield.measures import beside, parse_measures
+    from cranfield.report.scoring import score_document
+    from cranfield.scores import write_scores
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    wanted = parse_measures(measure or ["AP", "P@10", "nDCG@10"])
+    companions = [found for each in wanted if (found := beside(each)) is not None and found not in wanted]
+    collection = options.load_collection(
+        runs, qrels=qrels, intents=intents, probabilities=intent_probabilities, teams=None, order=order, name=name
+    )
+    names = [str(each) for each in wanted]
+    table = collection.score([*names, *map(str, companions)], missing=missing, no_relevant=no_relevant)
+    inputs = {"runs": runs, "qrels": qrels, "intents": intents, "measures": names, "order": str(order),
+              "missing": str(missing), "no_relevant": str(no_relevant)}  # fmt: skip
+    document = score_document(table, inputs)
+    if out is not None:
+        write_scores(table.select(measures=names), out, wide=wide, details=document.details())
+    options.output(document, chosen)

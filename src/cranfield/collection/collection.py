@@ -1,0 +1,241 @@
+"""A test collection with its runs, in flat integer arrays that any question can be asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.collection.documents import Documents
+from cranfield.collection.kernels import shard_hits
+from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
+
+if TYPE_CHECKING:
+    from cranfield.scores import ScoreTable
+
+Array = npt.NDArray[Any]
+
+UNJUDGED = -1  # any negative grade: in the file but, as in trec_eval, not a judgment
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Judged documents in lists: list ``i`` owns ``rank[edges[i]:edges[i + 1]]``, best first, ``judgment`` likewise."""
+
+    edges: Array
+    rank: Array
+    judgment: Array
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a measure sees: for every (topic, system, shard) the judged documents found there.
+
+    Segment ``(topic · systems + system) · shards + shard`` is a list of its own; ``length`` is how many documents it
+    has, judged or not. A *unit* is a (topic, shard) pair, ``topic · shards + shard``; ``unit`` says which one each
+    judgment belongs to and ``grade`` what it says (negative: unjudged). ``found`` are the hits that may be worth
+    something, ``judged`` all of them; few measures need those.
+    """
+
+    topics: int
+    systems: int
+    shards: int
+    length: Array
+    unit: Array
+    grade: Array
+    highest_grade: int
+    intents: Intents | None
+    found: Hits
+    load_judged: Callable[[], Hits]
+
+    @property
+    def units(self) -> int:
+        return self.topics * self.shards
+
+    @cached_property
+    def judged(self) -> Hits:
+        return self.load_judged()
+
+    @cached_property
+    def deepest(self) -> int:
+        """The largest rank there is."""
+        return int(self.length.max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Intents:
+    """Per-intent grades: judgment ``j`` has ``index[edges[j]:edges[j + 1]]`` with ``grade`` likewise.
+
+    ``index`` counts the intents of a topic from 0; ``names[topic]`` are their names and
+    ``weight[first[topic] + index]`` their probabilities.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    first: Array
+    weight: Array
+    edges: Array
+    index: Array
+    grade: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Runs and judgments, read once.
+
+    ``arrays`` holds ``document_blob`` and ``document_edges`` (ids in byte order), ``list_edges`` and
+    ``list_documents`` (ranked lists, topic by topic), ``judged_edges``, ``judged_document`` and ``grade`` (judgments,
+    topic by topic), ``edges``, ``rank`` and ``judgment`` of ``judged_hit_…`` (the judged documents of every list) and
+    of ``found_hit_…`` (those of them with a grade above 0) and, with per-intent judgments, ``first``, ``weight``,
+    ``edges``, ``index`` and ``grade`` of ``intent_…``. ``warnings`` is what was odd about the files.
+    """
+
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    teams: tuple[str, ...] | None
+    intent_names: tuple[tuple[str, ...], ...] | None
+    arrays: Mapping[str, Array]
+    warnings: tuple[Problem, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"Collection({len(self.systems)} systems, {len(self.topics)} topics, "
+            f"{len(self.documents):,} documents, {len(self.arrays['grade']):,} judgments)"
+        )
+
+    @cached_property
+    def documents(self) -> Documents:
+        return Documents(self.arrays["document_blob"], self.arrays["document_edges"])
+
+    @cached_property
+    def highest_grade(self) -> int:
+        """The highest grade given anywhere; 1 when there is none above 0."""
+        return max(1, int(self.arrays["highest_grade"][0]))
+
+    @cached_property
+    def intents(self) -> Intents | None:
+        if self.intent_names is None:
+            return None
+        parts = (self.arrays[f"intent_{name}"] for name in ("first", "weight", "edges", "index", "grade"))
+        return Intents(self.intent_names, *parts)
+
+    @cached_property
+    def judged_topic(self) -> Array:
+        """The topic of every judgment."""
+        return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.arrays["judged_edges"]))
+
+    @cached_property
+    def relevant(self) -> Array:
+        """How many relevant documents (grade 1 or more) each topic has."""
+        return np.bincount(self.judged_topic[self.arrays["grade"] > 0], minlength=len(self.topics))
+
+    @cached_property
+    def returned(self) -> Array:
+        """How many documents each system returned for each topic, topics × systems."""
+        return np.diff(self.arrays["list_edges"]).reshape(len(self.topics), len(self.systems))
+
+    def hits(self, kind: str = "judged") -> Hits:
+        """The hits in whole lists: all ``judged`` documents, or only those ``found`` to be worth something."""
+        return Hits(*(self.arrays[f"{kind}_hit_{part}"] for part in ("edges", "rank", "judgment")))
+
+    @cached_property
+    def whole(self) -> View:
+        """The collection as it is: one shard."""
+        return View(
+            len(self.topics),
+            len(self.systems),
+            1,
+            self.returned.ravel(),
+            self.judged_topic,
+            self.arrays["grade"],
+            self.highest_grade,
+            self.intents,
+            self.hits("found"),
+            partial(self.hits, "judged"),
+        )
+
+    def sharded(self, shard_of: Array) -> View:
+        """Every list split by the shard of its documents; ``shard_of[code]`` counts shards from 0."""
+        if len(shard_of) != len(self.documents):
+            raise RequestError(f"{len(shard_of)} documents have a shard where there are {len(self.documents)}")
+        shard_of = np.ascontiguousarray(shard_of, np.int32)
+        shards = int(shard_of.max(initial=0)) + 1
+        found, length = self._split(self.hits("found"), shard_of, shards)
+        return replace(
+            self.whole,
+            shards=shards,
+            length=length,
+            unit=self.judged_topic * np.int32(shards) + shard_of[self.arrays["judged_document"]],
+            found=found,
+            load_judged=lambda: self._split(self.hits("judged"), shard_of, shards)[0],
+        )
+
+    def _split(self, hits: Hits, shard_of: Array, shards: int) -> tuple[Hits, Array]:
+        """The hits of every (list, shard) with their ranks there, and how long each is."""
+        edges, documents = self.arrays["list_edges"], self.arrays["list_documents"]
+        segments = (len(edges) - 1) * shards
+        rank, judgment = np.empty_like(hits.rank), np.empty_like(hits.judgment)
+        starts, length = np.full(segments + 1, len(rank), np.int64), np.empty(segments, np.int32)
+        shard_hits(
+            len(edges) - 1, shards, edges, documents, hits.edges, hits.rank, hits.judgment, shard_of,
+            rank, judgment, starts, length, work=len(documents),
+        )  # fmt: skip
+        return Hits(starts, rank, judgment), length
+
+    def random_shards(self, shards: int, *, seed: int | np.random.Generator) -> Array:
+        """A random shard for every document, all shards of the same size give or take one document."""
+        if not 1 <= shards <= len(self.documents):
+            raise RequestError(f"{shards} shards cannot be made of {len(self.documents)} documents")
+        shuffled = np.random.default_rng(seed).permutation(len(self.documents))
+        return (shuffled % shards).astype(np.int32)
+
+    def keeping(self, kept: Array) -> Collection:
+        """The same lists under fewer judgments: those not ``kept`` (a mask over judgments) count as unjudged."""
+        arrays = dict(self.arrays)
+        arrays["grade"] = np.where(kept, arrays["grade"], np.int32(UNJUDGED))
+        if self.intent_names is not None:
+            kept_rows = np.repeat(kept, np.diff(arrays["intent_edges"]))
+            arrays["intent_grade"] = np.where(kept_rows, arrays["intent_grade"], np.int32(UNJUDGED))
+        return replace(self, arrays=arrays)
+
+    def pool(self, depth: int) -> Collection:
+        """Judgments restricted to the documents some run has among its first ``depth``."""
+        if depth < 1:
+            raise RequestError(f"a pool of depth {depth} has no documents", fix="The smallest depth is 1.")
+        pooled = np.zeros(len(self.arrays["grade"]), bool)
+        hits = self.hits("judged")
+        pooled[hits.judgment[hits.rank <= depth]] = True
+        return self.keeping(pooled)
+
+    def ranking(self, system: str, topic: str) -> list[str]:
+        """One ranked list, as document ids."""
+        number = self.topics.index(topic) * len(self.systems) + self.systems.index(system)
+        first, last = self.arrays["list_edges"][number : number + 2].tolist()
+        return [self.documents[code] for code in self.arrays["list_documents"][first:last].tolist()]
+
+    def judgments(self) -> Iterable[tuple[str, str, int]]:
+        """(topic, document, grade) of every judgment."""
+        rows = zip(
+            self.judged_topic.tolist(),
+            self.arrays["judged_document"].tolist(),
+            self.arrays["grade"].tolist(),
+            strict=True,
+        )
+        return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)
+
+    def score(self, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero") -> ScoreTable:
+        """Score every system on every topic with every measure; see :func:`cranfield.score`."""
+        from cranfield.scores import score  # the one look to the right: the method users look for first
+
+        return score(self, measures, missing=missing, no_relevant=no_relevant)
+
+    def save(self, path: str | Path) -> None:
+        """Write the packed form, which :func:`cranfield.open_collection` reopens in milliseconds."""
+        from cranfield.collection.packed import save
+
+        save(self, path)

@@ -1,0 +1,76 @@
+"""Document ids as sorted codes: comparing two codes compares the ids, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.formats.coded import Vocabulary
+
+Array = npt.NDArray[Any]
+
+_WIDEST = 64  # bytes; ids up to here are sorted as machine words
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """All document ids of a collection in byte order; ``documents[code]`` is the id."""
+
+    blob: Array
+    edges: Array
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    def __getitem__(self, code: int) -> str:
+        return self.blob[int(self.edges[code]) : int(self.edges[code + 1])].tobytes().decode("utf-8")
+
+    def find(self, name: str) -> int | None:
+        """The code of an id, or None."""
+        low, high = 0, len(self)
+        wanted = name.encode()
+        while low < high:
+            middle = (low + high) // 2
+            if self[middle].encode() < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self[low] == name else None
+
+
+def merge(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
+    """One sorted vocabulary out of many, and for each of them the table from its codes to the sorted ones."""
+    width = max(vocabulary.width() for vocabulary in vocabularies)
+    if width > _WIDEST:
+        return _merge_long(vocabularies)
+    width = -(-width // 8) * 8
+    parts = [vocabulary.padded(width) for vocabulary in vocabularies]
+    words = np.concatenate(parts).view(">u8").reshape(-1, width // 8).astype(np.uint64)
+    order = np.lexsort(words.T[::-1])
+    ranked = words[order]
+    fresh = np.ones(len(ranked), bool)
+    fresh[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    codes = np.empty(len(ranked), np.int32)
+    codes[order] = np.cumsum(fresh) - 1
+    sorted_ids = ranked[fresh].astype(">u8").view(np.uint8).reshape(-1, width)
+    return _packed(sorted_ids), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _packed(rows: Array) -> Documents:
+    """Rows padded with zero bytes, which no id contains, put end to end."""
+    used = rows != 0
+    edges = np.concatenate([[0], np.cumsum(used.sum(axis=1, dtype=np.int64))])
+    return Documents(rows[used], edges)
+
+
+def _merge_long(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
+    lists = [vocabulary.ids() for vocabulary in vocabularies]
+    ids = sorted(set().union(*lists))
+    codes = {name: code for code, name in enumerate(ids)}
+    edges = np.concatenate([[0], np.cumsum([len(name) for name in ids], dtype=np.int64)])
+    blob = np.frombuffer(bytearray(b"".join(ids)), np.uint8)
+    return Documents(blob, edges), [np.array([codes[name] for name in names], np.int32) for names in lists]

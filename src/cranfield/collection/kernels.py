@@ -1,0 +1,104 @@
+# mypy: disable-error-code="no-untyped-def"
+"""The loops over whole ranked lists. Lists are laid out topic by topic: list = topic · systems + system."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.compiled import Kernel
+
+
+def _place(first, last, source, target, codes, keys, sorted_code, out_documents, out_keys):
+    """Copy the lists of one run to their places, documents under their sorted codes."""
+    for segment in range(first, last):
+        to = target[segment]
+        if to < 0:  # a topic nobody judged
+            continue
+        for at in range(source[segment], source[segment + 1]):
+            out_documents[to] = sorted_code[codes[at]]
+            out_keys[to] = keys[at]
+            to += 1
+
+
+def _find_unordered(first, last, edges, documents, keys, out_unordered):
+    """Mark the lists that are not yet by key, then document id, both descending."""
+    for number in range(first, last):
+        for at in range(edges[number] + 1, edges[number + 1]):
+            tied = keys[at] == keys[at - 1]
+            if keys[at] > keys[at - 1] or (tied and documents[at] > documents[at - 1]):
+                out_unordered[number] = True
+                break
+
+
+def _join(
+    first, last, systems, documents_count, edges, documents, judged_edges, judged_documents,
+    out_rank, out_judgment, out_hits, out_duplicate,
+):  # fmt: skip
+    """Find the judged documents of every list; a list's hits start where the list does."""
+    judgment_of = np.full(documents_count, -1, np.int32)
+    seen_in = np.full(documents_count, -1, np.int32)
+    for topic in range(first, last):
+        for judgment in range(judged_edges[topic], judged_edges[topic + 1]):
+            judgment_of[judged_documents[judgment]] = judgment
+        for number in range(topic * systems, (topic + 1) * systems):
+            start = edges[number]
+            to = start
+            for at in range(start, edges[number + 1]):
+                document = documents[at]
+                if seen_in[document] == number:
+                    out_duplicate[number] = 1
+                seen_in[document] = number
+                judgment = judgment_of[document]
+                if judgment >= 0:
+                    out_rank[to] = at - start + 1
+                    out_judgment[to] = judgment
+                    to += 1
+            out_hits[number] = to - start
+        for judgment in range(judged_edges[topic], judged_edges[topic + 1]):
+            judgment_of[judged_documents[judgment]] = -1
+
+
+def _shard_hits(
+    first, last, shards, edges, documents, hit_edges, hit_rank, hit_judgment, shard_of,
+    out_rank, out_judgment, out_edges, out_length,
+):  # fmt: skip
+    """Split every list into its shards in one pass: a counter a shard gives each hit its rank within the shard.
+
+    ``out_edges[segment]`` is where a segment's hits begin; what follows the last segment is the caller's to set.
+    """
+    depth = np.zeros(shards, np.int32)
+    place = np.zeros(shards, np.int64)
+    for number in range(first, last):
+        base = number * shards
+        start = edges[number]
+        for shard in range(shards):
+            depth[shard] = 0
+            place[shard] = 0
+        for hit in range(hit_edges[number], hit_edges[number + 1]):
+            place[shard_of[documents[start + hit_rank[hit] - 1]]] += 1
+        to = hit_edges[number]
+        for shard in range(shards):
+            out_edges[base + shard] = to
+            to += place[shard]
+            place[shard] = out_edges[base + shard]
+        at = start
+        for hit in range(hit_edges[number], hit_edges[number + 1]):
+            stop = start + hit_rank[hit]
+            while at < stop:
+                shard = shard_of[documents[at]]
+                depth[shard] += 1
+                at += 1
+            out_rank[place[shard]] = depth[shard]
+            out_judgment[place[shard]] = hit_judgment[hit]
+            place[shard] += 1
+        while at < edges[number + 1]:
+            depth[shard_of[documents[at]]] += 1
+            at += 1
+        for shard in range(shards):
+            out_length[base + shard] = depth[shard]
+
+
+place = Kernel(_place)
+find_unordered = Kernel(_find_unordered)
+join = Kernel(_join)
+shard_hits = Kernel(_shard_hits)

@@ -1,0 +1,39 @@
+"""The one family of errors: what is wrong, where it is, and what to do next."""
+
+from __future__ import annotations
+
+
+class CranfieldError(Exception):
+    """Base of every error raised on purpose.
+
+    ``what`` says what is wrong, ``where`` names the place (``file:line`` where there is one), ``fix`` the next step.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.fix = fix
+        super().__init__(what, where, fix)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n  {self.fix}" if self.fix else ""
+        return f"{place}{self.what}{advice}"
+
+
+class InputError(CranfieldError, ValueError):
+    """A file or table that cannot be read as what it is said to be."""
+
+
+class RequestError(CranfieldError, ValueError):
+    """A request that makes no sense: an unknown measure, an impossible option."""
+
+
+class PackedFileError(InputError):
+    """A packed collection that is truncated, altered, of a newer format, or no packed collection at all."""
+
+
+class WriteError(CranfieldError, OSError):
+    """A result that could not be written; whatever stood there before is untouched."""

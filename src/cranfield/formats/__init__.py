@@ -1,0 +1,1 @@
+"""Files: runs, judgments, team lists and score tables: read, write, check."""

@@ -1,0 +1,209 @@
+"""Checking files before anything is computed from them: every problem, with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from cranfield.errors import InputError
+from cranfield.formats.problems import Problem, Severity
+from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels
+from cranfield.formats.runs import Order, RunLines, inspect_run
+from cranfield.formats.scores import inspect_scores, looks_like_scores
+from cranfield.formats.teams import inspect_teams
+from cranfield.formats.text import BOM, LONGEST_LINE, read_bytes, read_head, show, why_not_text
+
+Progress = Callable[[int, int], None]
+
+
+class FileKind(StrEnum):
+    """What a file can be."""
+
+    RUN = "run"
+    QRELS = "qrels"
+    INTENTS = "intents"
+    TEAMS = "teams"
+    SCORES = "scores"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """One file, what it was read as, and how many lines of data it has."""
+
+    file: str
+    kind: FileKind
+    lines: int
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Everything found in a set of files."""
+
+    files: tuple[CheckedFile, ...]
+    problems: tuple[Problem, ...]
+
+    def failed(self, *, strict: bool = False) -> bool:
+        """Whether scores would be wrong; ``strict`` counts warnings too."""
+        bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+        return any(problem.severity in bad for problem in self.problems)
+
+
+def sniff(data: bytes) -> FileKind:
+    """What a file is, by its first line of data and, for judgments, by its second column."""
+    head = data.removeprefix(BOM)[:50_000].split(b"\n")
+    lines = [line for line in head if line.strip() and line.lstrip()[:1] != b"#"]
+    if not lines:
+        return FileKind.UNKNOWN
+    if _is_utf8(lines[0]) and looks_like_scores(lines[0]):
+        return FileKind.SCORES
+    widths = [len(line.split()) for line in lines[:100]]
+    usual = max(set(widths), key=widths.count)
+    if usual == 4:
+        seconds = {fields[1] for line in lines[:-1] or lines if len(fields := line.split()) == 4}
+        return FileKind.QRELS if seconds <= PLAIN and len(seconds) == 1 else FileKind.INTENTS
+    return {6: FileKind.RUN, 2: FileKind.TEAMS}.get(usual, FileKind.UNKNOWN)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@dataclass
+class _Check:
+    """What is known so far; runs are compared with judgments and team lists when all of those have been seen."""
+
+    order: Order
+    by_tag: bool
+    files: list[CheckedFile] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    judged: dict[bytes, dict[bytes, int]] = field(default_factory=dict)
+    teams: dict[str, str] | None = None
+    tag_owner: dict[str, str] = field(default_factory=dict)
+
+    def note(self, file: str, kind: FileKind, lines: int, problems: Iterable[Problem]) -> None:
+        self.files.append(CheckedFile(file, kind, lines))
+        self.problems.extend(problems)
+
+    def check(self, file: str, kind: FileKind | None) -> None:
+        try:
+            data = read_bytes(file)
+        except InputError as error:
+            self.note(show(file), kind or FileKind.UNKNOWN, 0, [Problem("unreadable", show(file), detail=error.what)])
+            return
+        reason = why_not_text(data)
+        found = kind or (FileKind.UNKNOWN if reason else sniff(data))
+        file = show(file)
+        if found is FileKind.RUN:
+            self._run(data, file)
+        elif found in (FileKind.QRELS, FileKind.INTENTS):
+            lines, problems = inspect_qrels(data, file, intents=found is FileKind.INTENTS)
+            self.note(file, found, len(lines.topics), problems)
+            self._remember(lines)
+        elif found is FileKind.TEAMS:
+            teams, problems = inspect_teams(data, file)
+            self.note(file, found, len(teams), problems)
+            self.teams = (self.teams or {}) | teams
+        elif found is FileKind.SCORES:
+            scores, problems = inspect_scores(data, file)
+            self.note(file, found, len(scores.rows), problems)
+        else:
+            self.note(file, found, 0, [_unknown(file, data, reason)])
+
+    def _remember(self, lines: JudgmentLines) -> None:
+        for topic, document, grade in zip(lines.topics, lines.documents, lines.grades, strict=True):
+            known = self.judged.setdefault(topic, {})
+            known[document] = max(grade, known.get(document, grade))
+
+    def _run(self, data: bytes, file: str) -> None:
+        lines, problems = inspect_run(data, file, order=self.order, by_tag=self.by_tag)
+        self.note(file, FileKind.RUN, len(lines.topics), problems)
+        for tag in lines.tags:
+            owner = self.tag_owner.setdefault(tag, file)
+            if owner != file:
+                self.problems.append(Problem("tag-shared", file, detail=f"«{tag}» is also the tag of {owner}"))
+            if self.teams is not None and tag not in self.teams:
+                self.problems.append(Problem("team-missing", file, detail=f"«{tag}» is in no team"))
+        if self.judged and lines.topics:
+            self.problems.extend(_against_judgments(lines, self.judged))
+
+
+def _unknown(file: str, data: bytes, reason: str) -> Problem:
+    if reason:
+        return Problem("not-text", file, detail=reason)
+    if not data.strip():
+        return Problem("empty-file", file)
+    first = data.lstrip().split(b"\n", 1)[0]
+    if len(first) > LONGEST_LINE:
+        return Problem("line-too-long", file, 1, detail=f"{len(first):,} bytes")
+    return Problem("unknown-kind", file, 1, first[:60].decode("utf-8", "replace"))
+
+
+def _against_judgments(lines: RunLines, judged: dict[bytes, dict[bytes, int]]) -> list[Problem]:
+    """What only shows when a run meets the judgments."""
+    topics = dict.fromkeys(lines.topics)
+    known = [topic for topic in topics if topic in judged]
+    strange = [topic.decode() for topic in topics if topic not in judged]
+    absent = [topic.decode() for topic in judged if topic not in topics]
+    if not known:
+        few = f"the run has {_some(strange)}; the judgments have {_some(absent)}"
+        return [Problem("no-overlap", lines.file, detail=few)]
+    found = []
+    if strange:
+        found.append(Problem("topic-unjudged", lines.file, detail=_some(strange), count=len(strange)))
+    if absent:
+        found.append(Problem("topic-missing", lines.file, detail=_some(absent), count=len(absent)))
+    pairs = zip(lines.topics, lines.documents, strict=True)
+    grades = [judged[topic].get(document) for topic, document in pairs if topic in judged]
+    if all(grade is None for grade in grades):
+        found.append(Problem("nothing-judged", lines.file))
+    elif not any(grade is not None and grade > 0 for grade in grades):
+        found.append(Problem("nothing-relevant", lines.file))
+    return found
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def check_files(
+    files: Sequence[str | Path],
+    *,
+    kinds: dict[str, FileKind] | None = None,
+    order: Order = Order.SCORE,
+    by_tag: bool = False,
+    progress: Progress | None = None,
+) -> CheckReport:
+    """Check every file; ``kinds`` says what a file is where its look does not.
+
+    Judgments and team lists are looked at first, so that runs can be compared with them.
+    """
+    told = kinds or {}
+    paths = [str(file) for file in files]
+    guessed = {path: told.get(path) or _peek(path) for path in paths}
+    late = (FileKind.RUN, FileKind.SCORES)
+    state = _Check(order, by_tag)
+    for done, path in enumerate(sorted(paths, key=lambda path: guessed[path] in late), start=1):
+        state.check(path, told.get(path))
+        if progress is not None:
+            progress(done, len(paths))
+    runs = {checked.file for checked in state.files if checked.kind is FileKind.RUN}
+    if runs and state.teams is not None:
+        spare = [run for run in state.teams if run not in state.tag_owner]
+        if spare:
+            state.problems.append(Problem("team-without-run", "teams", detail=_some(spare), count=len(spare)))
+    return CheckReport(tuple(state.files), tuple(state.problems))
+
+
+def _peek(path: str) -> FileKind:
+    """The kind of a file that can be read twice; standard input cannot, and is taken for a run."""
+    if path == "-":
+        return FileKind.RUN
+    return sniff(read_head(path, 50_000))

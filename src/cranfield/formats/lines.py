@@ -1,0 +1,104 @@
+"""Lines of fields: the quick way for clean files, the careful way that knows where and what every problem is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cranfield.formats.problems import Problem, shorten
+from cranfield.formats.text import BOM, LONGEST_LINE, why_not_text
+
+
+def clean_columns(data: bytes, width: int) -> list[tuple[bytes, ...]] | None:
+    """The columns of a file in which every line has ``width`` fields, or None when anything at all is odd."""
+    if not data.isascii() or b"\x00" in data:
+        return None
+    rows = list(map(bytes.split, data.split(b"\n")))
+    if not rows[-1]:
+        rows.pop()
+    if not rows or set(map(len, rows)) != {width}:
+        return None
+    columns = list(zip(*rows, strict=True))
+    return None if any(name.startswith(b"#") for name in set(columns[0])) else columns
+
+
+@dataclass
+class Inspection:
+    """Problems of one file as they are found."""
+
+    file: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, slug: str, line: int = 0, raw: bytes | str = b"", detail: str = "", count: int = 1) -> None:
+        self.problems.append(Problem(slug, self.file, line, shorten(raw), detail, count))
+
+
+def careful_lines(data: bytes, look: Inspection) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that hold something, with everything odd about the file and its lines reported."""
+    reason = why_not_text(data)
+    if reason:
+        look.add("not-text", detail=reason)
+        return
+    if data.startswith(BOM):
+        look.add("byte-order-mark", 1)
+        data = data[len(BOM) :]
+    if not data.strip():
+        look.add("empty-file")
+        return
+    report_spacing(data, look)
+    yield from _usable_lines(data, look)
+
+
+def report_spacing(data: bytes, look: Inspection) -> None:
+    """Line ends and blanks that are unusual but harmless."""
+    returns = data.count(b"\r\n")
+    if returns:
+        look.add("crlf", 1, count=returns)
+    if b"\t" in data or b"  " in data:
+        first = min(at for at in (data.find(b"\t"), data.find(b"  ")) if at >= 0)
+        look.add("tabs", data.count(b"\n", 0, first) + 1)
+
+
+def _usable_lines(data: bytes, look: Inspection) -> Iterator[tuple[int, bytes]]:
+    blank: list[int] = []
+    at, number, end = 0, 0, len(data)
+    while at < end:
+        number += 1
+        stop = data.find(b"\n", at)
+        stop = end if stop < 0 else stop
+        if stop - at > LONGEST_LINE:
+            look.add("line-too-long", number, data[at : at + 80], f"{stop - at:,} bytes")
+        else:
+            line = data[at:stop]
+            if not line.strip():
+                blank.append(number)
+            elif not _is_utf8(line):
+                look.add("not-utf8", number, line)
+            else:
+                yield number, line
+        at = stop + 1
+    if blank:
+        look.add("blank-line", blank[0], count=len(blank))
+
+
+def _is_utf8(line: bytes) -> bool:
+    if line.isascii():
+        return True
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def split_fields(line: bytes, number: int, width: int, look: Inspection) -> list[bytes] | None:
+    """The fields of a line, or None with the reason reported; a ``#`` line is a comment unless it could be data."""
+    fields = line.split()
+    if line.lstrip().startswith(b"#"):
+        look.add("comment-or-data" if len(fields) == width else "comment", number, line)
+        return None
+    if len(fields) != width:
+        slug = "too-few-fields" if len(fields) < width else "too-many-fields"
+        look.add(slug, number, line, f"{len(fields)} where {width} are needed")
+        return None
+    return fields

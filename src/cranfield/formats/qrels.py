@@ -1,0 +1,137 @@
+"""Judgments: ``topic iteration document grade``, and per-intent judgments: ``topic intent document grade``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cranfield.formats.lines import Inspection, careful_lines, clean_columns, split_fields
+from cranfield.formats.problems import Problem, refuse
+from cranfield.formats.runs import parse_number
+from cranfield.formats.text import read_bytes, show, write_text
+
+FIELDS = 4
+PLAIN = {b"0", b"Q0", b"q0", b"1"}  # what stands in the second column of ordinary judgments
+
+
+@dataclass(frozen=True)
+class JudgmentLines:
+    """The lines of one judgment file; ``intents`` is the second column where it means something, else empty."""
+
+    file: str
+    topics: list[bytes]
+    intents: list[bytes]
+    documents: list[bytes]
+    grades: list[int]
+
+
+def read_qrels(source: str | Path) -> JudgmentLines:
+    """Read ordinary judgments; the second column is ignored, as everywhere."""
+    return parse_qrels(read_bytes(source), show(source), intents=False)
+
+
+def read_intents(source: str | Path) -> JudgmentLines:
+    """Read per-intent judgments; the second column names the intent (subtopic)."""
+    return parse_qrels(read_bytes(source), show(source), intents=True)
+
+
+def parse_qrels(data: bytes, file: str, *, intents: bool) -> JudgmentLines:
+    judged = _parse_clean(data, file, intents)
+    if judged is not None:
+        return judged
+    judged, problems = inspect_qrels(data, file, intents=intents)
+    refuse(problems)
+    return judged
+
+
+def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
+    columns = clean_columns(data, FIELDS)
+    if columns is None:
+        return None
+    topics, seconds, documents, grades = columns
+    try:
+        values = list(map(int, grades))
+    except ValueError:
+        return None
+    keys = zip(topics, seconds, documents, strict=True) if intents else zip(topics, documents, strict=True)
+    if len(set(keys)) < len(topics) or any(b"_" in grade for grade in set(grades)):
+        return None
+    return JudgmentLines(file, list(topics), list(seconds) if intents else [], list(documents), values)
+
+
+def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLines, list[Problem]]:
+    """Read judgments line by line and report everything odd about them."""
+    look = Inspection(file)
+    kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]] = {}
+    for number, line in careful_lines(data, look):
+        fields = split_fields(line, number, FIELDS, look)
+        grade = None if fields is None else _grade(fields[3], number, line, look)
+        if fields is None or grade is None:
+            continue
+        key = (fields[0], fields[1] if intents else b"", fields[2])
+        line_before, grade_before = kept.setdefault(key, (number, grade))
+        if line_before != number:
+            slug = "judgment-twice" if grade == grade_before else "judgment-conflict"
+            look.add(slug, number, line, f"line {line_before} says {grade_before}")
+    if not kept and not look.problems:
+        look.add("empty-file")
+    _report_grades(kept, look)
+    lines = JudgmentLines(
+        file,
+        [topic for topic, _, _ in kept],
+        [intent for _, intent, _ in kept] if intents else [],
+        [document for _, _, document in kept],
+        [grade for _, grade in kept.values()],
+    )
+    return lines, look.problems
+
+
+def _grade(raw: bytes, number: int, line: bytes, look: Inspection) -> int | None:
+    value = parse_number(raw)
+    if value is None or value != value or abs(value) > 2**31 - 1:
+        look.add("grade-not-a-number", number, line, f"«{raw[:40].decode()}»")
+        return None
+    if value != int(value):
+        look.add("grade-fractional", number, line, f"«{raw.decode()}»")
+        return None
+    if not raw.lstrip(b"+-").isdigit():
+        look.add("grade-decimal", number, line)
+    return int(value)
+
+
+def _report_grades(kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]], look: Inspection) -> None:
+    negative = [(line, key) for key, (line, grade) in kept.items() if grade < 0]
+    if negative:
+        line, key = min(negative)
+        look.add("grade-negative", line, f"{key[0].decode()} {key[2].decode()}", count=len(negative))
+    best: dict[bytes, int] = {}
+    first: dict[bytes, int] = {}
+    for (topic, _, _), (line, grade) in kept.items():
+        best[topic] = max(grade, best.get(topic, grade))
+        first.setdefault(topic, line)
+    for topic, grade in best.items():
+        if grade <= 0:
+            look.add("no-relevant", first[topic], f"topic {topic.decode()}")
+
+
+def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
+    """Read ``topic intent probability`` lines: how likely each intent of a topic is."""
+    look = Inspection(show(source))
+    found: dict[tuple[bytes, bytes], float] = {}
+    for number, line in careful_lines(read_bytes(source), look):
+        fields = split_fields(line, number, 3, look)
+        if fields is None:
+            continue
+        value = parse_number(fields[2])
+        if value is None or not 0 <= value <= 1:
+            look.add("probability", number, line)
+        else:
+            found[fields[0], fields[1]] = value
+    refuse(look.problems)
+    return found
+
+
+def write_qrels(path: str | Path, rows: Iterable[tuple[str, str, str, int]]) -> None:
+    """Write (topic, iteration or intent, document, grade) rows."""
+    write_text(path, "".join(f"{topic} {second} {document} {grade}\n" for topic, second, document, grade in rows))

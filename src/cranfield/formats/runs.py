@@ -1,0 +1,209 @@
+"""Runs: ``topic Q0 document rank score tag``, one retrieved document a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.formats.lines import Inspection, careful_lines, clean_columns, report_spacing, split_fields
+from cranfield.formats.problems import Problem, refuse
+from cranfield.formats.text import write_text
+
+FIELDS = 6
+Field = TypeVar("Field")
+Array = npt.NDArray[Any]
+
+
+class Order(StrEnum):
+    """What decides the order of a list: the score column, as trec_eval does, or the rank column."""
+
+    SCORE = "score"
+    RANK = "rank"
+
+
+@dataclass(frozen=True)
+class RunLines:
+    """The lines of a run, column by column; ``keys`` order the lists: scores, or ranks with the sign turned."""
+
+    file: str
+    numbers: Sequence[int]
+    topics: Sequence[bytes]
+    documents: Sequence[bytes]
+    ranks: Sequence[bytes]
+    keys: Sequence[float]
+    line_tags: Sequence[bytes]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The run tags, each once."""
+        return tuple(tag.decode() for tag in dict.fromkeys(self.line_tags))
+
+    def only(self, tag: str) -> RunLines:
+        """The lines under one tag."""
+        at = [index for index, found in enumerate(self.line_tags) if found == tag.encode()]
+
+        def pick(column: Sequence[Field]) -> list[Field]:
+            return [column[index] for index in at]
+
+        return RunLines(
+            self.file,
+            pick(self.numbers),
+            pick(self.topics),
+            pick(self.documents),
+            pick(self.ranks),
+            pick(self.keys),
+            pick(self.line_tags),
+        )
+
+
+def parse_runs(data: bytes, file: str, *, order: Order = Order.SCORE, by_tag: bool = False) -> list[RunLines]:
+    """The runs in one file: one, or one for each tag with ``by_tag``. What would make scores wrong is refused."""
+    lines = _clean_run(data, file, order)
+    if lines is None or _has_duplicate(lines, by_tag):
+        lines, problems = inspect_run(data, file, order=order, by_tag=by_tag)
+        refuse(problem for problem in problems if problem.slug != "several-tags")  # naming the systems decides that
+    tags = lines.tags
+    return [lines.only(tag) for tag in tags] if by_tag and len(tags) > 1 else [lines]
+
+
+def _clean_run(data: bytes, file: str, order: Order) -> RunLines | None:
+    columns = clean_columns(data, FIELDS)
+    if columns is None:
+        return None
+    topics, _, documents, ranks, scores, tags = columns
+    chosen = scores if order is Order.SCORE else ranks
+    try:
+        keys = list(map(float, chosen))
+    except ValueError:
+        return None
+    if not all(map(math.isfinite, keys)) or b"_" in b"".join(chosen):
+        return None
+    if order is Order.RANK:
+        keys = [-key for key in keys]
+    return RunLines(file, range(1, len(topics) + 1), topics, documents, ranks, keys, tags)
+
+
+def _list_keys(lines: RunLines, by_tag: bool) -> Iterable[tuple[bytes, ...]]:
+    """Which list every line belongs to."""
+    return zip(lines.line_tags, lines.topics, strict=True) if by_tag else zip(lines.topics, strict=True)
+
+
+def _has_duplicate(lines: RunLines, by_tag: bool) -> bool:
+    return len(set(zip(_list_keys(lines, by_tag), lines.documents, strict=True))) < len(lines.documents)
+
+
+def inspect_run(
+    data: bytes, file: str, *, order: Order = Order.SCORE, by_tag: bool = False
+) -> tuple[RunLines, list[Problem]]:
+    """Read a run and report everything odd about it, line by line where need be."""
+    look = Inspection(file)
+    lines = _clean_run(data, file, order)
+    if lines is not None:
+        report_spacing(data, look)
+    else:
+        rows = [row for number, line in careful_lines(data, look) if (row := _parse_line(number, line, order, look))]
+        columns = zip(*rows, strict=True) if rows else [()] * 6
+        lines = RunLines(file, *columns)
+        if not rows and not look.problems:
+            look.add("empty-file")
+    _inspect_duplicates(lines, by_tag, look)
+    if lines.topics:
+        _inspect_lists(lines, by_tag, order, look)
+    if not by_tag:
+        _inspect_tags(lines, look)
+    return lines, look.problems
+
+
+def parse_number(raw: bytes) -> float | None:
+    """A decimal number as C reads it, nan and inf included; None for anything else (Python's 1_000 too)."""
+    try:
+        return None if b"_" in raw else float(raw)
+    except ValueError:
+        return None
+
+
+def _parse_line(number: int, line: bytes, order: Order, look: Inspection) -> tuple[Any, ...] | None:
+    fields = split_fields(line, number, FIELDS, look)
+    if fields is None:
+        return None
+    topic, _, document, rank, score, tag = fields
+    raw = score if order is Order.SCORE else rank
+    value = parse_number(raw)
+    if value is None:
+        look.add("score-not-a-number", number, line, f"{order} «{raw[:40].decode(errors='replace')}»")
+        return None
+    if math.isnan(value):
+        look.add("score-nan", number, line)
+        return None
+    if math.isinf(value):
+        look.add("score-infinite", number, line)
+    return number, topic, document, rank, value if order is Order.SCORE else -value, tag
+
+
+def _inspect_duplicates(lines: RunLines, by_tag: bool, look: Inspection) -> None:
+    if not _has_duplicate(lines, by_tag):
+        return
+    first: dict[tuple[tuple[bytes, ...], bytes], int] = {}
+    for key, document, number in zip(_list_keys(lines, by_tag), lines.documents, lines.numbers, strict=True):
+        before = first.setdefault((key, document), number)
+        if before != number:
+            text = f"{key[-1].decode()} {document.decode()}"
+            look.add("duplicate-document", number, text, f"first on line {before}")
+
+
+def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection) -> None:
+    """Ties, and ranks that disagree with scores, one report a list."""
+    names: dict[tuple[bytes, ...], int] = {}
+    lists = np.array([names.setdefault(key, len(names)) for key in _list_keys(lines, by_tag)])
+    keys, numbers = np.array(lines.keys), np.array(lines.numbers)
+    ranks = np.array([math.nan if (rank := parse_number(raw)) is None else rank for raw in lines.ranks])
+    best_first = np.lexsort((ranks, -keys, lists))
+    above, below = best_first[:-1], best_first[1:]
+    together = lists[above] == lists[below]
+    tied = together & (keys[above] == keys[below])
+    _report_lists("tie", tied, lists[below], np.maximum(numbers[above], numbers[below]), names, look)
+    if order is Order.SCORE:
+        # Ranks among the tied are free; the last of them must still come before the next score.
+        astray = together & ~tied & (ranks[above] >= ranks[below])
+        _report_lists("rank-disagrees", astray, lists[below], numbers[below], names, look)
+
+
+def _report_lists(
+    slug: str, found: Array, lists: Array, numbers: Array, names: dict[tuple[bytes, ...], int], look: Inspection
+) -> None:
+    counts = np.bincount(lists[found], minlength=len(names))
+    first = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(first, lists[found], numbers[found])
+    for key, at in names.items():
+        if counts[at]:
+            look.add(slug, int(first[at]), f"topic {key[-1].decode()}", count=int(counts[at]))
+
+
+def _inspect_tags(lines: RunLines, look: Inspection) -> None:
+    first = dict(zip(reversed(lines.line_tags), reversed(lines.numbers), strict=True))
+    if len(first) > 1:
+        names = ", ".join(sorted(tag.decode() for tag in first)[:5])
+        look.add("several-tags", sorted(first.values())[1], detail=f"{len(first)} tags ({names})")
+
+
+def format_run(rows: Iterable[tuple[str, str, float]], tag: str) -> str:
+    """TREC run lines from (topic, document, score) rows that are already in order."""
+    lines: list[str] = []
+    last, rank = "", 0
+    for topic, document, score in rows:
+        rank = rank + 1 if topic == last else 1
+        last = topic
+        lines.append(f"{topic} Q0 {document} {rank} {score!r} {tag}\n")
+    return "".join(lines)
+
+
+def write_run(path: str | Path, rows: Iterable[tuple[str, str, float]], tag: str) -> None:
+    """Write a run; ``.gz`` in the name compresses it."""
+    write_text(path, format_run(rows, tag))

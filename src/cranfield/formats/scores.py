@@ -1,0 +1,140 @@
+"""Score files: ``measure,topic,system,score`` (long, maybe with ``shard``) or ``topic,system,system,…`` (wide)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cranfield.formats.lines import Inspection, careful_lines
+from cranfield.formats.problems import Problem
+
+LONG = ("topic", "system", "score")
+NOTHING = {"", "nan", "na", "n/a", "null", "none"}
+
+Row = tuple[str, str, str, str, float]
+
+
+@dataclass(frozen=True)
+class ScoreRows:
+    """(measure, topic, system, shard, score) rows; ``measure`` is empty where the file names none."""
+
+    rows: list[Row]
+    sharded: bool
+
+
+def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
+    """Read a score file line by line and report everything odd about it."""
+    look = Inspection(file)
+    lines = list(careful_lines(data, look))
+    if not lines:
+        return ScoreRows([], False), look.problems
+    mark = _separator(lines[0][1])
+    header, *body = ((number, _cells(line, mark)) for number, line in lines)
+    names = [name.strip() for name in header[1]]
+    cells = _long(names, body, look) if set(LONG) <= set(names) else _wide(names, body, look, header[0])
+    rows = _once(cells, look)
+    if not rows and not look.problems:
+        look.add("empty-file", detail="a header and nothing else")
+    return ScoreRows(rows, "shard" in names and set(LONG) <= set(names)), look.problems
+
+
+def looks_like_scores(line: bytes) -> bool:
+    """Whether a first line is the header of a score file."""
+    names = [name.strip() for name in _cells(line, _separator(line))]
+    return (len(names) > 1 and "topic" in names[:2]) or set(LONG) <= set(names)
+
+
+def _separator(line: bytes) -> str:
+    return max(",\t;", key=lambda mark: line.count(mark.encode()))
+
+
+def _cells(line: bytes, mark: str) -> list[str]:
+    return next(csv.reader(io.StringIO(line.decode("utf-8").rstrip("\r")), delimiter=mark), [])
+
+
+_Cell = tuple[int, str, str, str, str, str]  # line, measure, topic, system, shard, score
+
+
+def _long(names: Sequence[str], body: Sequence[tuple[int, list[str]]], look: Inspection) -> Iterator[_Cell]:
+    place = {name: at for at, name in enumerate(names)}
+    for number, cells in body:
+        if _fits(names, number, cells, look):
+            parts = {name: cells[at].strip() for name, at in place.items()}
+            yield (
+                number,
+                parts.get("measure", ""),
+                parts["topic"],
+                parts["system"],
+                parts.get("shard", ""),
+                parts["score"],
+            )
+
+
+def _wide(
+    names: Sequence[str], body: Sequence[tuple[int, list[str]]], look: Inspection, header: int
+) -> Iterator[_Cell]:
+    if "topic" not in names:
+        look.add("unknown-kind", header, ",".join(names), "the header has no column «topic»")
+        return
+    twice = [name for at, name in enumerate(names) if name in names[:at]]
+    if twice:
+        look.add("score-twice", header, ",".join(names), f"two columns are called «{twice[0]}»")
+        return
+    topic, measure = names.index("topic"), names.index("measure") if "measure" in names else None
+    systems = [at for at in range(len(names)) if at not in (topic, measure)]
+    for number, cells in body:
+        if _fits(names, number, cells, look):
+            named = "" if measure is None else cells[measure].strip()
+            for at in systems:
+                yield number, named, cells[topic].strip(), names[at], "", cells[at].strip()
+
+
+def _fits(names: Sequence[str], number: int, cells: Sequence[str], look: Inspection) -> bool:
+    if len(cells) == len(names):
+        return True
+    slug = "too-few-fields" if len(cells) < len(names) else "too-many-fields"
+    look.add(slug, number, ",".join(cells), f"{len(cells)} where the header has {len(names)}")
+    return False
+
+
+def _once(cells: Iterator[_Cell], look: Inspection) -> list[Row]:
+    seen: dict[tuple[str, str, str, str], int] = {}
+    rows: list[Row] = []
+    empty: list[int] = []
+    for line, *key_parts, raw in cells:
+        key = (key_parts[0], key_parts[1], key_parts[2], key_parts[3])
+        before = seen.setdefault(key, line)
+        score = _number(raw)
+        if before != line:
+            look.add("score-twice", line, " ".join(filter(None, key)), f"the first is on line {before}")
+        elif score is None:
+            look.add("score-not-a-number", line, raw)
+        elif math.isnan(score):
+            empty.append(line)
+        else:
+            rows.append((*key, score))
+    if empty:
+        look.add("cell-missing", empty[0], detail=f"{len(empty)} cells", count=len(empty))
+    return rows
+
+
+def _number(raw: str) -> float | None:
+    if raw.lower() in NOTHING:
+        return math.nan
+    try:
+        value = float(raw)
+    except ValueError:
+        return None
+    return None if math.isinf(value) or "_" in raw else value
+
+
+def format_scores(columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",") -> str:
+    """CSV text; numbers keep every digit, so that reading them back gives the same bits."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,179 @@
+"""Bytes from wherever they are: a file, a gzip file, standard input; and safely back again."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from cranfield.errors import InputError, WriteError
+
+STDIN = "-"
+GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+LONGEST_LINE = 1_000_000  # bytes; no run or judgment comes near it
+
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive",
+    b"\xfd7zXZ\x00": "an xz file",
+    b"BZh": "a bzip2 file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+
+
+def show(source: str | Path) -> str:
+    """How a source is named in messages."""
+    return "standard input" if str(source) == STDIN else str(source)
+
+
+def read_bytes(source: str | Path) -> bytes:
+    """Everything in ``source``, unzipped when it is gzip (by its first bytes, whatever the name says)."""
+    data = _raw(source)
+    if data[:2] == GZIP_MAGIC:
+        data = _gunzip(data, show(source))
+    return data
+
+
+def read_head(source: str | Path, size: int) -> bytes:
+    """About the first ``size`` bytes of a file, unzipped; empty when it cannot be read."""
+    try:
+        with open(source, "rb") as stream:
+            raw = stream.read(size)
+            return zlib.decompressobj(31).decompress(raw, size) if raw[:2] == GZIP_MAGIC else raw
+    except (OSError, zlib.error):
+        return b""
+
+
+def _raw(source: str | Path) -> bytes:
+    try:
+        if str(source) == STDIN:
+            return sys.stdin.buffer.read()
+        return Path(source).read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such file", where=show(source), fix=_neighbours(Path(source))) from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, not a file", where=show(source), fix="Name a file in it.") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the file cannot be read: {reason}", where=show(source), fix="Check the path.") from None
+
+
+def _neighbours(path: Path) -> str:
+    import difflib
+
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return f"The folder {path.parent} does not exist either; check the path."
+    near = difflib.get_close_matches(path.name, names, n=3)
+    return f"Near it: {', '.join(near)}." if near else "Check the path."
+
+
+def _gunzip(data: bytes, where: str) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        what = "the gzip file is cut short: it ends before its own end mark"
+    except (OSError, zlib.error) as error:
+        what = f"the gzip file is damaged: {error}"
+    raise InputError(what, where=where, fix="Copy or download it again, and test it with gzip -t.")
+
+
+def why_not_text(data: bytes) -> str:
+    """What the bytes are when they are not text; empty when they may well be."""
+    for magic, name in _FOREIGN.items():
+        if data.startswith(magic):
+            return f"this is {name}, not plain text"
+    if b"\x00" in data:
+        line = data.count(b"\n", 0, data.index(b"\x00")) + 1
+        return f"this is not text: there is a zero byte on line {line}"
+    return ""
+
+
+def expand(sources: Iterable[str | Path]) -> list[str]:
+    """Files behind paths, folders, patterns and ``-``, each once, in a stable order.
+
+    A folder stands for the plain files right in it, hidden ones left out.
+    """
+    found: dict[str, None] = {}
+    for source in sources:
+        for path in _expand_one(str(source)):
+            found.setdefault(path)
+    return list(found)
+
+
+def _expand_one(source: str) -> list[str]:
+    if source == STDIN or os.path.isfile(source):
+        return [source]
+    if os.path.isdir(source):
+        inside = sorted(entry.path for entry in os.scandir(source) if entry.is_file() and entry.name[0] != ".")
+        if not inside:
+            raise InputError("the folder has no files in it", where=source, fix="Name the folder the runs are in.")
+        return inside
+    if any(mark in source for mark in "*?["):
+        matched = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
+        if not matched:
+            raise InputError("no file matches this pattern", where=source, fix="Check the pattern.")
+        return matched
+    return [source]  # reading it says why it cannot be read
+
+
+@contextmanager
+def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file that appears whole or not at all: written beside its place, then moved there."""
+    target = Path(path)
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise _cannot_write(target, error) from None
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, _usual_mode())
+        os.replace(temporary, target)
+    except OSError as error:
+        _discard(temporary)
+        raise _cannot_write(target, error) from None
+    except BaseException:
+        _discard(temporary)
+        raise
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` atomically, gzipped when the name ends in ``.gz``."""
+    data = text.encode("utf-8")
+    # mtime 0: the same content gives the same bytes.
+    pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
+    with atomic_write(path) as stream:
+        stream.write(pack(data))
+
+
+def _usual_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _discard(temporary: str) -> None:
+    try:
+        os.unlink(temporary)
+    except OSError:
+        pass
+
+
+def _cannot_write(target: Path, error: OSError) -> WriteError:
+    reason = error.strerror or str(error)
+    return WriteError(f"it cannot be written: {reason}", where=str(target), fix="Nothing was changed there.")

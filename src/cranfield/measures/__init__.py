@@ -1,0 +1,6 @@
+"""Measures: a catalogue of declarations, and the loops that compute them."""
+
+from cranfield.measures.catalog import CATALOG, beside, parse_measure, parse_measures
+from cranfield.measures.declaration import Kind, Measure, Parameter
+
+__all__ = ["CATALOG", "Kind", "Measure", "Parameter", "beside", "parse_measure", "parse_measures"]

@@ -1,0 +1,114 @@
+"""Every measure there is, and the way from a name to a measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from cranfield.errors import RequestError
+from cranfield.measures import cascade, diversity, gain, precision, rank_biased
+from cranfield.measures.declaration import Kind, Measure, Value
+
+CATALOG: dict[str, Kind] = {
+    kind.name: kind for family in (precision, gain, cascade, rank_biased, diversity) for kind in family.KINDS
+}
+
+_SHAPE = re.compile(r"(?P<name>[^@(]+?)(?P<first>@[^@(]*)?(?:\((?P<parameters>.*)\))?(?P<second>@.*)?$")
+_TREC_CUT = re.compile(r"(?P<name>P|recall|ndcg_cut|map_cut)_(?P<k>\d+)$")  # trec_eval writes P_10 for P@10
+
+
+def parse_measure(text: str) -> Measure:
+    """A measure from its name: ``AP``, ``P@10``, ``nDCG(gains=exp)@10``, ``RBP(p=0.8)``; trec_eval's names too.
+
+    >>> str(parse_measure("ndcg_cut_10")), str(parse_measure("RBP"))
+    ('nDCG@10', 'RBP(p=0.8)')
+    """
+    wanted = text.strip()
+    if wanted in CATALOG:  # nG@1 has its @ in the name
+        return _finished(CATALOG[wanted], {}, None, text)
+    wanted = _TREC_CUT.sub(r"\g<name>@\g<k>", wanted)
+    shape = _SHAPE.match(wanted)
+    if shape is None:
+        raise RequestError(f"«{text}» is not a measure", fix=_suggest(wanted))
+    name, cuts = shape["name"].strip(), [cut[1:] for cut in (shape["first"], shape["second"]) if cut]
+    if name == "nG" and cuts == ["1"]:
+        name, cuts = "nG@1", []
+    kind = _find(name)
+    if kind is None:
+        raise RequestError(f"there is no measure «{name}»", fix=_suggest(name))
+    return _finished(kind, _parameters(kind, shape["parameters"] or "", text), _cutoff(kind, cuts, text), text)
+
+
+def parse_measures(texts: Iterable[str] | str) -> tuple[Measure, ...]:
+    """Measures from their names, each once."""
+    if isinstance(texts, str):
+        texts = [texts]
+    found = tuple(dict.fromkeys(map(parse_measure, texts)))
+    if not found:
+        raise RequestError("no measure was named", fix="Name one, such as AP or nDCG@10.")
+    return found
+
+
+def beside(measure: Measure) -> Measure | None:
+    """The measure that is shown beside another, such as RBP's residual."""
+    if not measure.kind.beside:
+        return None
+    kind = CATALOG[measure.kind.beside]
+    shared = {parameter.name for parameter in kind.parameters}
+    return Measure(kind, tuple((name, value) for name, value in measure.values if name in shared))
+
+
+def _names() -> dict[str, Kind]:
+    known = {alias: kind for kind in CATALOG.values() for alias in kind.aliases}
+    return known | CATALOG
+
+
+def _find(name: str) -> Kind | None:
+    known = _names()
+    if name in known:
+        return known[name]
+    folded = {spelling.lower(): kind for spelling, kind in known.items() if spelling.lower() != "r"}
+    return folded.get(name.lower())
+
+
+def _suggest(name: str) -> str:
+    known = {spelling.lower(): kind.name for spelling, kind in _names().items()}
+    near = dict.fromkeys(known[match] for match in get_close_matches(name.lower(), known, n=3, cutoff=0.4))
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"{hint}All measures: cranfield measures."
+
+
+def _cutoff(kind: Kind, cuts: list[str], text: str) -> int | None:
+    if not cuts:
+        if kind.cutoff.required:
+            raise RequestError(f"{kind.name} needs a cutoff", fix=f"Write {kind.name}@10, for instance.")
+        return None
+    if not kind.cutoff.allowed or len(cuts) > 1:
+        raise RequestError(f"«{text}»: {kind.name} takes no cutoff here", fix=f"Write {kind.name}.")
+    if not cuts[0].isdigit() or int(cuts[0]) < 1:
+        raise RequestError(f"«{text}»: the cutoff must be a whole number of at least 1", fix=f"Write {kind.name}@10.")
+    return int(cuts[0])
+
+
+def _parameters(kind: Kind, text: str, whole: str) -> dict[str, Value]:
+    known = {parameter.name: parameter for parameter in kind.parameters}
+    found: dict[str, Value] = {}
+    # A comma parts parameters only where a new name begins: gains=1:1,2:3 is one.
+    for piece in filter(None, re.split(r",(?=\s*[A-Za-z_]+\s*=)", text)):
+        name, mark, value = (part.strip() for part in piece.partition("="))
+        if not mark or name not in known:
+            takes = ", ".join(known) or "no parameters"
+            raise RequestError(f"«{whole}»: {kind.name} has no parameter «{name}»", fix=f"{kind.name} takes {takes}.")
+        try:
+            found[name] = known[name].read(value.strip("'\""))
+        except ValueError as error:
+            raise RequestError(f"«{whole}»: {name} cannot be «{value}»", fix=f"It takes {error}.") from None
+    return found
+
+
+def _finished(kind: Kind, given: dict[str, Value], k: int | None, text: str) -> Measure:
+    values = {parameter.name: parameter.default for parameter in kind.parameters} | given
+    if kind.name == "RBP" and values["gains"] != "binary" and "rel" in given:
+        raise RequestError(f"«{text}»: rel is for binary gains", fix="Leave out rel, or gains.")
+    return Measure(kind, tuple(values.items()), k)

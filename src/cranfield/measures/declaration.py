@@ -1,0 +1,126 @@
+"""How a measure is declared: its name, parameters, range, help and citation, beside the function that computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from cranfield.collection import View
+from cranfield.errors import RequestError
+
+Array = npt.NDArray[Any]
+Value = float | int | str | None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a measure; ``read`` turns its text into its value or raises ValueError saying what it takes."""
+
+    name: str
+    default: Value
+    help: str
+    read: Callable[[str], Value]
+
+
+@dataclass(frozen=True)
+class Cutoff:
+    """Whether a measure takes ``@k``, and whether it must."""
+
+    allowed: bool = True
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One measure of the catalogue, not yet given its parameters."""
+
+    name: str
+    title: str
+    help: str
+    citation: str
+    compute: Callable[[View, Measure], Array]
+    parameters: tuple[Parameter, ...] = ()
+    cutoff: Cutoff = Cutoff()
+    lowest: float = 0.0
+    highest: float = 1.0
+    per_intent: bool = False
+    aliases: tuple[str, ...] = ()
+    beside: str = ""  # a measure that is shown beside this one, with the same parameters
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters; ``str(measure)`` is its name as tables have it."""
+
+    kind: Kind
+    values: tuple[tuple[str, Value], ...]
+    k: int | None = None
+
+    def __getitem__(self, parameter: str) -> Any:
+        return dict(self.values)[parameter]
+
+    def __str__(self) -> str:
+        defaults = {parameter.name: parameter.default for parameter in self.kind.parameters}
+        shown = ",".join(
+            f"{name}={_text(value)}" for name, value in self.values if _shown(self.kind, name, value, defaults)
+        )
+        cut = f"@{self.k}" if self.k is not None else ""
+        return f"{self.kind.name}({shown}){cut}" if shown else f"{self.kind.name}{cut}"
+
+
+def _shown(kind: Kind, name: str, value: Value, defaults: Mapping[str, Value]) -> bool:
+    # RBP is never written without its persistence: there is no default everybody means.
+    return value != defaults[name] or name == "p"
+
+
+def _text(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def whole(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError("a whole number of at least 1")
+    return int(text)
+
+
+def between(low: float, high: float) -> Callable[[str], float]:
+    """A number in the closed interval."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return value
+
+    return read
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """One of a few words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"one of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+REL = Parameter("rel", 1, "the lowest grade that counts as relevant", whole)
+
+
+def needs_intents(view: View, measure: Measure) -> Any:
+    """The per-intent judgments, or an error that says how to give them."""
+    if view.intents is None:
+        raise RequestError(
+            f"{measure} needs per-intent judgments, and none were read",
+            fix="Give a file of «topic intent document grade» lines: --intents FILE, or intents= in Python.",
+        )
+    return view.intents

@@ -1,0 +1,143 @@
+"""Measures for topics with several intents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.collection import Intents, View
+from cranfield.measures import kernels
+from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, between, needs_intents
+from cranfield.measures.gain import normalised_dcg
+from cranfield.measures.lists import GAINS, cut, discounts, divide, gain_of, ideal_of_order, run, spread_units
+
+Array = npt.NDArray[Any]
+
+
+class _Relevant:
+    """Per-intent judgments that say relevant, and what follows from them."""
+
+    def __init__(self, view: View, intents: Intents, rel: int) -> None:
+        keep = intents.grade >= rel
+        self.index = intents.index[keep]
+        self.edges = np.concatenate([[0], np.cumsum(keep)])[intents.edges]
+        self.most = max([1, *map(len, intents.names)])
+        owner = np.repeat(np.arange(len(view.unit)), np.diff(self.edges))
+        pairs = np.unique(view.unit[owner].astype(np.int64) * self.most + self.index)
+        # Intents nothing is relevant to cannot be served by any system and do not count.
+        self.intents = np.bincount(pairs // self.most, minlength=view.units)
+
+    def arguments(self) -> tuple[Any, ...]:
+        return self.edges, self.index, self.most
+
+    def ideal(self, view: View, fading: Array, k: int | None) -> View:
+        """The greedy ideal lists, in id order among equals."""
+        useful = np.flatnonzero(np.diff(self.edges))
+        by_unit = useful[np.argsort(view.unit[useful], kind="stable")]
+        counts = np.bincount(view.unit[by_unit], minlength=view.units)
+        edges = np.concatenate([[0], np.cumsum(counts)])
+        depth = int(counts.max(initial=0)) if k is None else k
+        order = by_unit.copy()
+        steps = int((np.minimum(counts, depth) * counts).sum())
+        kernels.greedy(view.units, edges, by_unit, *self.arguments(), fading, depth, order, work=steps)
+        return ideal_of_order(view, order, counts)
+
+
+def _fading(alpha: float, deepest: int) -> Array:
+    """(1 − α)^c for an intent that was served c times before."""
+    return (1.0 - alpha) ** np.arange(max(deepest, 1) + 1, dtype=np.float64)
+
+
+def _novelty(view: View, measure: Measure, weight: Array, *, against_ideal: bool) -> Array:
+    found = _Relevant(view, needs_intents(view, measure), measure["rel"])
+    fading = _fading(measure["alpha"], max(view.deepest, len(view.unit)))
+    arguments = (*found.arguments(), fading, weight, cut(view, measure.k))
+    score = run(kernels.novelty, view, *arguments)
+    if against_ideal:
+        best = run(kernels.novelty, found.ideal(view, fading, measure.k), *arguments).ravel()
+    else:
+        depth = len(weight) - 1 if measure.k is None else min(measure.k, len(weight) - 1)
+        best = found.intents * (fading[:depth] * weight[1 : depth + 1]).sum()  # every document serves every intent
+    return divide(score, spread_units(view, best))
+
+
+def alpha_ndcg(view: View, measure: Measure) -> Array:
+    return _novelty(view, measure, discounts(view, None), against_ideal=True)
+
+
+def _reciprocal(view: View, k: int | None) -> Array:
+    ranks = np.arange(max(view.deepest, len(view.unit), k or 1) + 1, dtype=np.float64)
+    ranks[0] = 1.0
+    return 1.0 / ranks
+
+
+def err_ia(view: View, measure: Measure) -> Array:
+    return _novelty(view, measure, _reciprocal(view, measure.k), against_ideal=False)
+
+
+def nerr_ia(view: View, measure: Measure) -> Array:
+    return _novelty(view, measure, _reciprocal(view, measure.k), against_ideal=True)
+
+
+def intent_recall(view: View, measure: Measure) -> Array:
+    """An intent counts when it is first served, and not again."""
+    found = _Relevant(view, needs_intents(view, measure), measure["rel"])
+    once, same = np.array([1.0, 0.0]), np.ones(view.deepest + 1)
+    served = run(kernels.novelty, view, *found.arguments(), once, same, cut(view, measure.k))
+    return divide(served, spread_units(view, found.intents))
+
+
+def global_gain(view: View, intents: Intents, gains: str) -> Array:
+    """Σ_i P(i|q) · g_i for every judgment."""
+    owner = np.repeat(np.arange(len(view.unit)), np.diff(intents.edges))
+    topic = view.unit[owner] // view.shards
+    weight = intents.weight[intents.first[topic] + intents.index]
+    return np.bincount(owner, weights=weight * gain_of(intents.grade, gains), minlength=len(view.unit))
+
+
+def d_ndcg(view: View, measure: Measure) -> Array:
+    gain = global_gain(view, needs_intents(view, measure), measure["gains"])
+    return normalised_dcg(view, gain, measure.k, None)
+
+
+def d_sharp_ndcg(view: View, measure: Measure) -> Array:
+    gamma = float(measure["gamma"])
+    return gamma * intent_recall(view, measure) + (1.0 - gamma) * d_ndcg(view, measure)
+
+
+ALPHA = Parameter("alpha", 0.5, "how much of an intent one relevant document satisfies", between(0, 1))
+GAMMA = Parameter("gamma", 0.5, "the weight of intent recall", between(0, 1))
+
+KINDS = (
+    Kind(
+        "alpha_nDCG", "Novelty-biased nDCG",
+        "nDCG in which a further document for the same intent is worth 1 − α of the one before; the ideal list is "
+        "built greedily.",
+        "Clarke2008", alpha_ndcg, (ALPHA, REL), per_intent=True, aliases=("alpha-nDCG",),
+    ),
+    Kind(
+        "ERR_IA", "Intent-aware expected reciprocal rank",
+        "ERR for every intent, averaged; divided by what documents that serve every intent would reach, as "
+        "ndeval does.",
+        "Chapelle2011", err_ia, (ALPHA, REL), per_intent=True, aliases=("ERR-IA",),
+    ),
+    Kind(
+        "nERR_IA", "Normalised intent-aware ERR", "ERR_IA over that of the greedy ideal list.",
+        "Chapelle2011", nerr_ia, (ALPHA, REL), per_intent=True, aliases=("nERR-IA",),
+    ),
+    Kind(
+        "I-rec", "Intent recall", "The share of the intents (of those anything is relevant to) that the first k "
+        "documents serve.", "SakaiSong2011", intent_recall, (REL,), Cutoff(required=True), per_intent=True,
+        aliases=("StRecall",),
+    ),
+    Kind(
+        "D-nDCG", "Diversity nDCG", "nDCG with the global gain Σ P(intent)·gain(intent) of each document.",
+        "SakaiSong2011", d_ndcg, (GAINS,), per_intent=True,
+    ),
+    Kind(
+        "D#-nDCG", "D-sharp nDCG", "γ·I-rec + (1 − γ)·D-nDCG.", "SakaiSong2011", d_sharp_ndcg,
+        (GAMMA, GAINS, REL), Cutoff(required=True), per_intent=True, aliases=("Dsharp-nDCG", "D♯-nDCG"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,201 @@
+# mypy: disable-error-code="no-untyped-def"
+"""The loops over judged documents, one a family of measures.
+
+All share their first arguments: lists ``first`` to ``last`` of a view (see :class:`cranfield.collection.View`), its
+``systems`` and ``shards``, and ``edges``, ``rank`` and ``judgment`` of the hits. A list is as many segments as there
+are shards. ``gain`` and the like are indexed by judgment, ``cutoff`` by unit, ``weight`` by rank.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.compiled import Kernel
+
+
+def _weighted(first, last, systems, shards, edges, rank, judgment, gain, weight, cutoff, out_score):
+    """Σ gain · weight[rank]: precision, recall, (n)DCG, RBP and everything else that adds up by rank."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            deepest = cutoff[unit]
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if rank[hit] > deepest:
+                    break
+                total += gain[judgment[hit]] * weight[rank[hit]]
+            out_score[segment] = total
+
+
+def _blended(
+    first, last, systems, shards, edges, rank, judgment, gain, cutoff, beta, ideal_edges, ideal_gain, out_score
+):
+    """Σ over relevant ranks of (C(r) + β·cg(r)) / (r + β·cg*(r)): AP with β = 0, Q otherwise."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            deepest = cutoff[unit]
+            ideal_first = ideal_edges[unit]
+            ideal_size = ideal_edges[unit + 1] - ideal_first
+            found = 0
+            gained = 0.0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                r = rank[hit]
+                if r > deepest:
+                    break
+                g = gain[judgment[hit]]
+                if g > 0.0:
+                    found += 1
+                    if beta == 0.0:
+                        total += found / r
+                    else:
+                        gained += g
+                        best = ideal_gain[ideal_first + min(r, ideal_size) - 1]
+                        total += (found + beta * gained) / (r + beta * best)
+            out_score[segment] = total
+
+
+def _preferred(first, last, systems, shards, edges, rank, judgment, gain, beta, ideal_edges, ideal_gain, out_score):
+    """P+: the blended ratio averaged over the relevant ranks down to the first document of the highest gain found."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            ideal_first = ideal_edges[unit]
+            ideal_size = ideal_edges[unit + 1] - ideal_first
+            highest = 0.0
+            preferred = -1
+            for hit in range(edges[segment], edges[segment + 1]):
+                if gain[judgment[hit]] > highest:
+                    highest = gain[judgment[hit]]
+                    preferred = hit
+            found = 0
+            gained = 0.0
+            total = 0.0
+            for hit in range(edges[segment], preferred + 1):
+                g = gain[judgment[hit]]
+                if g > 0.0:
+                    found += 1
+                    gained += g
+                    best = ideal_gain[ideal_first + min(rank[hit], ideal_size) - 1]
+                    total += (found + beta * gained) / (rank[hit] + beta * best)
+            out_score[segment] = total / found if found > 0 else 0.0
+
+
+def _first_relevant(first, last, systems, shards, edges, rank, judgment, gain, cutoff, out_score):
+    """1 / the rank of the first document with a gain."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            deepest = cutoff[unit]
+            out_score[segment] = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if rank[hit] > deepest:
+                    break
+                if gain[judgment[hit]] > 0.0:
+                    out_score[segment] = 1.0 / rank[hit]
+                    break
+
+
+def _cascade(first, last, systems, shards, edges, rank, judgment, stop, cutoff, out_score):
+    """ERR: Σ 1/r · P(the user, having read on so far, stops at r)."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            deepest = cutoff[unit]
+            reading = 1.0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if rank[hit] > deepest:
+                    break
+                p = stop[judgment[hit]]
+                total += reading * p / rank[hit]
+                reading *= 1.0 - p
+            out_score[segment] = total
+
+
+def _preference(first, last, systems, shards, edges, rank, judgment, relevant, nonrelevant, out_score):
+    """bpref. ``rank`` here holds 1 for a relevant, 0 for a judged non-relevant, −1 for an unjudged hit."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            found = relevant[unit]
+            most = min(found, nonrelevant[unit])
+            above = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if rank[hit] == 0:
+                    above += 1
+                elif rank[hit] == 1:
+                    total += 1.0 - min(above, found) / most if above > 0 else 1.0
+            out_score[segment] = total / found if found > 0 else 0.0
+
+
+def _novelty(
+    first, last, systems, shards, edges, rank, judgment, intent_edges, intent_index, most_intents, fading, weight,
+    cutoff, out_score,
+):  # fmt: skip
+    """Σ weight[rank] · Σ over the document's intents of fading[times the intent was seen before]."""
+    seen = np.zeros(most_intents, np.int64)
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            deepest = cutoff[unit]
+            for intent in range(most_intents):
+                seen[intent] = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if rank[hit] > deepest:
+                    break
+                fresh = 0.0
+                for at in range(intent_edges[judgment[hit]], intent_edges[judgment[hit] + 1]):
+                    intent = intent_index[at]
+                    fresh += fading[min(seen[intent], len(fading) - 1)]
+                    seen[intent] += 1
+                total += fresh * weight[rank[hit]]
+            out_score[segment] = total
+
+
+def _greedy(
+    first, last, candidate_edges, candidate, intent_edges, intent_index, most_intents, fading, depth, out_order
+):
+    """The ideal list for novelty, greedily: the document that adds most next, of equals the one with the highest id."""
+    seen = np.zeros(most_intents, np.int64)
+    for unit in range(first, last):
+        start, end = candidate_edges[unit], candidate_edges[unit + 1]
+        for intent in range(most_intents):
+            seen[intent] = 0
+        taken = np.zeros(end - start, np.bool_)
+        for place in range(min(depth, end - start)):
+            best = -1
+            most = -1.0
+            for at in range(start, end):
+                if taken[at - start]:
+                    continue
+                fresh = 0.0
+                for row in range(intent_edges[candidate[at]], intent_edges[candidate[at] + 1]):
+                    fresh += fading[min(seen[intent_index[row]], len(fading) - 1)]
+                if fresh >= most:  # candidates come by id, so the last of equals has the highest
+                    most = fresh
+                    best = at
+            taken[best - start] = True
+            out_order[start + place] = candidate[best]
+            for row in range(intent_edges[candidate[best]], intent_edges[candidate[best] + 1]):
+                seen[intent_index[row]] += 1
+
+
+weighted = Kernel(_weighted)
+blended = Kernel(_blended)
+preferred = Kernel(_preferred)
+first_relevant = Kernel(_first_relevant)
+cascade = Kernel(_cascade)
+preference = Kernel(_preference)
+novelty = Kernel(_novelty)
+greedy = Kernel(_greedy)

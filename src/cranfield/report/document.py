@@ -1,0 +1,93 @@
+"""The document every face is made from: tables, what may be claimed, and where it all comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cranfield
+from cranfield.formats.problems import Problem, Severity, count_by_kind
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its word in JSON and CSV, its title for people, and how its numbers are shown."""
+
+    word: str
+    title: str
+    kind: str = "text"  # text, score, count
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns, numbers in full precision."""
+
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[Any, ...]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A result ready to be shown. ``rows`` are what JSON has; tables may show them in another shape."""
+
+    method: str
+    inputs: Mapping[str, Any]
+    tables: Sequence[Table]
+    rows: Sequence[Mapping[str, Any]]
+    sentence: str = ""
+    citations: Sequence[str] = ()
+    warnings: Sequence[Problem] = ()
+    seed: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def details(self) -> dict[str, Any]:
+        """What JSON says about a result besides its rows."""
+        return {
+            "inputs": dict(self.inputs),
+            "method": self.method,
+            "citations": list(self.citations),
+            "warnings": [warning_row(problem) for problem in self.warnings],
+            "seed": self.seed,
+            "version": cranfield.__version__,
+            **self.extra,
+        }
+
+
+def warning_row(problem: Problem) -> dict[str, Any]:
+    """A problem as JSON has it."""
+    return {
+        "kind": problem.slug,
+        "severity": str(problem.severity),
+        "file": problem.file,
+        "line": problem.line or None,
+        "text": problem.text,
+        "problem": str(problem),
+        "effect": problem.kind.effect,
+        "fix": problem.kind.fix,
+        "count": problem.count,
+    }
+
+
+def warning_lines(problems: Sequence[Problem]) -> list[str]:
+    """One line for each kind of warning, with how often and where first."""
+    notable = [problem for problem in problems if problem.severity is not Severity.NOTE]
+    lines = []
+    for slug, count in count_by_kind(notable).items():
+        places = [problem for problem in notable if problem.slug == slug]
+        first = places[0]
+        where = f"{first.place}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        lines.append(f"{first.kind.title} ({count:,}; {where}). {first.kind.effect}")
+    return lines
+
+
+def show(value: Any, kind: str) -> str:
+    """A value as people read it."""
+    if value is None or value != value:
+        return "–"
+    if kind == "score":
+        return f"{value:.4f}"
+    if kind == "count":
+        return f"{value:,}"
+    return str(value)

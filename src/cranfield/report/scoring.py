@@ -1,0 +1,101 @@
+"""Scores and measures as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield.measures import CATALOG, Kind, parse_measure
+from cranfield.report.document import Column, Document, Table
+from cranfield.scores import ScoreTable
+
+
+def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
+    """Mean scores, best system first by the first measure."""
+    means = {measure: table.mean(measure) for measure in table.measures}
+    ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
+    columns = (Column("system", "system"), *(Column(name, name, "score") for name in table.measures))
+    shown = Table(columns, [(system, *(means[name][system] for name in table.measures)) for system in ranked])
+    rows = [
+        {"measure": name, "system": system, "topics": len(table.topics), "score": means[name][system]}
+        for name in table.measures
+        for system in ranked
+    ]
+    citations = dict.fromkeys(parse_measure(name).kind.citation for name in table.measures)
+    return Document("score", inputs, [shown], rows, _sentence(table, ranked), tuple(citations), table.warnings)
+
+
+def _sortable(value: float) -> float:
+    return value if value == value else -1.0
+
+
+def _sentence(table: ScoreTable, ranked: Sequence[str]) -> str:
+    count = len(ranked)
+    what = f"Means over {len(table.topics)} topics for {count} system{'s' * (count != 1)}"
+    if count < 2:
+        return f"{what}."
+    first = table.measures[0]
+    return f"{what}, by {first}. Means alone do not say which differences are real."
+
+
+def measures_document() -> Document:
+    """The catalogue."""
+    columns = (
+        Column("measure", "measure"),
+        Column("title", "what it is"),
+        Column("parameters", "parameters"),
+        Column("range", "range"),
+        Column("judgments", "judgments"),
+        Column("citation", "citation"),
+    )
+    rows = [
+        (_signature(kind), kind.title, _parameters(kind), f"{kind.lowest:g}–{kind.highest:g}",
+         "per intent" if kind.per_intent else "ordinary", kind.citation)
+        for kind in CATALOG.values()
+    ]  # fmt: skip
+    words = [
+        {
+            **dict(zip([column.word for column in columns], row, strict=True)),
+            "help": kind.help,
+            "aliases": list(kind.aliases),
+        }
+        for row, kind in zip(rows, CATALOG.values(), strict=True)
+    ]
+    sentence = "Ask for one with -m, e.g. -m AP -m 'nDCG(gains=exp)@10'. cranfield measures NAME tells more about one."
+    return Document("measures", {}, [Table(columns, rows)], words, sentence)
+
+
+def measure_document(text: str) -> Document:
+    """Everything about one measure."""
+    kind = parse_measure(text if text in CATALOG else _with_cutoff(text)).kind
+    about = [
+        ("measure", _signature(kind)),
+        ("is", kind.title),
+        ("says", kind.help),
+        ("range", f"{kind.lowest:g} to {kind.highest:g}"),
+        ("judgments", "per intent (--intents)" if kind.per_intent else "ordinary (--qrels)"),
+        ("also called", ", ".join(alias for alias in kind.aliases if alias != kind.name) or "–"),
+        ("citation", kind.citation),
+        *(
+            (f"parameter {p.name}", f"{p.help} (default {'none' if p.default is None else p.default})")
+            for p in kind.parameters
+        ),
+    ]
+    table = Table((Column("about", ""), Column("text", kind.name)), about)
+    return Document("measures", {"measure": kind.name}, [table], [dict(about)], citations=(kind.citation,))
+
+
+def _with_cutoff(text: str) -> str:
+    """A name good enough to look a measure up: one that must have a cutoff is given one."""
+    required = {name for name, kind in CATALOG.items() if kind.cutoff.required}
+    return f"{text}@10" if text in required else text
+
+
+def _signature(kind: Kind) -> str:
+    if not kind.cutoff.allowed:
+        return kind.name
+    return f"{kind.name}@k" if kind.cutoff.required else f"{kind.name}[@k]"
+
+
+def _parameters(kind: Kind) -> str:
+    return ", ".join(f"{p.name}={'–' if p.default is None else p.default}" for p in kind.parameters) or "–"

@@ -1,0 +1,7 @@
+"""Scores: the table every later question is asked of."""
+
+from cranfield.scores.files import read_scores, write_scores
+from cranfield.scores.scoring import score, score_view
+from cranfield.scores.table import Missing, ScoreTable
+
+__all__ = ["Missing", "ScoreTable", "read_scores", "score", "score_view", "write_scores"]

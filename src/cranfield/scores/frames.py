@@ -1,0 +1,100 @@
+"""Score tables from and to data frames of any library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from cranfield.errors import InputError, RequestError
+from cranfield.scores.table import COLUMNS, ScoreTable
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def to_frame(table: ScoreTable, backend: str, *, wide: bool) -> Any:
+    """A long frame (a row a score) or a wide one (a row a topic, a column a system)."""
+    if backend not in BACKENDS:
+        raise RequestError(f"there is no backend «{backend}»", fix=f"Choose one of: {', '.join(BACKENDS)}.")
+    return _backend(backend)(wide_columns(table) if wide else long_columns(table))
+
+
+def _backend(name: str) -> Any:
+    try:
+        if name == "pandas":
+            import pandas
+
+            return pandas.DataFrame
+        if name == "pyarrow":
+            import pyarrow
+
+            return pyarrow.table
+        import polars
+    except ImportError:
+        raise RequestError(f"{name} is not installed", fix=f"Install it: pip install {name}.") from None
+    return polars.DataFrame
+
+
+def long_columns(table: ScoreTable) -> dict[str, list[Any]]:
+    """Columns of the long form."""
+    columns = list(zip(*table.rows(), strict=True)) or [()] * len(table.columns)
+    return {name: list(column) for name, column in zip(table.columns, columns, strict=True)}
+
+
+def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
+    """Columns of the wide form; with several measures a column says which."""
+    if table.shards:
+        raise RequestError("a table with shards has no wide form", fix="Use the long form.")
+    names, topics = len(table.measures), len(table.topics)
+    columns: dict[str, list[Any]] = {}
+    if names > 1:
+        columns["measure"] = [measure for measure in table.measures for _ in range(topics)]
+    columns["topic"] = list(table.topics) * names
+    for at, system in enumerate(table.systems):
+        if system in columns:
+            raise RequestError(f"a system called «{system}» cannot be a column", fix="Use the long form.")
+        scores = table.values[:, :, at, 0].ravel().tolist()
+        columns[system] = [None if math.isnan(score) else score for score in scores]
+    return columns
+
+
+def from_frame(frame: Any, *, measure: str | None) -> ScoreTable:
+    """Long when there are columns measure, topic, system, score; otherwise wide: topic, then a column a system."""
+    import narwhals as nw
+
+    try:
+        data = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputError(f"a {type(frame).__name__} is no data frame",
+                         fix="Give a pandas, Polars or PyArrow frame.") from None  # fmt: skip
+    columns = list(data.columns)
+    return table_from_columns(columns, data.iter_rows(), measure=measure)
+
+
+def table_from_columns(columns: list[str], rows: Iterator[Any], *, measure: str | None) -> ScoreTable:
+    """Whichever form the columns have."""
+    if "score" in columns and "topic" in columns and "system" in columns:
+        return _from_long(columns, rows, measure)
+    if "topic" in columns:
+        return _from_wide(columns, rows, measure)
+    raise InputError(
+        "there is no column «topic»",
+        fix=f"Long: {', '.join(COLUMNS)}. Wide: topic, then one column for each system.",
+    )
+
+
+def _from_long(columns: list[str], rows: Iterator[Any], measure: str | None) -> ScoreTable:
+    if "measure" in columns:
+        return ScoreTable.from_rows(rows, columns=columns)
+    return ScoreTable.from_rows(((measure or "score", *row) for row in rows), columns=["measure", *columns])
+
+
+def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> ScoreTable:
+    systems = [(at, name) for at, name in enumerate(columns) if name not in ("topic", "measure")]
+    topic, named = columns.index("topic"), columns.index("measure") if "measure" in columns else None
+    return ScoreTable.from_rows(
+        (measure or "score" if named is None else row[named], row[topic], system, row[at])
+        for row in rows
+        for at, system in systems
+        if row[at] is not None
+    )

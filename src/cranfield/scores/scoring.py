@@ -1,0 +1,81 @@
+"""Scores of a collection: every system on every topic, with every measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.collection import Collection, View
+from cranfield.errors import RequestError
+from cranfield.measures import Measure, parse_measures
+from cranfield.scores.table import Missing, ScoreTable, choose
+
+Array = npt.NDArray[Any]
+
+
+def score(
+    collection: Collection, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero"
+) -> ScoreTable:
+    """Score a collection.
+
+    Parameters
+    ----------
+    measures
+        Names such as ``AP``, ``P@10``, ``nDCG(gains=exp)@10``; ``cranfield measures`` lists them.
+    missing
+        A judged topic a run returned nothing for: ``zero`` (as trec_eval -c), ``nan``, or ``drop`` the topic.
+    no_relevant
+        A topic without relevant documents: ``zero`` (as trec_eval), ``nan``, or ``drop`` the topic.
+    """
+    wanted = parse_measures(measures)
+    _require_judgments(collection, wanted)
+    policies = choose(Missing, missing, "missing"), choose(Missing, no_relevant, "no_relevant")
+    values = score_view(collection.whole, wanted)
+    absent = collection.returned == 0
+    barren = np.broadcast_to((_findable(collection) == 0)[:, np.newaxis], absent.shape)
+    dropped = np.zeros(len(collection.topics), bool)
+    for policy, cells in zip(policies, (absent, barren), strict=True):
+        if policy is Missing.NAN:
+            values[:, cells] = np.nan
+        elif policy is Missing.DROP:
+            dropped |= cells.any(axis=1)
+    if dropped.all():
+        raise RequestError("no topic is left to score", fix="Choose zero or nan for missing or no_relevant.")
+    return ScoreTable(
+        tuple(map(str, wanted)),
+        tuple(topic for topic, gone in zip(collection.topics, dropped, strict=True) if not gone),
+        collection.systems,
+        values[:, ~dropped],
+        warnings=collection.warnings,
+    )
+
+
+def score_view(view: View, measures: Sequence[Measure]) -> Array:
+    """Measures × topics × systems × shards of any view: the whole collection, or one split into shards."""
+    values = np.empty((len(measures), view.topics, view.systems, view.shards))
+    for at, measure in enumerate(measures):
+        values[at] = measure.kind.compute(view, measure)
+    return values
+
+
+def _findable(collection: Collection) -> Array:
+    """Relevant documents of each topic, by the ordinary judgments or, without those, by the per-intent ones."""
+    intents = collection.intents
+    if intents is None or (collection.arrays["grade"] >= 0).any():
+        return collection.relevant
+    served = np.add.reduceat(np.append(intents.grade > 0, False), intents.edges[:-1]) * (np.diff(intents.edges) > 0)
+    return np.bincount(collection.judged_topic, weights=served, minlength=len(collection.topics))
+
+
+def _require_judgments(collection: Collection, measures: Sequence[Measure]) -> None:
+    if (collection.arrays["grade"] >= 0).any():
+        return
+    plain = [str(measure) for measure in measures if not measure.kind.per_intent]
+    if plain and collection.intents is not None:
+        raise RequestError(
+            f"{plain[0]} needs ordinary judgments, and only per-intent ones were read",
+            fix="Give them too: --qrels FILE, or qrels= in Python.",
+        )

@@ -1,0 +1,247 @@
+"""The score table: measures × topics × systems (× shards), with topics shared by all systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import InputError, RequestError
+from cranfield.formats.problems import Problem
+
+Array = npt.NDArray[Any]
+
+COLUMNS = ("measure", "topic", "system", "score")
+
+
+class Missing(StrEnum):
+    """What becomes of a cell without a score: 0, no number at all, or the whole topic leaves the table."""
+
+    ZERO = "zero"
+    NAN = "nan"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of systems on topics.
+
+    ``values[measure, topic, system, shard]``; a table without shards has one, and ``shards`` is empty. A cell without
+    a score is nan. ``warnings`` is what was odd about where the scores come from.
+
+    >>> table = ScoreTable.from_rows([("AP", "401", "a", 0.5), ("AP", "402", "a", 0.25)])
+    >>> table.mean("AP")
+    {'a': 0.375}
+    """
+
+    measures: tuple[str, ...]
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    values: Array
+    shards: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    def __post_init__(self) -> None:
+        shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
+        if self.values.shape != shape:
+            raise RequestError(f"scores of shape {self.values.shape} do not fit a table of {shape}")
+        values = np.array(self.values, np.float64)  # a copy: nobody else can change a table
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        shards = f", {len(self.shards)} shards" if self.shards else ""
+        return f"ScoreTable({', '.join(self.measures)}: {len(self.topics)} topics, {len(self.systems)} systems{shards})"
+
+    # --- looking at it
+
+    def of(self, measure: str | None = None) -> Array:
+        """Topics × systems (× shards) of one measure; the only one when none is named."""
+        values: Array = self.values[self._index(measure)]
+        return values if self.shards else values[:, :, 0]
+
+    def mean(self, measure: str | None = None) -> dict[str, float]:
+        """The mean of every system over topics (and shards) that have a score."""
+        values = self.values[self._index(measure)]
+        counts = np.isfinite(values).sum(axis=(0, 2))
+        sums = np.nansum(values, axis=(0, 2))
+        means = np.divide(sums, counts, out=np.full(len(self.systems), np.nan), where=counts > 0)
+        return dict(zip(self.systems, means.tolist(), strict=True))
+
+    def _index(self, measure: str | None) -> int:
+        if measure is None and len(self.measures) == 1:
+            return 0
+        if measure in self.measures:
+            return self.measures.index(measure)
+        there = ", ".join(self.measures)
+        what = f"the table has no measure «{measure}»" if measure else "the table has several measures"
+        raise RequestError(what, fix=f"Name one of: {there}.")
+
+    def select(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        topics: Sequence[str] | None = None,
+        systems: Sequence[str] | None = None,
+    ) -> ScoreTable:
+        """A smaller table, in the order asked for."""
+        parts = {
+            "measures": _positions("measure", self.measures, measures),
+            "topics": _positions("topic", self.topics, topics),
+            "systems": _positions("system", self.systems, systems),
+        }
+        names = {field: tuple(getattr(self, field)[at] for at in places) for field, places in parts.items()}
+        return replace(self, values=self.values[np.ix_(*parts.values())], **names)
+
+    @property
+    def missing(self) -> int:
+        """How many cells have no score."""
+        return int(np.isnan(self.values).sum())
+
+    def settle(self, missing: str) -> ScoreTable:
+        """The table with its missing cells settled: ``zero``, ``drop`` (topics that miss any) or ``nan`` (as it is)."""
+        policy = choose(Missing, missing, "missing")
+        if policy is Missing.ZERO:
+            return replace(self, values=np.nan_to_num(self.values, nan=0.0))
+        if policy is Missing.NAN:
+            return self
+        whole = np.asarray(~np.isnan(self.values).any(axis=(0, 2, 3)))
+        if not whole.any():
+            raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
+        return self.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
+
+    # --- other shapes
+
+    def rows(self) -> Iterable[tuple[Any, ...]]:
+        """(measure, topic, system, [shard,] score), missing cells left out."""
+        for m, measure in enumerate(self.measures):
+            for t, topic in enumerate(self.topics):
+                cells = self.values[m, t].tolist()
+                for system, scores in zip(self.systems, cells, strict=True):
+                    for shard, score in zip(self.shards or ("",), scores, strict=True):
+                        if score == score:
+                            yield (
+                                (measure, topic, system, shard, score)
+                                if self.shards
+                                else (measure, topic, system, score)
+                            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of a row's parts."""
+        return ("measure", "topic", "system", "shard", "score") if self.shards else COLUMNS
+
+    @classmethod
+    def from_rows(
+        cls, rows: Iterable[Sequence[Any]], *, columns: Sequence[str] = COLUMNS, warnings: Sequence[Problem] = ()
+    ) -> ScoreTable:
+        """A table from (measure, topic, system, score) rows, or whatever ``columns`` says, in any order."""
+        place = _row_places(columns)
+        score = list(columns).index("score")
+        cells: dict[tuple[str, str, str, str], float] = {}
+        for row in rows:
+            measure, topic, system, shard = ("" if at is None else str(row[at]) for at in place)
+            key = (measure, topic, system, shard)
+            if key in cells:
+                raise InputError(f"two scores for measure {measure}, topic {topic}, system {system}",
+                                 fix="Delete one of them.")  # fmt: skip
+            cells[key] = float(row[score])
+        if not cells:
+            raise InputError("there are no scores", fix="Check where they come from.")
+        return _filled(cls, cells, warnings)
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """``{system: {topic: {measure: score}}}``: for each system what pytrec_eval returns."""
+        if self.shards:
+            raise RequestError("a table with shards has no such form", fix="Use rows() or to_frame().")
+        nested: dict[str, dict[str, dict[str, float]]] = {system: {} for system in self.systems}
+        for measure, topic, system, score in self.rows():
+            nested[system].setdefault(topic, {})[measure] = score
+        return nested
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Any], *, system: str = "run") -> ScoreTable:
+        """From ``{system: {topic: {measure: score}}}``, or one system's ``{topic: {measure: score}}``."""
+        if not scores:
+            raise InputError("the dict is empty", fix="It should be {system: {topic: {measure: score}}}.")
+        depth = _depth(scores)
+        if depth not in (2, 3):
+            raise InputError(f"a dict of depth {depth} is no score table",
+                             fix="It should be {system: {topic: {measure: score}}}.")  # fmt: skip
+        nested = scores if depth == 3 else {system: scores}
+        return cls.from_rows(
+            (measure, topic, name, score)
+            for name, by_topic in nested.items()
+            for topic, by_measure in by_topic.items()
+            for measure, score in by_measure.items()
+        )
+
+    def to_frame(self, backend: str = "pandas", *, wide: bool = False) -> Any:
+        """A data frame, long or wide, of the backend asked for: pandas, polars or pyarrow."""
+        from cranfield.scores.frames import to_frame
+
+        return to_frame(self, backend, wide=wide)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, measure: str | None = None) -> ScoreTable:
+        """From a long or wide frame of pandas, Polars, PyArrow or anything narwhals knows."""
+        from cranfield.scores.frames import from_frame
+
+        return from_frame(frame, measure=measure)
+
+
+def choose(kind: type[Missing], value: str, what: str) -> Missing:
+    """One of the policies by name."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise RequestError(f"{what} cannot be «{value}»", fix=f"Choose one of: {', '.join(kind)}.") from None
+
+
+def natural(names: Iterable[str]) -> tuple[str, ...]:
+    """Names in the order people expect: numbers by value, then everything else by its text."""
+    return tuple(
+        sorted(dict.fromkeys(names), key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+    )
+
+
+def _positions(what: str, names: tuple[str, ...], wanted: Sequence[str] | None) -> list[int]:
+    if wanted is None:
+        return list(range(len(names)))
+    place = {name: at for at, name in enumerate(names)}
+    unknown = [name for name in wanted if name not in place]
+    if unknown:
+        raise RequestError(f"there is no {what} «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+    return [place[name] for name in wanted]
+
+
+def _row_places(columns: Sequence[str]) -> list[int | None]:
+    place = {name: at for at, name in enumerate(columns)}
+    lacking = [name for name in COLUMNS if name not in place]
+    if lacking:
+        raise InputError(f"there is no column «{lacking[0]}»", fix=f"Columns needed: {', '.join(COLUMNS)}.")
+    return [place["measure"], place["topic"], place["system"], place.get("shard")]
+
+
+def _filled(
+    cls: type[ScoreTable], cells: Mapping[tuple[str, str, str, str], float], warnings: Sequence[Problem]
+) -> ScoreTable:
+    measures = tuple(dict.fromkeys(key[0] for key in cells))
+    topics, systems, shards = (natural(key[at] for key in cells) for at in (1, 2, 3))
+    places = [{name: at for at, name in enumerate(names)} for names in (measures, topics, systems, shards)]
+    values = np.full([len(names) for names in places], np.nan)
+    for key, score in cells.items():
+        values[tuple(place[name] for place, name in zip(places, key, strict=True))] = score
+    return cls(measures, topics, systems, values, () if shards == ("",) else shards, tuple(warnings))
+
+
+def _depth(nested: Any) -> int:
+    depth = 0
+    while isinstance(nested, Mapping) and nested:
+        depth += 1
+        nested = next(iter(nested.values()))
+    return depth
