@@ -26,6 +26,18 @@ def is_loaded() -> bool:
     return "numba" in sys.modules
 
 
+def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function compiled when it is first called, once for all: the code is kept on disk where there is a place."""
+    import numba
+
+    made: Callable[..., Any]
+    try:
+        made = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # neither the package's folder nor the user's can be written
+        made = numba.njit(nogil=True)(function)
+    return made
+
+
 class Kernel:
     """A loop over ``range(first, last)``, its first two arguments; arguments named ``out_…`` are written to."""
 
@@ -37,11 +49,8 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
-        """The machine-code version, made once and kept on disk."""
-        import numba
-
-        made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(self.function)
-        return made
+        """The machine-code version."""
+        return machine_code(self.function)
 
     def interpreted(self, *arguments: Any) -> Any:
         """The function as it stands; arrays that are only read become lists, which Python indexes faster."""

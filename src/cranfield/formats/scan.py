@@ -48,7 +48,7 @@ class Scanner:
         field, sign = (4, 1.0) if order is Order.SCORE else (3, -1.0)
         from cranfield.formats.scan_kernels import scan_lines
 
-        answer = scan_lines(  # type: ignore[call-arg]
+        answer = scan_lines(
             buffer, len(buffer), field, sign, _POWERS, _HASH_START, _HASH_STEP,
             self._table, self._starts, self._blob, codes, keys, *edges, slow, self._state,
         )  # fmt: skip

@@ -1,13 +1,14 @@
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,no-any-return"
+# mypy: disable-error-code="no-untyped-def"
 """The loops of the compiled reader. Importing this imports the compiler, so only the scanner does."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from cranfield.compiled import machine_code
 
 
-@njit(cache=True, nogil=True)
+@machine_code
 def parse_decimal(buffer, start, end, powers):
     """(value, state) of a decimal: state 0 is the correctly rounded value, 1 ask Python, 2 not a number."""
     at = start
@@ -84,7 +85,7 @@ def parse_decimal(buffer, start, end, powers):
     return (-value if negative else value), 0
 
 
-@njit(cache=True, nogil=True)
+@machine_code
 def scan_lines(
     buffer,
     length,
@@ -242,7 +243,7 @@ def scan_lines(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@machine_code
 def rehash(starts, blob, documents, hash_start, hash_step, table):
     """Enter every document into an empty, larger table."""
     mask = np.uint64(len(table) - 1)
@@ -257,7 +258,7 @@ def rehash(starts, blob, documents, hash_start, hash_step, table):
         table[slot] = (np.int64(key >> np.uint64(33)) << 32) | (code + 1)
 
 
-@njit(cache=True, nogil=True)
+@machine_code
 def pad(edges, blob, rows):
     """Copy every id into a row of its own."""
     for code in range(len(rows)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from cranfield.measures import CATALOG, Kind, parse_measure
 from cranfield.report.document import Column, Document, Table
+from cranfield.report.references import REFERENCES
 from cranfield.scores import ScoreTable
 
 
@@ -75,7 +76,7 @@ def measure_document(text: str) -> Document:
         ("range", f"{kind.lowest:g} to {kind.highest:g}"),
         ("judgments", "per intent (--intents)" if kind.per_intent else "ordinary (--qrels)"),
         ("also called", ", ".join(alias for alias in kind.aliases if alias != kind.name) or "–"),
-        ("citation", kind.citation),
+        ("citation", REFERENCES[kind.citation]),
         *(
             (f"parameter {p.name}", f"{p.help} (default {'none' if p.default is None else p.default})")
             for p in kind.parameters

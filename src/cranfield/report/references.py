@@ -1,0 +1,31 @@
+"""Where methods and measures come from, by citation key."""
+
+from __future__ import annotations
+
+REFERENCES = {
+    "BuckleyVoorhees2004": "Buckley, C. and Voorhees, E. M.: Retrieval Evaluation with Incomplete Information. "
+    "SIGIR 2004.",
+    "BuckleyVoorhees2005": "Buckley, C. and Voorhees, E. M.: Retrieval System Evaluation. In: TREC: Experiment and "
+    "Evaluation in Information Retrieval, MIT Press, 2005.",
+    "Chapelle2009": "Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P.: Expected Reciprocal Rank for Graded "
+    "Relevance. CIKM 2009.",
+    "Chapelle2011": "Chapelle, O., Ji, S., Liao, C., Velipasaoglu, E., Lai, L. and Wu, S.-L.: Intent-based "
+    "Diversification of Web Search Results: Metrics and Algorithms. Information Retrieval 14(6), 2011.",
+    "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
+    "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
+    "JarvelinKekalainen2002": "Järvelin, K. and Kekäläinen, J.: Cumulated Gain-Based Evaluation of IR Techniques. "
+    "ACM TOIS 20(4), 2002.",
+    "KantorVoorhees2000": "Kantor, P. B. and Voorhees, E. M.: The TREC-5 Confusion Track: Comparing Retrieval Methods "
+    "for Scanned Text. Information Retrieval 2, 2000.",
+    "MacAvaney2022": "MacAvaney, S., Macdonald, C. and Ounis, I.: Streamlining Evaluation with ir-measures. ECIR 2022.",
+    "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
+    "ACM TOIS 27(1), 2008.",
+    "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
+    "Sakai2004": "Sakai, T.: New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
+    "Answering. NTCIR-4, 2004.",
+    "Sakai2007": "Sakai, T.: On the Properties of Evaluation Metrics for Finding One Highly Relevant Document. "
+    "IPSJ TOD 48(SIG9), 2007.",
+    "SakaiShang2016": "Sakai, T. and Shang, L.: On Estimating Variances for Topic Set Size Design. EVIA 2016.",
+    "SakaiSong2011": "Sakai, T. and Song, R.: Evaluating Diversified Search Results Using Per-Intent Graded Relevance. "
+    "SIGIR 2011.",
+}
