@@ -14,9 +14,14 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 def to_frame(table: ScoreTable, backend: str, *, wide: bool) -> Any:
     """A long frame (a row a score) or a wide one (a row a topic, a column a system)."""
+    return make_frame(wide_columns(table) if wide else long_columns(table), backend)
+
+
+def make_frame(columns: dict[str, list[Any]], backend: str) -> Any:
+    """A data frame of the library asked for."""
     if backend not in BACKENDS:
         raise RequestError(f"there is no backend «{backend}»", fix=f"Choose one of: {', '.join(BACKENDS)}.")
-    return _backend(backend)(wide_columns(table) if wide else long_columns(table))
+    return _backend(backend)(columns)
 
 
 def _backend(name: str) -> Any:

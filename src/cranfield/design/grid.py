@@ -1,0 +1,44 @@
+"""Lists and ranges of numbers as people type them."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, InvalidOperation
+
+from cranfield.errors import RequestError
+
+MOST_CELLS = 1_000_000
+
+
+def parse_grid(text: str, *, name: str = "value") -> list[float]:
+    """Numbers from ``0.05``, a list ``0.01,0.05`` or a range ``0.02:0.10:0.02`` (both ends in it); mixtures too.
+
+    >>> parse_grid("0.02:0.06:0.02,0.1")
+    [0.02, 0.04, 0.06, 0.1]
+    """
+    values: list[float] = []
+    for piece in text.split(","):
+        values += _range(piece.strip(), name)
+    return list(dict.fromkeys(values))
+
+
+def _range(piece: str, name: str) -> list[float]:
+    parts = piece.split(":")
+    try:
+        numbers = [Decimal(part) for part in parts]  # decimals, so that 0.02 + 0.02 + 0.02 is 0.06
+        if not all(number.is_finite() for number in numbers) or len(parts) not in (1, 2, 3):
+            raise InvalidOperation
+    except InvalidOperation:
+        raise RequestError(
+            f"{name.replace('_', ' ')} cannot be «{piece}»",
+            fix="Write a number, a list such as 0.01,0.05, or a range from:to:step such as 10:100:10.",
+        ) from None
+    if len(numbers) == 1:
+        return [float(numbers[0])]
+    step = numbers[2] if len(numbers) == 3 else Decimal(1)
+    if step <= 0 or numbers[1] < numbers[0]:
+        raise RequestError(f"the range «{piece}» goes nowhere", fix="Write from:to:step, with from below to.")
+    count = math.floor((numbers[1] - numbers[0]) / step) + 1
+    if count > MOST_CELLS:
+        raise RequestError(f"the range «{piece}» has {count:,} values", fix="Take a larger step.")
+    return [float(numbers[0] + step * at) for at in range(count)]

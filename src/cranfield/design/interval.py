@@ -1,0 +1,30 @@
+"""Confidence intervals for a difference, and how wide to expect them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cranfield.stats.tails import normal_critical, t_critical
+
+Array = npt.NDArray[Any]
+
+
+def expected_sd(topics: Array, sd: Array) -> Array:
+    """E[s] = σ·Γ(n/2) / (√((n − 1)/2)·Γ((n − 1)/2)): a sample's sd falls short of σ on average."""
+    half = (topics - 1) / 2
+    return np.asarray(sd * special.poch(half, 0.5) / np.sqrt(half))  # a ratio of gammas that never overflows
+
+
+def expected_width(topics: Array, sd: Array, alpha: Array) -> Array:
+    """Expected width of the 100(1 − α) % interval for the mean of n differences."""
+    t = t_critical(np.asarray(alpha) / 2, topics - 1)
+    return np.asarray(2 * t * expected_sd(topics, sd) / np.sqrt(topics))  # S14 §3.2
+
+
+def sensitivity(topics: Array, sd: Array, alpha: Array, sides: int) -> Array:
+    """δ = s·z/√n: what a mean over n topics may be off by, by the central limit theorem."""
+    return np.asarray(normal_critical(np.asarray(alpha) / sides) * sd / np.sqrt(topics))  # D13 Inequality 1, 2

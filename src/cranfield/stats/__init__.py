@@ -1,0 +1,1 @@
+"""Numerics without a word of retrieval in them."""

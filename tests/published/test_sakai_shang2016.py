@@ -1,0 +1,23 @@
+"""Sakai & Shang 2016 (SS16): topic set sizes from pilot variances."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from cranfield.design import size_for_range
+
+
+def test_all_25_cells_of_table_3_come_out_to_the_topic(shared: Path) -> None:
+    with open(shared / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 25
+    ours = size_for_range(
+        systems=[float(row["systems"]) for row in rows],
+        min_range=[float(row["min_range"]) for row in rows],
+        variance=[float(row["variance"]) for row in rows],
+        alpha=[float(row["alpha"]) for row in rows],
+        power=[1 - float(row["beta"]) for row in rows],
+        method="sakai",
+    ).topics
+    assert ours.tolist() == [int(row["topics"]) for row in rows]
