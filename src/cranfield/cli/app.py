@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import cranfield
-from cranfield.cli import check, demo, measures, pack, score
+from cranfield.cli import check, demo, measures, pack, power, score, size, variance
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -23,6 +23,9 @@ app = typer.Typer(
 app.command("score")(score.score)
 app.command("check")(check.check)
 app.command("pack")(pack.pack)
+app.command("variance")(variance.variance)
+app.command("size")(size.size)
+app.command("power")(power.power)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from cranfield.collection import Collection
     from cranfield.report import Document
+    from cranfield.scores import ScoreTable
+    from cranfield.variance import Variances
 
 
 class Face(StrEnum):
@@ -61,6 +63,19 @@ Ordering = Annotated[
     OrderChoice, typer.Option("--order", help="What orders a list: its scores (as trec_eval), or its rank column.")
 ]
 Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is called: its run tag, or its file's name.")]
+Scores = Annotated[
+    list[str],
+    typer.Argument(help="Score tables, one file a collection; or runs with --qrels, or one packed collection.",
+                   metavar="SCORES...", show_default=False),
+]  # fmt: skip
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", "-m", help="Only this measure; may be repeated. Runs are scored with it [default: AP].",
+                 show_default=False, metavar="NAME"),
+]  # fmt: skip
+Missing = Annotated[MissingChoice, typer.Option("--missing", help="A cell without a score.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
+Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")]
 Markdown = Annotated[bool, typer.Option("--md", help="Print Markdown.")]
@@ -146,3 +161,64 @@ def load_collection(
             name=name,
             progress=step,
         )
+
+
+def load_tables(
+    scores: list[str], *, qrels: str | None, measures: list[str] | None, missing: MissingChoice
+) -> dict[str, ScoreTable]:
+    """Score tables by collection: from score files, or from runs (or a packed collection) that are scored first."""
+    from cranfield.collection.packed import is_packed
+    from cranfield.formats.text import expand
+    from cranfield.scores import read_scores
+
+    if qrels is not None or (len(scores) == 1 and is_packed(scores[0])):
+        collection = load_collection(
+            scores,
+            qrels=qrels,
+            intents=None,
+            probabilities=None,
+            teams=None,
+            order=OrderChoice.SCORE,
+            name=NameChoice.AUTO,
+        )
+        return {scores[0]: collection.score(measures or ["AP"], missing=missing)}
+    only = measures[0] if measures and len(measures) == 1 else None
+    found = {}
+    for path in expand(scores):
+        table = read_scores(path, measure=only)
+        found[path] = (table if measures is None else table.select(measures=measures)).settle(missing)
+    return found
+
+
+def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
+    """Everything there is to know about the variance of the tables."""
+    from cranfield.variance import estimate_variance
+
+    return estimate_variance(tables if len(tables) > 1 else next(iter(tables.values())), seed=seed)
+
+
+def grids(given: dict[str, str | None]) -> dict[str, Any]:
+    """The lists of numbers behind the flags that were used."""
+    from cranfield.design.grid import parse_grid
+
+    return {name: parse_grid(text, name=name) for name, text in given.items() if text is not None}
+
+
+def check_plot(path: str) -> None:
+    from cranfield.report.charts import check_chart_name
+
+    check_chart_name(path)
+
+
+def draw_sizes(document: Document, path: str) -> None:
+    """The curve of a grid of sizes."""
+    from cranfield.report.charts import size_chart, write_chart
+
+    write_chart(size_chart(document.rows), path)
+
+
+def draw_cards(document: Document, path: str) -> None:
+    """What topics see against their number."""
+    from cranfield.report.charts import card_chart, write_chart
+
+    write_chart(card_chart(document.rows), path)

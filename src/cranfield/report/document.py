@@ -16,7 +16,7 @@ class Column:
 
     word: str
     title: str
-    kind: str = "text"  # text, score, count
+    kind: str = "text"  # text, score, count, number
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ def show(value: Any, kind: str) -> str:
         return "–"
     if kind == "score":
         return f"{value:.4f}"
+    if kind == "number":
+        return f"{value:.4g}"
     if kind == "count":
         return f"{value:,}"
     return str(value)

@@ -13,6 +13,11 @@ REFERENCES = {
     "Diversification of Web Search Results: Metrics and Algorithms. Information Retrieval 14(6), 2011.",
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
+    "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
+    "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
+    "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
+    "FerroSanderson2019": "Ferro, N. and Sanderson, M.: Improving the Accuracy of System Performance Estimation by "
+    "Using Shards. SIGIR 2019.",
     "JarvelinKekalainen2002": "Järvelin, K. and Kekäläinen, J.: Cumulated Gain-Based Evaluation of IR Techniques. "
     "ACM TOIS 20(4), 2002.",
     "KantorVoorhees2000": "Kantor, P. B. and Voorhees, E. M.: The TREC-5 Confusion Track: Comparing Retrieval Methods "
@@ -25,7 +30,9 @@ REFERENCES = {
     "Answering. NTCIR-4, 2004.",
     "Sakai2007": "Sakai, T.: On the Properties of Evaluation Metrics for Finding One Highly Relevant Document. "
     "IPSJ TOD 48(SIG9), 2007.",
+    "Sakai2014": "Sakai, T.: Topic Set Size Design with Variance Estimates from Two-Way ANOVA. EVIA 2014.",
     "SakaiShang2016": "Sakai, T. and Shang, L.: On Estimating Variances for Topic Set Size Design. EVIA 2016.",
     "SakaiSong2011": "Sakai, T. and Song, R.: Evaluating Diversified Search Results Using Per-Intent Graded Relevance. "
     "SIGIR 2011.",
+    "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
 }

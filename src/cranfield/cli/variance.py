@@ -1,0 +1,54 @@
+"""cranfield variance"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cranfield.cli import options
+
+
+def variance(
+    scores: options.Scores,
+    qrels: options.Qrels = None,
+    measure: options.Measures = None,
+    percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' variances.", min=1, max=100)] = 95.0,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.", min=0.5, max=0.9999)] = 0.95,
+    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of the topics.", min=100)] = 1000,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="What every pair of systems would need (Dinçer's tables).")
+    ] = False,
+    alpha: Annotated[float, typer.Option("--alpha", help="Significance level, for --pairs.")] = 0.05,
+    missing: options.Missing = options.MissingChoice.ZERO,
+    seed: options.Seed = 1,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Estimate the variance of scores from a pilot, in every way that sizing needs.
+
+    Example: cranfield variance scores2023.csv scores2024.csv
+    """
+    from cranfield.design.pairs import pair_sizes
+    from cranfield.report.variances import pairs_document, variance_document
+    from cranfield.variance import estimate_variance
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+    inputs = {"scores": scores, "qrels": qrels, "measures": measure, "missing": str(missing)}
+    if pairs:
+        for table in tables.values():
+            for name in table.measures:
+                options.output(pairs_document(pair_sizes(table, measure=name, alpha=alpha), inputs), chosen)
+        return
+    found = estimate_variance(
+        tables if len(tables) > 1 else next(iter(tables.values())),
+        percentile=percentile,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    warnings = [problem for table in tables.values() for problem in table.warnings]
+    options.output(variance_document(found, inputs, warnings), chosen)

@@ -1,0 +1,145 @@
+"""Charts in one quiet look, written without a browser or a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cranfield.errors import RequestError
+from cranfield.formats.text import atomic_write
+
+ENDINGS = (".html", ".svg", ".png", ".json")
+# Okabe and Ito's colours, told apart by everybody and in grey.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"]
+
+
+def line_chart(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    titles: Mapping[str, str],
+    colour: str | None = None,
+    title: str = "",
+    log: bool = False,
+) -> Any:
+    """A curve for every value of ``colour``; numbers on hover."""
+    import altair
+
+    data = altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
+    axis = altair.Scale(type="log") if log else altair.Scale(zero=True)
+    names = [x, *([colour] if colour else []), y]
+    encode: dict[str, Any] = {
+        "x": altair.X(f"{x}:Q", title=titles.get(x, x), scale=altair.Scale(zero=False, nice=False)),
+        "y": altair.Y(f"{y}:Q", title=titles.get(y, y), scale=axis),
+        "tooltip": [
+            altair.Tooltip(f"{name}:{'N' if name == colour else 'Q'}", title=titles.get(name, name)) for name in names
+        ],
+    }
+    if colour:
+        order = list(dict.fromkeys(str(row[colour]) for row in rows))
+        scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
+        encode["color"] = altair.Color(f"{colour}:N", title=titles.get(colour, colour), scale=scale, sort=None)
+        encode["strokeDash"] = altair.StrokeDash(f"{colour}:N", legend=None, sort=None)
+    return (
+        altair.Chart(data, title=title, width=520, height=320)
+        .mark_line(point={"size": 18}, strokeWidth=2)
+        .encode(**encode)
+        .configure_axis(gridColor="#e5e5e5", labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+        .configure_legend(
+            labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
+        )
+        .configure_title(fontSize=13, fontWeight="normal", anchor="start")
+        .configure_view(stroke=None)
+    )
+
+
+def check_chart_name(path: str) -> None:
+    """Refuse a name whose format is unknown before anything is computed."""
+    if Path(path).suffix not in ENDINGS:
+        raise RequestError(
+            f"«{path}» does not say which picture to draw", fix=f"End the name in one of: {', '.join(ENDINGS)}."
+        )
+
+
+def write_chart(chart: Any, path: str) -> None:
+    """Write a chart as its name says."""
+    check_chart_name(path)
+    import vl_convert
+
+    spec = json.dumps(chart.to_dict())
+    ending = Path(path).suffix
+    if ending == ".png":
+        data: bytes = vl_convert.vegalite_to_png(spec, scale=2)
+    elif ending == ".svg":
+        data = vl_convert.vegalite_to_svg(spec).encode()
+    elif ending == ".html":
+        data = vl_convert.vegalite_to_html(spec, bundle=True).encode()
+    else:
+        data = spec.encode()
+    with atomic_write(path) as stream:
+        stream.write(data)
+
+
+TITLES = {
+    "topics": "number of topics n",
+    "systems": "number of systems m",
+    "min_range": "minimum detectable range minD",
+    "difference": "difference between two systems",
+    "effect_size": "effect size (difference / sd)",
+    "width": "interval width δ",
+    "sensitivity": "sensitivity ±δ",
+    "variance": "variance σ² of a system's scores",
+    "sd": "sd of paired differences",
+    "alpha": "significance level α",
+    "power": "power 1 − β",
+    "value": "difference",
+    "what": "",
+}
+
+
+def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """n against the input that varies most, a curve for every combination of the others that vary."""
+    known = [row for row in rows if row["topics"] is not None]
+    first = known[0]["method"] if known else None
+    known = [row for row in known if row["method"] == first]
+    inputs = [name for name in TITLES if name not in ("topics", "value", "what")]
+    varying = {name: len({row[name] for row in known}) for name in inputs if known and name in known[0]}
+    varying = {name: count for name, count in varying.items() if count > 1}
+    if not varying:
+        raise RequestError("one design is a point, not a curve", fix="Give a list or a range for at least one input.")
+    x = max(varying, key=lambda name: varying[name])
+    others = [name for name in varying if name != x]
+    labelled = [
+        {**row, "curve": ", ".join(f"{name.replace('_', ' ')} {row[name]:g}" for name in others)} for row in known
+    ]
+    titles = {**TITLES, "curve": "design"}
+    return line_chart(labelled, x=x, y="topics", colour="curve" if others else None, titles=titles, log=_wide(labelled))
+
+
+def _wide(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the numbers of topics span so much that only a logarithmic axis shows them all."""
+    topics = [row["topics"] for row in rows]
+    return bool(max(topics) > 200 * min(topics))
+
+
+CARD_CURVES = {
+    "detectable_range": "smallest range of m systems seen (minD)",
+    "detectable_difference": "smallest difference of two systems seen",
+    "width": "expected interval width (δ)",
+    "difference_sensitivity": "sensitivity of a difference (±)",
+}
+
+
+def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
+    """What n topics see against n: S14 Fig. 3 and its like."""
+    if len({card["topics"] for card in cards}) < 2:
+        raise RequestError("one number of topics is a point, not a curve", fix="Give a range, e.g. --topics 10:200:10.")
+    rows = [
+        {"topics": card["topics"], "value": card[word], "what": text}
+        for word, text in CARD_CURVES.items()
+        for card in cards
+    ]
+    return line_chart(rows, x="topics", y="value", colour="what", titles=TITLES)
