@@ -1,0 +1,166 @@
+"""The commands variance, size and power."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import cranfield
+from cranfield.cli.app import app
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("scores") / "scores.csv"
+    collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
+    cranfield.write_scores(collection.score(["AP", "nDCG@10"]), path)
+    return str(path)
+
+
+def test_size_answers_in_one_breath() -> None:
+    found = answer("size", "--systems", "10", "--min-range", "0.1", "--variance", "0.053")
+    assert {"inputs", "method", "citations", "warnings", "seed", "version", "rows"} <= set(found)
+    assert [(row["method"], row["topics"]) for row in found["rows"]] == [("exact", 167), ("sakai", 166)]
+    assert found["rows"][0]["achieved_power"] >= 0.8 > found["rows"][0]["power_below"]
+
+
+def test_lists_and_ranges_make_the_grid_of_all_combinations() -> None:
+    grid = ("--systems", "10,100", "--min-range", "0.1:0.2:0.05", "--variance", "0.053", "--method", "sakai")
+    rows = answer("size", *grid)["rows"]
+    assert [(row["systems"], row["min_range"]) for row in rows] == [
+        (systems, min_range) for systems in (10, 100) for min_range in (0.1, 0.15, 0.2)
+    ]
+    assert [row["topics"] for row in rows] == [166, 74, 42, 428, 191, 108]  # S14 Table 4, AP
+
+
+def test_size_from_scores_gives_a_range_and_an_assurance(scores: str) -> None:
+    rows = answer("size", scores, "-m", "AP", "--difference", "0.05")["rows"]
+    for row in rows:
+        assert row["lower"] <= row["topics"] <= row["upper"]
+        assert 0 < row["assurance"] < 1
+
+
+def test_size_takes_runs_and_qrels_in_place_of_scores(example: Path, scores: str) -> None:
+    runs = ("size", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-m", "AP", "--width", "0.1")
+    assert answer(*runs)["rows"] == answer("size", scores, "-m", "AP", "--width", "0.1")["rows"]
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "html", "json"])
+def test_size_draws_its_curve(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"curve.{ending}"
+    grid = ("--systems", "10:100:30", "--min-range", "0.1,0.2", "--variance", "0.053", "--plot", str(path))
+    assert run("size", *grid).exit_code == 0
+    data = path.read_bytes()
+    if ending == "png":
+        width, height = struct.unpack(">II", data[16:24])
+        assert width > 800
+        assert height > 400
+    else:
+        assert b"number of topics n" in data
+
+
+def test_a_curve_of_one_point_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "curve.svg"
+    result = run("size", "--systems", "10", "--min-range", "0.1", "--variance", "0.053", "--plot", str(path))
+    assert isinstance(result.exception, cranfield.RequestError)
+    assert not path.exists()
+    result = run("size", "--systems", "10", "--min-range", "0.1", "--variance", "0.053", "--plot", "curve.doc")
+    assert isinstance(result.exception, cranfield.RequestError)
+
+
+def test_variance_shows_every_estimate_of_every_measure(scores: str) -> None:
+    rows = answer("variance", scores, "--resamples", "100")["rows"]
+    methods = ["two-way", "one-way", "within", "residual", "percentile"]
+    assert [(row["measure"], row["method"]) for row in rows] == [
+        (measure, method) for measure in ("AP", "nDCG@10") for method in methods
+    ]
+    text = run("variance", scores, "--resamples", "100").stdout
+    assert "the question it answers" in text
+
+
+def test_variance_pools_several_collections(scores: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    table = cranfield.read_scores(scores)
+    cranfield.write_scores(table.select(topics=table.topics[:20]), other)
+    rows = answer("variance", scores, str(other), "-m", "AP", "--resamples", "100")["rows"]
+    assert [row["collection"] for row in rows if row["method"] == "two-way"] == [scores, str(other), "pooled"]
+
+
+def test_pairs_are_dincers_tables(scores: str) -> None:
+    rows = answer("variance", scores, "-m", "AP", "--pairs")["rows"]
+    assert len(rows) == 66
+    assert {"system_a", "system_b", "difference", "topics", "p_value", "significant"} <= set(rows[0])
+    assert "By size of the difference" in run("variance", scores, "-m", "AP", "--pairs").stdout
+
+
+def test_power_gate_exits_with_1_when_the_collection_cannot_see_it(scores: str) -> None:
+    assert run("power", scores, "-m", "AP", "--gate", "difference=0.2,power=0.8").exit_code == 0
+    result = run("power", scores, "-m", "AP", "--gate", "difference=0.001,power=0.8")
+    assert result.exit_code == 1
+    assert "FAILED" in result.stdout
+
+
+def test_power_makes_a_card_and_a_badge(scores: str, tmp_path: Path) -> None:
+    badge = tmp_path / "badge.svg"
+    row = answer("power", scores, "-m", "AP", "--badge", str(badge))["rows"][0]
+    assert (row["topics"], row["systems"]) == (40, 12)
+    assert badge.read_text().startswith("<svg")
+    assert f"see {row['detectable_difference']:.3f} AP" in badge.read_text()
+    assert run("power", scores, "-m", "AP", "--md").stdout.startswith("**AP: 40 topics")
+
+
+def test_power_of_many_sizes_is_one_table_and_a_chart(tmp_path: Path) -> None:
+    path = tmp_path / "card.svg"
+    rows = answer("power", "--topics", "50,100", "--variance", "0.053", "--plot", str(path))["rows"]
+    assert [row["topics"] for row in rows] == [50, 100]
+    assert "expected interval width" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["size", "--variance", "0.05"],
+        ["size", "--systems", "ten", "--min-range", "0.1", "--variance", "0.05"],
+        ["size", "--systems", "10", "--min-range", "0.1", "--variance", "-1"],
+        ["power", "--topics", "50"],
+        ["power", "--topics", "1", "--variance", "0.05"],
+        ["power", "--topics", "50", "--variance", "0.05", "--gate", "nonsense"],
+        ["variance", "nowhere.csv"],
+    ],
+)
+def test_bad_requests_end_with_a_message_and_exit_code_2(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from cranfield.cli.app import main; main()", *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_size_of_a_typed_in_variance_loads_neither_compiler_nor_frames() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from cranfield.cli.app import app; "
+        "CliRunner().invoke(app, ['size', '--systems', '10', '--min-range', '0.1', '--variance', '0.05']); "
+        "print(sorted({'numba', 'polars', 'pandas', 'altair', 'scipy.stats'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
