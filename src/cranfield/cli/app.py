@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import cranfield
-from cranfield.cli import check, demo, measures, pack, power, score, size, variance
+from cranfield.cli import check, compare, demo, measures, pack, power, score, shards, size, variance
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ app.command("pack")(pack.pack)
 app.command("variance")(variance.variance)
 app.command("size")(size.size)
 app.command("power")(power.power)
+app.command("compare")(compare.compare)
+app.command("shards")(shards.shards)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

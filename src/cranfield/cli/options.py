@@ -222,3 +222,18 @@ def draw_cards(document: Document, path: str) -> None:
     from cranfield.report.charts import card_chart, write_chart
 
     write_chart(card_chart(document.rows), path)
+
+
+def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
+    """Intervals around the means, or every pair as a coloured cell."""
+    from cranfield.report.charts import interval_chart, matrix_chart, write_chart
+
+    pairs = document.extra["pairs"]
+    write_chart(matrix_chart(document.rows, pairs) if matrix else interval_chart(document.rows), path)
+
+
+def is_score_table(paths: list[str], qrels: str | None) -> bool:
+    """Whether the arguments are score tables rather than runs or a packed collection."""
+    from cranfield.collection.packed import is_packed
+
+    return qrels is None and not (len(paths) == 1 and is_packed(paths[0]))

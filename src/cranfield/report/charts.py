@@ -43,11 +43,14 @@ def line_chart(
         scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
         encode["color"] = altair.Color(f"{colour}:N", title=titles.get(colour, colour), scale=scale, sort=None)
         encode["strokeDash"] = altair.StrokeDash(f"{colour}:N", legend=None, sort=None)
+    chart = altair.Chart(data, title=title, width=520, height=320).mark_line(point={"size": 18}, strokeWidth=2)
+    return styled(chart.encode(**encode))
+
+
+def styled(chart: Any) -> Any:
+    """The one look all charts have."""
     return (
-        altair.Chart(data, title=title, width=520, height=320)
-        .mark_line(point={"size": 18}, strokeWidth=2)
-        .encode(**encode)
-        .configure_axis(gridColor="#e5e5e5", labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+        chart.configure_axis(gridColor="#e5e5e5", labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
         .configure_legend(
             labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
         )
@@ -143,3 +146,56 @@ def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
         for card in cards
     ]
     return line_chart(rows, x="topics", y="value", colour="what", titles=TITLES)
+
+
+def interval_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Every system's mean with its interval, best first: FS19 Fig. 3. Names are on hover where there are many."""
+    import altair
+
+    data = altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
+    few = len(rows) <= 40
+    order = [row["system"] for row in rows]
+    labels = altair.Axis(labels=few, ticks=few, labelAngle=-60, labelLimit=160)
+    x = altair.X("system:N", sort=order, title="system, best first", axis=labels)
+    hover = [altair.Tooltip(f"{name}:{'N' if name in ('system', 'groups') else 'Q'}") for name in rows[0]]
+    base = altair.Chart(data, width=max(520, min(1100, 8 * len(rows))), height=320).encode(x=x, tooltip=hover)
+    low = altair.Y("lower:Q", title="mean score and its interval", scale=altair.Scale(zero=False))
+    bars = base.mark_rule(color="#9ebcda", strokeWidth=3).encode(y=low, y2="upper:Q")
+    points = base.mark_point(color="#0072b2", filled=True, size=28).encode(y="score:Q")
+    return styled(bars + points)
+
+
+def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> Any:
+    """Every pair as a cell, coloured by its difference where that is significant, pale where it is not."""
+    import altair
+
+    order = [row["system"] for row in rows]
+    both = [dict(pair) for pair in pairs]
+    both += [
+        {**pair, "system_a": pair["system_b"], "system_b": pair["system_a"], "difference": -pair["difference"]}
+        for pair in pairs
+    ]
+    data = altair.Data(values=both)  # type: ignore[no-untyped-call]
+    few = len(order) <= 40
+    axis = altair.Axis(labels=few, ticks=few, labelLimit=160)
+    reach = max(abs(pair["difference"]) for pair in pairs) or 1.0
+    colour = altair.Color(
+        "difference:Q",
+        title="row less column",
+        scale=altair.Scale(scheme="blueorange", domain=[-reach, reach], reverse=True),
+    )
+    names = ("system_a", "system_b", "difference", "p_adjusted", "significant")
+    hover = [altair.Tooltip(f"{name}:{'Q' if name in ('difference', 'p_adjusted') else 'N'}") for name in names]
+    size = max(320, min(800, 6 * len(order)))
+    shown = altair.condition("datum.significant", altair.value(1.0), altair.value(0.18))
+    return styled(
+        altair.Chart(data, width=size, height=size)
+        .mark_rect()
+        .encode(
+            x=altair.X("system_b:N", sort=order, title="system, best first", axis=axis),
+            y=altair.Y("system_a:N", sort=order, title="system, best first", axis=axis),
+            color=colour,
+            opacity=shown,
+            tooltip=hover,
+        )
+    )

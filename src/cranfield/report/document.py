@@ -16,7 +16,7 @@ class Column:
 
     word: str
     title: str
-    kind: str = "text"  # text, score, count, number
+    kind: str = "text"  # text, score, count, number, probability, yes
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,10 @@ def show(value: Any, kind: str) -> str:
         return "–"
     if kind == "score":
         return f"{value:.4f}"
+    if kind == "yes":
+        return "yes" if value else "no"
+    if kind == "probability":  # never shown as 0
+        return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
     if kind == "number":
         return f"{value:.4g}"
     if kind == "count":

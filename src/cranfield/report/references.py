@@ -7,6 +7,8 @@ REFERENCES = {
     "SIGIR 2004.",
     "BuckleyVoorhees2005": "Buckley, C. and Voorhees, E. M.: Retrieval System Evaluation. In: TREC: Experiment and "
     "Evaluation in Information Retrieval, MIT Press, 2005.",
+    "Carterette2012": "Carterette, B.: Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
+    "Experiments. ACM TOIS 30(1), 2012.",
     "Chapelle2009": "Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P.: Expected Reciprocal Rank for Graded "
     "Relevance. CIKM 2009.",
     "Chapelle2011": "Chapelle, O., Ji, S., Liao, C., Velipasaoglu, E., Lai, L. and Wu, S.-L.: Intent-based "
@@ -14,8 +16,10 @@ REFERENCES = {
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
+    "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
     "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
+    "EfronTibshirani1993": "Efron, B. and Tibshirani, R. J.: An Introduction to the Bootstrap. Chapman & Hall, 1993.",
     "FerroSanderson2019": "Ferro, N. and Sanderson, M.: Improving the Accuracy of System Performance Estimation by "
     "Using Shards. SIGIR 2019.",
     "JarvelinKekalainen2002": "Järvelin, K. and Kekäläinen, J.: Cumulated Gain-Based Evaluation of IR Techniques. "
@@ -34,5 +38,10 @@ REFERENCES = {
     "SakaiShang2016": "Sakai, T. and Shang, L.: On Estimating Variances for Topic Set Size Design. EVIA 2016.",
     "SakaiSong2011": "Sakai, T. and Song, R.: Evaluating Diversified Search Results Using Per-Intent Graded Relevance. "
     "SIGIR 2011.",
+    "Smucker2007": "Smucker, M. D., Allan, J. and Carterette, B.: A Comparison of Statistical Significance Tests for "
+    "Information Retrieval Evaluation. CIKM 2007.",
+    "Student1908": "Student: The Probable Error of a Mean. Biometrika 6(1), 1908.",
+    "Tukey1949": "Tukey, J. W.: Comparing Individual Means in the Analysis of Variance. Biometrics 5(2), 1949.",
     "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
+    "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
 }

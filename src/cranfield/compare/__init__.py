@@ -1,0 +1,21 @@
+"""Which systems differ."""
+
+from cranfield.compare.anova import MODELS, AnovaTable, anova, decompose, random_topics
+from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
+from cranfield.compare.tukey import Tukey, intervals, model_error, random_topic_error, tukey
+
+__all__ = [
+    "ALL_TESTS",
+    "MODELS",
+    "AnovaTable",
+    "Comparison",
+    "Tukey",
+    "anova",
+    "compare",
+    "decompose",
+    "intervals",
+    "model_error",
+    "random_topic_error",
+    "random_topics",
+    "tukey",
+]

@@ -1,0 +1,193 @@
+"""ANOVA of a balanced topic × system (× shard) table in closed form: models MD1 to MD6 of FS19."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cranfield.errors import InputError, RequestError
+
+Array = npt.NDArray[Any]
+
+# Which effects each model has; what it leaves out is its error.  FS19 §3
+MODELS: dict[str, tuple[str, ...]] = {
+    "MD1": ("topic", "system"),
+    "MD2": ("topic", "system"),
+    "MD3": ("topic", "system", "topic*system"),
+    "MD4": ("topic", "system", "shard", "topic*system"),
+    "MD5": ("topic", "system", "shard", "topic*system", "system*shard"),
+    "MD6": ("topic", "system", "shard", "topic*system", "system*shard", "topic*shard"),
+}
+EFFECTS = MODELS["MD6"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One line of an ANOVA table; ``error`` and ``total`` have no F."""
+
+    name: str
+    ss: float
+    df: int
+    ms: float
+    f: float = float("nan")
+    p_value: float = float("nan")
+    omega_squared: float = float("nan")
+
+    @property
+    def size(self) -> str:
+        """The word for ω²: large from .14, medium from .06, small from .01 (FS19 §6)."""
+        if self.omega_squared != self.omega_squared:
+            return ""
+        return next(
+            (
+                word
+                for least, word in ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
+                if self.omega_squared >= least
+            ),
+            "none",
+        )
+
+
+@dataclass(frozen=True)
+class AnovaTable:
+    """Sums of squares, F, p and ω² of every effect of one model."""
+
+    model: str
+    effects: tuple[Effect, ...]
+    error: Effect
+    total: Effect
+    topics: int
+    systems: int
+    shards: int
+
+    def __getitem__(self, name: str) -> Effect:
+        return next(effect for effect in self.effects if effect.name == name)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "model": self.model,
+                "effect": effect.name,
+                "ss": effect.ss,
+                "df": effect.df,
+                "ms": effect.ms,
+                "f": effect.f,
+                "p_value": effect.p_value,
+                "omega_squared": effect.omega_squared,
+                "size": effect.size,
+            }
+            for effect in (*self.effects, self.error, self.total)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Every sum of squares of a table, from which any model follows."""
+
+    shape: tuple[int, int, int]
+    ss: dict[str, float]
+    df: dict[str, int]
+    residual_ss: float
+    residual_df: int
+    system_means: Array
+
+    @property
+    def total_ss(self) -> float:
+        return sum(self.ss.values()) + self.residual_ss
+
+
+def decompose(scores: Array) -> Decomposition:
+    """All effects of a complete table, topics × systems × shards; two dimensions are one shard.
+
+    The effects are orthogonal, so each is a sum of squares of marginal means, and the error of a model is the residual
+    plus the effects it leaves out; nothing is found by subtraction.
+    """
+    y = scores[:, :, np.newaxis] if scores.ndim == 2 else scores
+    check_table(y)
+    t, r, s = y.shape
+    y = y - y.mean()
+    topic, system, shard = y.mean(axis=(1, 2)), y.mean(axis=(0, 2)), y.mean(axis=(0, 1))
+    by_ts = y.mean(axis=2) - topic[:, None] - system[None, :]
+    by_sk = y.mean(axis=0) - system[:, None] - shard[None, :]
+    by_tk = y.mean(axis=1) - topic[:, None] - shard[None, :]
+    rest = y - topic[:, None, None] - system[None, :, None] - shard[None, None, :]
+    rest -= by_ts[:, :, None] + by_sk[None, :, :] + by_tk[:, None, :]
+    ss = {
+        "topic": r * s * _square(topic),
+        "system": t * s * _square(system),
+        "shard": t * r * _square(shard),
+        "topic*system": s * _square(by_ts),
+        "system*shard": t * _square(by_sk),
+        "topic*shard": r * _square(by_tk),
+    }
+    df = {
+        "topic": t - 1,
+        "system": r - 1,
+        "shard": s - 1,
+        "topic*system": (t - 1) * (r - 1),
+        "system*shard": (r - 1) * (s - 1),
+        "topic*shard": (t - 1) * (s - 1),
+    }
+    means = (scores if scores.ndim == 2 else scores.mean(axis=2)).mean(axis=0)
+    return Decomposition((t, r, s), ss, df, _square(rest), (t - 1) * (r - 1) * (s - 1), means)
+
+
+def _square(values: Array) -> float:
+    return float(np.vdot(values, values))
+
+
+def check_table(scores: Array) -> None:
+    """Refuse what no test can be made of."""
+    topics, systems = scores.shape[:2]
+    if systems < 2:
+        raise InputError(f"comparing takes two systems or more, and there is {systems}", fix="Add scores of another.")
+    if topics < 2:
+        raise InputError(f"comparing takes two topics or more, and there is {topics}", fix="Add topics.")
+    if np.isnan(scores).any():
+        missing = int(np.isnan(scores).sum())
+        raise InputError(
+            f"the table is not balanced: {missing} of {scores.size} scores are missing",
+            fix="Choose what becomes of them: --missing zero, or --missing drop (the topics that miss any).",
+        )
+
+
+def anova(found: Decomposition, model: str) -> AnovaTable:
+    """The table of one model."""
+    if model not in MODELS:
+        raise RequestError(f"there is no model «{model}»", fix=f"Choose one of: {', '.join(MODELS)}.")
+    t, r, s = found.shape
+    if (model == "MD1") != (s == 1):
+        what = (
+            "MD1 is for whole topics, and this table has shards" if s > 1 else f"{model} needs shards, and there is one"
+        )
+        raise RequestError(what, fix="MD1 is for tables without shards, MD2 to MD6 for tables with them.")
+    inside = MODELS[model]
+    outside = [name for name in EFFECTS if name not in inside]
+    error_ss = found.residual_ss + sum(found.ss[name] for name in outside)
+    error_df = found.residual_df + sum(found.df[name] for name in outside)
+    error = Effect("error", error_ss, error_df, error_ss / error_df if error_df else float("nan"))
+    size = t * r * s
+    effects = tuple(_effect(name, found.ss[name], found.df[name], error, size) for name in inside)
+    total = Effect("total", found.total_ss, size - 1, found.total_ss / (size - 1))
+    return AnovaTable(model, effects, error, total, t, r, s)
+
+
+def _effect(name: str, ss: float, df: int, error: Effect, size: int) -> Effect:
+    ms = ss / df
+    if not error.ms > 0:
+        return Effect(name, ss, df, ms)
+    f = ms / error.ms
+    omega = df * (f - 1) / (df * (f - 1) + size)  # FS19 Eq. 6
+    return Effect(name, ss, df, ms, f, float(special.fdtrc(df, error.df, f)), omega)
+
+
+def random_topics(found: Decomposition) -> Effect:
+    """The system effect when topics are a sample of all topics: tested against topic*system, which replicates share."""
+    t, r, s = found.shape
+    error = Effect("topic*system", found.ss["topic*system"], found.df["topic*system"],
+                   found.ss["topic*system"] / max(found.df["topic*system"], 1))  # fmt: skip
+    return _effect("system", found.ss["system"], found.df["system"], error, t * r * s)

@@ -1,0 +1,248 @@
+"""Which systems differ: ranking, intervals, groups and pairs, under the test asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.compare.anova import check_table
+from cranfield.compare.corrections import correction
+from cranfield.compare.kernels import permuted_ranges
+from cranfield.compare.pairwise import TESTS, equivalence
+from cranfield.compare.tukey import ErrorTerm, tukey
+from cranfield.errors import RequestError
+from cranfield.scores import ScoreTable
+from cranfield.variance.components import squares
+
+Array = npt.NDArray[Any]
+
+FAMILY = ("tukey", "randomised", "unpaired")  # these control the error of the whole family by themselves
+ALL_TESTS = ("tukey", "randomised", *TESTS, "unpaired")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Systems best first; pairs as indices into them.
+
+    ``difference`` is the mean of the better less that of the other. ``effect_size`` is the difference over the
+    residual sd (Tukey's family) or over the sd of the pair's differences (the pairwise tests), as ``denominator``
+    says. ``half_width`` is that of each system's interval: by Tukey, two systems differ when theirs do not touch.
+    """
+
+    measure: str
+    test: str
+    correct: str
+    alpha: float
+    topics: int
+    systems: tuple[str, ...]
+    means: Array
+    half_width: float
+    first: Array
+    second: Array
+    difference: Array
+    lower: Array
+    upper: Array
+    effect_size: Array
+    denominator: str
+    p_value: Array
+    p_adjusted: Array
+    significant: Array
+    equivalent: Array | None
+    baselines: tuple[str, ...]
+    seed: int | None
+
+    @property
+    def significant_pairs(self) -> int:
+        return int(self.significant.sum())
+
+    @property
+    def top_group(self) -> tuple[str, ...]:
+        """The best system and those that cannot be told from it."""
+        with_best = (self.first == 0) & ~self.significant
+        return (self.systems[0], *(self.systems[at] for at in self.second[with_best].tolist()))
+
+    def groups(self) -> list[tuple[int, int]]:
+        """Maximal runs of neighbouring ranks no two of which differ, as (first, last) places."""
+        count = len(self.systems)
+        differ = np.zeros((count, count), bool)
+        differ[self.first, self.second] = self.significant
+        runs: list[tuple[int, int]] = []
+        for start in range(count):
+            last = start
+            while last + 1 < count and not differ[start : last + 1, last + 1].any():
+                last += 1
+            if not runs or last > runs[-1][1]:
+                runs.append((start, last))
+        return runs
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row a pair."""
+        rows = []
+        for at in range(len(self.first)):
+            row = {
+                "system_a": self.systems[self.first[at]],
+                "system_b": self.systems[self.second[at]],
+                "difference": float(self.difference[at]),
+                "lower": float(self.lower[at]),
+                "upper": float(self.upper[at]),
+                "effect_size": float(self.effect_size[at]),
+                "p_value": float(self.p_value[at]),
+                "p_adjusted": float(self.p_adjusted[at]),
+                "significant": bool(self.significant[at]),
+            }
+            if self.equivalent is not None:
+                row["equivalent"] = bool(self.equivalent[at])
+            rows.append(row)
+        return rows
+
+
+def compare(
+    table: ScoreTable,
+    *,
+    measure: str | None = None,
+    test: str = "tukey",
+    correct: str | None = None,
+    alpha: float = 0.05,
+    baselines: Sequence[str] = (),
+    equivalent_within: float | None = None,
+    count: int = 10_000,
+    seed: int = 1,
+) -> Comparison:
+    """Compare all systems of a table, or all with some baselines.
+
+    Parameters
+    ----------
+    test
+        ``tukey`` (blocked: topics are shared, the default), ``randomised`` (Tukey by permutation within topics),
+        ``unpaired`` (one-way Tukey, which ignores that topics are shared), or a pairwise test: ``t``, ``wilcoxon``,
+        ``sign``, ``bootstrap``, ``randomisation``.
+    correct
+        For the pairwise tests: ``holm`` (default), ``bh`` or ``none``. Tukey's tests need none.
+    equivalent_within
+        A smallest difference that matters: pairs shown to be closer are marked equivalent (TOST at α).
+    count
+        Permutations or resamples.
+    """
+    if not 0 < alpha < 1:
+        raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
+    if test not in ALL_TESTS:
+        raise RequestError(f"there is no test «{test}»", fix=f"Choose one of: {', '.join(ALL_TESTS)}.")
+    if test in FAMILY and correct not in (None, "none"):
+        raise RequestError(f"{test} controls the whole family's error by itself", fix="Leave out the correction.")
+    scores = table.of(measure)
+    if scores.ndim != 2:
+        raise RequestError("this table has shards", fix="Use the models of cranfield shards, or average over them.")
+    check_table(scores[:, :, np.newaxis])
+    order = np.argsort(-scores.mean(axis=0), kind="stable")
+    ordered, names = scores[:, order], tuple(table.systems[at] for at in order.tolist())
+    first, second = _pairs(names, tuple(baselines))
+    made = _Sample(ordered, first, second, alpha, count, seed)
+    found = made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm")
+    p_value, p_adjusted, lower, upper, half_width = found
+    difference = made.differences.mean(axis=0)
+    close = None
+    if equivalent_within is not None:
+        if not equivalent_within > 0:
+            raise RequestError(
+                f"equivalence within {equivalent_within:g} cannot be shown", fix="Name a margin above 0."
+            )
+        close = equivalence(made.differences, equivalent_within) <= alpha
+    denominator = "residual sd" if test in FAMILY else "sd of the differences"
+    return Comparison(
+        measure or table.measures[0],
+        test,
+        "none" if test in FAMILY else (correct or "holm"),
+        alpha,
+        len(ordered),
+        names,
+        ordered.mean(axis=0),
+        half_width,
+        first,
+        second,
+        difference,
+        lower,
+        upper,
+        made.effect_sizes(test),
+        denominator,
+        p_value,
+        p_adjusted,
+        p_adjusted <= alpha,
+        close,
+        tuple(baselines),
+        seed if test in ("randomised", "bootstrap", "randomisation") else None,
+    )
+
+
+def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, Array]:
+    first, second = np.triu_indices(len(names), k=1)
+    if not baselines:
+        return first, second
+    unknown = [name for name in baselines if name not in names]
+    if unknown:
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+    wanted = np.isin(np.array(names), np.array(baselines))
+    kept = wanted[first] | wanted[second]
+    return first[kept], second[kept]
+
+
+Found = tuple[Array, Array, Array, Array, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Ordered scores and the pairs to be tested."""
+
+    scores: Array
+    first: Array
+    second: Array
+    alpha: float
+    count: int
+    seed: int
+
+    @property
+    def differences(self) -> Array:
+        return np.asarray(self.scores[:, self.first] - self.scores[:, self.second])
+
+    def effect_sizes(self, test: str) -> Array:
+        gaps = self.differences
+        mean = gaps.mean(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if test in FAMILY:
+                return np.asarray(mean / np.sqrt(squares(self.scores).residual))
+            return np.asarray(mean / gaps.std(axis=0, ddof=1))
+
+    def family(self, test: str) -> Found:
+        if test == "randomised":
+            return self._randomised()
+        n, m = self.scores.shape
+        found = squares(self.scores)
+        error = ErrorTerm(found.residual, (m - 1) * (n - 1), n)
+        if test == "unpaired":
+            error = ErrorTerm(found.within_systems, m * (n - 1), n)
+        result = tukey(self.scores.mean(axis=0), error, alpha=self.alpha)
+        place = {pair: at for at, pair in enumerate(zip(result.first.tolist(), result.second.tolist(), strict=True))}
+        kept = [place[pair] for pair in zip(self.first.tolist(), self.second.tolist(), strict=True)]
+        p_value, gap = result.p_value[kept], result.difference[kept]
+        return p_value, p_value, gap - result.margin, gap + result.margin, result.margin / 2
+
+    def _randomised(self) -> Found:
+        n, m = self.scores.shape
+        seeds = np.random.default_rng(self.seed).integers(1, 2**64, self.count, dtype=np.uint64, endpoint=False)
+        ranges = np.zeros(self.count)
+        permuted_ranges(self.count, self.scores, seeds, ranges, work=max(self.count * n * m, 10**9))
+        ranges = np.sort(ranges / n)
+        gap = self.differences.mean(axis=0)
+        more = self.count - np.searchsorted(ranges, np.abs(gap) * (1 - 1e-12), side="left")
+        p_value = (more + 1) / (self.count + 1)
+        margin = float(np.quantile(ranges, 1 - self.alpha, method="higher"))
+        return p_value, p_value, gap - margin, gap + margin, margin / 2
+
+    def pairwise(self, test: str, correct: str) -> Found:
+        gaps = self.differences
+        options: dict[str, Any] = {"count": self.count, "seed": self.seed}
+        done = TESTS[test](gaps, self.alpha, **(options if test in ("bootstrap", "randomisation") else {}))
+        return done.p_value, correction(correct)(done.p_value), done.lower, done.upper, float("nan")

@@ -1,0 +1,55 @@
+"""Many p-values at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+
+Array = npt.NDArray[Any]
+
+
+def holm(p_values: Array) -> Array:
+    """Holm's step-down: the chance of one false finding among all stays below α.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order, count = np.argsort(p_values, kind="stable"), len(p_values)
+    stepped = np.maximum.accumulate(p_values[order] * (count - np.arange(count)))
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Array) -> Array:
+    """Benjamini and Hochberg's step-up: of what is found, a share of at most α is expected to be false.
+
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    order, count = np.argsort(p_values, kind="stable"), len(p_values)
+    scaled = p_values[order] * count / (np.arange(count) + 1)
+    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def none(p_values: Array) -> Array:
+    """As they are: for one planned comparison."""
+    return p_values
+
+
+CORRECTIONS: dict[str, Callable[[Array], Array]] = {"holm": holm, "bh": benjamini_hochberg, "none": none}
+
+
+def correction(name: str) -> Callable[[Array], Array]:
+    """A correction by its name."""
+    if name not in CORRECTIONS:
+        raise RequestError(f"there is no correction «{name}»", fix=f"Choose one of: {', '.join(CORRECTIONS)}.")
+    return CORRECTIONS[name]

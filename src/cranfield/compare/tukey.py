@@ -1,0 +1,103 @@
+"""Tukey's honestly significant differences, on any error variance, and by randomisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.compare.anova import AnovaTable, Decomposition
+from cranfield.stats.studentized import studentized_range_critical, studentized_range_tail
+from cranfield.stats.tails import t_critical
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ErrorTerm:
+    """What differences are measured against: the variance of one score, its degrees of freedom, scores a mean."""
+
+    ms: float
+    df: int
+    count: int
+
+    @property
+    def standard_error(self) -> float:
+        return float(np.sqrt(self.ms / self.count))
+
+
+def model_error(table: AnovaTable) -> ErrorTerm:
+    """The error of a fixed-topic model."""
+    return ErrorTerm(table.error.ms, table.error.df, table.topics * table.shards)
+
+
+def random_topic_error(found: Decomposition) -> ErrorTerm:
+    """topic*system, when topics are a sample: the claim then covers new topics."""
+    t, _, s = found.shape
+    df = found.df["topic*system"]
+    return ErrorTerm(found.ss["topic*system"] / df, df, t * s)
+
+
+@dataclass(frozen=True, eq=False)
+class Tukey:
+    """Tukey's test of all pairs; pairs are ``first < second`` in the order of the means given."""
+
+    means: Array
+    first: Array
+    second: Array
+    difference: Array
+    p_value: Array
+    significant: Array
+    margin: float  # a pair is significant when it differs by more
+    alpha: float
+    error: ErrorTerm
+
+    @property
+    def significant_pairs(self) -> int:
+        return int(self.significant.sum())
+
+    @property
+    def top_group(self) -> int:
+        """How many systems, the best among them, cannot be told from the best."""
+        best = int(np.argmax(self.means))
+        with_best = (self.first == best) | (self.second == best)
+        return 1 + int((~self.significant[with_best]).sum())
+
+
+def tukey(means: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Tukey:
+    """Tukey's HSD.
+
+    |tk| = |μ̂_u − μ̂_v| / √(MS_error / (T·S)) against the studentised range (FS19 Eq. 1), p = P(Q ≥ |tk|) (Eq. 2).
+    """
+    first, second = np.triu_indices(len(means), k=1)
+    difference = means[first] - means[second]
+    scale = error.standard_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(difference == 0, 0.0, np.abs(difference) / scale)  # FS19 Eq. 1
+    p_value = studentized_range_tail(np.minimum(statistic, 1e9), len(means), error.df)  # FS19 Eq. 2
+    critical = float(studentized_range_critical(alpha, len(means), error.df))
+    return Tukey(means, first, second, difference, p_value, p_value <= alpha, critical * scale, alpha, error)
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Half-widths of the three intervals of FS19 §5 around each system's mean."""
+
+    tukey: float
+    anova: float
+    standard_error: Array
+
+
+def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Intervals:
+    """Two systems differ by Tukey exactly when their Tukey intervals do not touch."""
+    flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
+    count = flat.shape[1]
+    critical = float(studentized_range_critical(alpha, scores.shape[1], error.df))
+    spread = flat.std(axis=1, ddof=1) / np.sqrt(count)
+    return Intervals(
+        critical * error.standard_error / 2,  # FS19 Eq. 3
+        float(t_critical(alpha / 2, error.df)) * error.standard_error,  # FS19 Eq. 5
+        np.asarray(t_critical(alpha / 2, count - 1) * spread),  # FS19 Eq. 4
+    )
