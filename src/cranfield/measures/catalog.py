@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from cranfield.errors import RequestError
 from cranfield.measures import cascade, diversity, gain, precision, rank_biased
-from cranfield.measures.declaration import Kind, Measure, Value
+from cranfield.measures.declaration import Kind, Measure, Value, whole
 
 CATALOG: dict[str, Kind] = {
     kind.name: kind for family in (precision, gain, cascade, rank_biased, diversity) for kind in family.KINDS
@@ -86,12 +86,13 @@ def _cutoff(kind: Kind, cuts: list[str], text: str) -> int | None:
         return None
     if not kind.cutoff.allowed or len(cuts) > 1:
         raise RequestError(f"«{text}»: {kind.name} takes no cutoff here", fix=f"Write {kind.name}.")
-    if not cuts[0].isdigit() or int(cuts[0]) < 1:
-        raise RequestError(f"«{text}»: the cutoff must be a whole number of at least 1", fix=f"Write {kind.name}@10.")
-    return int(cuts[0])
+    try:
+        return whole(cuts[0])
+    except ValueError as error:
+        raise RequestError(f"«{text}»: the cutoff must be {error}", fix=f"Write {kind.name}@10.") from None
 
 
-def _parameters(kind: Kind, text: str, whole: str) -> dict[str, Value]:
+def _parameters(kind: Kind, text: str, asked: str) -> dict[str, Value]:
     known = {parameter.name: parameter for parameter in kind.parameters}
     found: dict[str, Value] = {}
     # A comma parts parameters only where a new name begins: gains=1:1,2:3 is one.
@@ -99,11 +100,11 @@ def _parameters(kind: Kind, text: str, whole: str) -> dict[str, Value]:
         name, mark, value = (part.strip() for part in piece.partition("="))
         if not mark or name not in known:
             takes = ", ".join(known) or "no parameters"
-            raise RequestError(f"«{whole}»: {kind.name} has no parameter «{name}»", fix=f"{kind.name} takes {takes}.")
+            raise RequestError(f"«{asked}»: {kind.name} has no parameter «{name}»", fix=f"{kind.name} takes {takes}.")
         try:
             found[name] = known[name].read(value.strip("'\""))
         except ValueError as error:
-            raise RequestError(f"«{whole}»: {name} cannot be «{value}»", fix=f"It takes {error}.") from None
+            raise RequestError(f"«{asked}»: {name} cannot be «{value}»", fix=f"It takes {error}.") from None
     return found
 
 

@@ -80,10 +80,13 @@ def _text(value: Value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+MOST = 1_000_000  # no list is longer, no grade higher
+
+
 def whole(text: str) -> int:
     """A whole number of at least 1."""
-    if not text.isdigit() or int(text) < 1:
-        raise ValueError("a whole number of at least 1")
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST:
+        raise ValueError(f"a whole number from 1 to {MOST:,}")
     return int(text)
 
 

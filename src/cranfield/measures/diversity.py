@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,14 @@ def _fading(alpha: float, deepest: int) -> Array:
 
 def _novelty(view: View, measure: Measure, weight: Array, *, against_ideal: bool) -> Array:
     found = _Relevant(view, needs_intents(view, measure), measure["rel"])
-    fading = _fading(measure["alpha"], max(view.deepest, len(view.unit)))
+    fading = _fading(measure["alpha"], len(weight))
     arguments = (*found.arguments(), fading, weight, cut(view, measure.k))
     score = run(kernels.novelty, view, *arguments)
     if against_ideal:
         best = run(kernels.novelty, found.ideal(view, fading, measure.k), *arguments).ravel()
     else:
-        depth = len(weight) - 1 if measure.k is None else min(measure.k, len(weight) - 1)
-        best = found.intents * (fading[:depth] * weight[1 : depth + 1]).sum()  # every document serves every intent
+        depth = int(measure.k or 1)  # a document at every rank that serves every intent
+        best = found.intents * (fading[:depth] * weight[1 : depth + 1]).sum()
     return divide(score, spread_units(view, best))
 
 
@@ -114,18 +115,20 @@ KINDS = (
     Kind(
         "alpha_nDCG", "Novelty-biased nDCG",
         "nDCG in which a further document for the same intent is worth 1 − α of the one before; the ideal list is "
-        "built greedily.",
-        "Clarke2008", alpha_ndcg, (ALPHA, REL), per_intent=True, aliases=("alpha-nDCG",),
+        "built greedily, and a run may beat it: scores above 1 are possible, as in ndeval.",
+        "Clarke2008", alpha_ndcg, (ALPHA, REL), Cutoff(required=True), highest=math.inf,
+        per_intent=True, aliases=("alpha-nDCG",),
     ),
     Kind(
         "ERR_IA", "Intent-aware expected reciprocal rank",
         "ERR for every intent, averaged; divided by what documents that serve every intent would reach, as "
         "ndeval does.",
-        "Chapelle2011", err_ia, (ALPHA, REL), per_intent=True, aliases=("ERR-IA",),
+        "Chapelle2011", err_ia, (ALPHA, REL), Cutoff(required=True), per_intent=True, aliases=("ERR-IA",),
     ),
     Kind(
-        "nERR_IA", "Normalised intent-aware ERR", "ERR_IA over that of the greedy ideal list.",
-        "Chapelle2011", nerr_ia, (ALPHA, REL), per_intent=True, aliases=("nERR-IA",),
+        "nERR_IA", "Normalised intent-aware ERR", "ERR_IA over that of the greedy ideal list, which a run may beat.",
+        "Chapelle2011", nerr_ia, (ALPHA, REL), Cutoff(required=True), highest=math.inf,
+        per_intent=True, aliases=("nERR-IA",),
     ),
     Kind(
         "I-rec", "Intent recall", "The share of the intents (of those anything is relevant to) that the first k "

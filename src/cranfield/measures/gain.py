@@ -31,7 +31,7 @@ def normalised_dcg(view: View, gain: Array, k: int | None, base: float | None) -
     weight, cutoff = discounts(view, base), cut(view, k)
     found = run(kernels.weighted, view, gain, weight, cutoff)
     best = run(kernels.weighted, ideal(view, gain), gain, weight, cutoff)
-    return divide(found, spread_units(view, best.ravel()))
+    return np.minimum(divide(found, spread_units(view, best.ravel())), 1.0)  # sums in another order may round past 1
 
 
 def ndcg(view: View, measure: Measure) -> Array:

@@ -69,12 +69,14 @@ def read_gains(text: str) -> str:
         table = _table(text)
     except ValueError:
         table = {}
-    if not table or min(table) < 1 or min(table.values()) < 0:
+    if not table or min(table) < 1 or not all(0 <= gain < 1e9 for gain in table.values()):
         raise ValueError("linear, exp, or a table of grade:gain such as 1:1,2:3")
     return text
 
 
 def _table(text: str) -> dict[int, float]:
+    if not text.isascii():
+        raise ValueError(text)
     pairs = (pair.split(":") for pair in text.split(","))
     return {int(grade): float(gain) for grade, gain in pairs}
 

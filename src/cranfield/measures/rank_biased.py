@@ -18,14 +18,14 @@ Array = npt.NDArray[Any]
 
 def persistence(view: View, p: float) -> Array:
     """(1 − p)·p^(r − 1) for every rank."""
-    return (1.0 - p) * p ** (np.arange(view.deepest + 1, dtype=np.float64) - 1.0)
+    return (1.0 - p) * p ** np.maximum(np.arange(view.deepest + 1, dtype=np.float64) - 1.0, 0.0)
 
 
 def rbp(view: View, measure: Measure) -> Array:
     if measure["gains"] == "binary":
         gain = binary(view, measure["rel"])
     else:
-        gain = gain_of(view.grade, measure["gains"]) / highest_gain(view, measure)
+        gain = gain_of(view.grade, measure["gains"]) / (highest_gain(view, measure) or 1.0)
     return run(kernels.weighted, view, gain, persistence(view, measure["p"]), cut(view, measure.k))
 
 

@@ -71,7 +71,8 @@ def _findable(collection: Collection) -> Array:
 
 
 def _require_judgments(collection: Collection, measures: Sequence[Measure]) -> None:
-    if (collection.arrays["grade"] >= 0).any():
+    negative = any(problem.slug == "grade-negative" for problem in collection.warnings)
+    if negative or (collection.arrays["grade"] >= 0).any():
         return
     plain = [str(measure) for measure in measures if not measure.kind.per_intent]
     if plain and collection.intents is not None:

@@ -75,11 +75,11 @@ def _log_tail(q: Array, groups: int, df: float) -> Array:
         return np.asarray(log_density + _table_or_asymptote(table, q[:, np.newaxis] * np.exp(x)))
 
     low, high = _support(log_integrand, q, df)
-    share = np.linspace(0.0, 1.0, 81)
-    x = low[:, np.newaxis] + (high - low)[:, np.newaxis] * share
+    steps = 80 + int(600 / df)  # with few degrees of freedom the left side falls slowly, as s^ν
+    x = low[:, np.newaxis] + (high - low)[:, np.newaxis] * np.linspace(0.0, 1.0, steps + 1)
     values = log_integrand(x)
     top = values.max(axis=1)
-    total = np.exp(values - top[:, np.newaxis]).sum(axis=1) * (high - low) / 80
+    total = np.exp(values - top[:, np.newaxis]).sum(axis=1) * (high - low) / steps
     return np.asarray(np.minimum(top + np.log(total), 0.0))
 
 

@@ -1,0 +1,37 @@
+"""Every measure of the catalogue with every parameter turned, for claims that hold of all of them."""
+
+from __future__ import annotations
+
+from cranfield.measures import CATALOG, Kind, parse_measure
+
+# Settings away from the defaults; max is the highest grade that collections are generated with.
+SETTINGS = {
+    "rel": ("rel=2",),
+    "norm": ("norm=min",),
+    "gains": ("gains=exp", "gains=1:0.1,2:0.2,3:0.3,4:0.7"),
+    "log": ("log=10",),
+    "beta": ("beta=0.3",),
+    "max": ("max=4",),
+    "p": ("p=0.3", "p=0.95"),
+    "alpha": ("alpha=0.3", "alpha=1"),
+    "gamma": ("gamma=0.2",),
+}
+CUTOFFS = (1, 3, 20)
+
+
+def names(kind: Kind) -> list[str]:
+    """The measure as it comes, cut, and with each of its parameters set."""
+    ends = [f"@{k}" for k in CUTOFFS] if kind.cutoff.allowed else []
+    starts = [""] + [f"({setting})" for parameter in kind.parameters for setting in SETTINGS[parameter.name]]
+    uncut = [] if kind.cutoff.required else [f"{kind.name}{start}" for start in starts]
+    return uncut + [f"{kind.name}{start}{end}" for start in starts for end in ends]
+
+
+EVERY = [name for kind in CATALOG.values() for name in names(kind)]
+
+
+def is_told_the_highest_grade(name: str) -> bool:
+    """False for measures that look for it in the whole collection, so that one topic's score depends on the others."""
+    values = dict(parse_measure(name).values)
+    needs_it = "max" in values and values["gains"] in ("linear", "exp")
+    return not needs_it or values["max"] is not None

@@ -1,0 +1,153 @@
+"""ANOVA and Tukey against R's aov and TukeyHSD; pairwise tests and corrections against scipy and statsmodels."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cranfield import ScoreTable
+from cranfield.compare import MODELS, anova, compare, decompose
+from cranfield.compare.corrections import benjamini_hochberg, holm
+from cranfield.compare.pairwise import bootstrap, equivalence, paired_t, randomisation, sign, wilcoxon
+
+Array = npt.NDArray[Any]
+R = Path(__file__).parent / "r"
+
+
+@pytest.fixture(scope="module")
+def scores() -> Array:
+    """Topics × systems × shards, as R drew them."""
+    with open(R / "anova_data.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    shape = [max(int(row[name]) for row in rows) for name in ("topic", "system", "shard")]
+    values = np.full(shape, np.nan)
+    for row in rows:
+        values[int(row["topic"]) - 1, int(row["system"]) - 1, int(row["shard"]) - 1] = float(row["y"])
+    return values
+
+
+def _golden(model: str) -> dict[str, dict[str, str]]:
+    with open(R / "anova.csv", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["model"] == model]
+    return {row["effect"].strip().replace(":", "*").replace("Residuals", "error"): row for row in rows}
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_every_model_has_rs_sums_of_squares_df_f_and_p(model: str, scores: Array) -> None:
+    table = anova(decompose(scores.mean(axis=2) if model == "MD1" else scores), model)
+    golden = _golden(model)
+    for effect in (*table.effects, table.error):
+        theirs = golden[effect.name]
+        assert effect.df == int(theirs["df"])
+        assert effect.ss == pytest.approx(float(theirs["ss"]), rel=1e-10)
+        if effect.name != "error":
+            assert effect.f == pytest.approx(float(theirs["f"]), rel=1e-9)
+            assert effect.p_value == pytest.approx(float(theirs["p"]), rel=1e-8)
+
+
+def test_omega_squared_by_hand(scores: Array) -> None:
+    effect = anova(decompose(scores), "MD6")["system"]
+    assert effect.omega_squared == pytest.approx(3 * (effect.f - 1) / (3 * (effect.f - 1) + 8 * 4 * 3), rel=1e-12)
+    assert effect.size == "large"
+
+
+def _as_table(values: Array) -> ScoreTable:
+    systems = tuple(str(at + 1) for at in range(values.shape[1]))
+    return ScoreTable(("y",), tuple(map(str, range(len(values)))), systems, values[np.newaxis, :, :, np.newaxis])
+
+
+def test_blocked_tukey_equals_rs_tukeyhsd_with_topic_as_block(scores: Array) -> None:
+    found = compare(_as_table(scores.mean(axis=2)))
+    with open(R / "tukey.csv", newline="") as stream:
+        golden = {row["pair"]: row for row in csv.DictReader(stream)}
+    assert len(golden) == 6
+    for pair in found.to_dict():
+        name, sign_of = f"{pair['system_a']}-{pair['system_b']}", 1.0
+        if name not in golden:
+            name, sign_of = f"{pair['system_b']}-{pair['system_a']}", -1.0
+        row = golden[name]
+        ends = sorted(sign_of * float(row[end]) for end in ("lwr", "upr"))
+        assert pair["difference"] == pytest.approx(sign_of * float(row["diff"]), rel=1e-9)
+        # R's qtukey stops its search at 1e-4 and its ptukey loses digits in the tail.
+        assert [pair["lower"], pair["upper"]] == pytest.approx(ends, abs=2e-6)
+        assert pair["p_adjusted"] == pytest.approx(float(row["p.adj"]), rel=1e-5, abs=1e-9)
+
+
+def test_models_equal_statsmodels_formula_route(scores: Array) -> None:
+    pandas = pytest.importorskip("pandas")
+    formula = pytest.importorskip("statsmodels.formula.api")
+    anova_lm = pytest.importorskip("statsmodels.stats.anova").anova_lm
+    index = pandas.MultiIndex.from_product([range(size) for size in scores.shape], names=["t", "s", "k"])
+    frame = pandas.DataFrame({"y": scores.ravel()}, index=index).reset_index()
+    theirs = anova_lm(formula.ols("y ~ C(t) + C(s) + C(k) + C(t):C(s) + C(s):C(k) + C(t):C(k)", frame).fit())
+    ours = anova(decompose(scores), "MD6")
+    names = {"topic": "C(t)", "system": "C(s)", "shard": "C(k)", "topic*system": "C(t):C(s)",
+             "system*shard": "C(s):C(k)", "topic*shard": "C(t):C(k)"}  # fmt: skip
+    for effect in ours.effects:
+        assert effect.ss == pytest.approx(theirs.loc[names[effect.name], "sum_sq"], rel=1e-9)
+        assert effect.f == pytest.approx(theirs.loc[names[effect.name], "F"], rel=1e-8)
+
+
+@pytest.fixture(scope="module")
+def differences() -> Array:
+    rng = np.random.default_rng(17)
+    gaps = np.round(rng.normal([0.0, 0.02, 0.05, 0.1], 0.12, size=(40, 4)), 3)
+    gaps[:6, 0] = 0.0  # ties
+    return gaps
+
+
+def test_paired_t_equals_scipy(differences: Array) -> None:
+    from scipy import stats
+
+    theirs = stats.ttest_1samp(differences, 0.0)
+    ours = paired_t(differences, 0.05)
+    np.testing.assert_allclose(ours.p_value, theirs.pvalue, rtol=1e-10)
+    interval = theirs.confidence_interval(0.95)
+    np.testing.assert_allclose([ours.lower, ours.upper], [interval.low, interval.high], rtol=1e-9)
+
+
+def test_wilcoxon_equals_scipys_normal_approximation(differences: Array) -> None:
+    from scipy import stats
+
+    theirs = [stats.wilcoxon(column, method="asymptotic", correction=False).pvalue for column in differences.T]
+    np.testing.assert_allclose(wilcoxon(differences, 0.05).p_value, theirs, rtol=1e-10)
+
+
+def test_sign_test_equals_scipys_binomial_test(differences: Array) -> None:
+    from scipy import stats
+
+    theirs = [stats.binomtest(int((column > 0).sum()), int((column != 0).sum())).pvalue for column in differences.T]
+    np.testing.assert_allclose(sign(differences, 0.05).p_value, theirs, rtol=1e-10)
+
+
+def test_randomisation_equals_the_exact_test_on_all_sign_flips() -> None:
+    rng = np.random.default_rng(5)
+    gaps = rng.normal(0.05, 0.1, size=(10, 1))
+    signs = 1 - 2 * ((np.arange(1024)[:, None] >> np.arange(10)) & 1)
+    exact = (np.abs(signs @ gaps) >= np.abs(gaps.sum()) - 1e-12).mean()
+    ours = randomisation(gaps, 0.05, count=40_000, seed=1).p_value[0]
+    assert ours == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
+
+
+def test_bootstrap_agrees_with_t_on_normal_differences(differences: Array) -> None:
+    ours = bootstrap(differences, 0.05, count=20_000, seed=1).p_value
+    np.testing.assert_allclose(ours, paired_t(differences, 0.05).p_value, atol=0.03)
+    assert (ours >= 1 / 20_001).all()  # never 0
+
+
+def test_equivalence_equals_statsmodels_tost(differences: Array) -> None:
+    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
+    theirs = [weightstats.DescrStatsW(column).ttost_mean(-0.05, 0.05)[0] for column in differences.T]
+    np.testing.assert_allclose(equivalence(differences, 0.05), theirs, rtol=1e-9)
+
+
+def test_corrections_equal_statsmodels() -> None:
+    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    p_values = np.random.default_rng(3).uniform(0, 1, 50) ** 3
+    np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1], rtol=1e-12)
+    np.testing.assert_allclose(benjamini_hochberg(p_values), multipletests(p_values, method="fdr_bh")[1], rtol=1e-12)

@@ -1,0 +1,90 @@
+"""Ferro & Sanderson 2019 (FS19): shards and the models MD1 to MD6 on TREC-8."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield
+from cranfield.compare import compare
+from cranfield.compare.sharding import ShardStudy, shard_study
+
+
+@pytest.fixture(scope="module")
+def collection(shared: Path) -> cranfield.Collection:
+    return cranfield.read_collection(shared / "data" / "trec8" / "runs", shared / "data" / "trec8" / "qrels.txt.gz")
+
+
+@pytest.fixture(scope="module")
+def study(collection: cranfield.Collection) -> ShardStudy:
+    return shard_study(collection, "AP", shards=[2, 5, 10], samples=20, held_out=False)
+
+
+def test_md1_is_exact(study: ShardStudy) -> None:
+    (whole,) = study.get("MD1")
+    assert f"{whole.omega_squared:.4f}" == "0.3991"
+    assert (whole.test.significant_pairs, len(whole.test.first), whole.test.top_group) == (3423, 8256, 7)
+
+
+def test_table_1_lies_within_the_spread_of_twenty_re_shardings(study: ShardStudy, shared: Path) -> None:
+    with open(shared / "published" / "ferro_sanderson2019_table1.csv", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["model"] != "MD1"]
+    assert len(rows) == 15
+    for row in rows:
+        mine = study.get(row["model"], shards=int(row["shards"]))
+        assert len(mine) == 20
+        omegas, pairs = [each.omega_squared for each in mine], [each.test.significant_pairs for each in mine]
+        # The printed draw for ten shards lies up to 3 % below the spread.
+        slack = 0.03 if row["shards"] == "10" else 0.0
+        assert min(omegas) * (1 - 5 * slack) <= float(row["omega_squared_system"]) <= max(omegas) * (1 + slack), row
+        assert min(pairs) * (1 - slack) <= int(row["significant_pairs"]) <= max(pairs) * (1 + slack), row
+
+
+def test_md6_spreads_are_those_seen_before(study: ShardStudy) -> None:
+    seen = {2: (0.69, 0.77, 5769, 6177), 5: (0.48, 0.55, 5775, 6046), 10: (0.37, 0.40, 5928, 6105)}
+    for shards, (low, high, fewest, most) in seen.items():
+        mine = study.get("MD6", shards=shards)
+        assert np.median([each.omega_squared for each in mine]) == pytest.approx((low + high) / 2, rel=0.06)
+        assert fewest * 0.97 <= np.median([each.test.significant_pairs for each in mine]) <= most * 1.03
+
+
+def test_md6_does_not_depend_on_the_undefined_value(study: ShardStudy) -> None:
+    assert max(each.undefined for each in study.results) > 0
+    assert study.largest_shift < 1e-12  # Propositions 7.2 to 7.4
+
+
+def test_rankings_of_shards_and_whole_corpus_agree(study: ShardStudy) -> None:
+    # Table 1 prints .9717, .9707 and .9598 for one draw each.
+    for shards, tau in ((2, 0.9717), (5, 0.9707), (10, 0.9598)):
+        taus = [each.tau for each in study.get("MD6", shards=shards)]
+        assert min(taus) - 0.01 <= tau <= max(taus) + 0.01
+
+
+def test_table_2_has_the_widths_and_counts_of_md3(study: ShardStudy) -> None:
+    # It says MD6, but its pairs (5142, 5051, 5009 on average) are those of MD3.
+    for shards, pairs in ((2, 5142.2), (5, 5051.2), (10, 5008.7)):
+        md3, md6 = (
+            np.mean([each.test.significant_pairs for each in study.get(m, shards=shards)]) for m in ("MD3", "MD6")
+        )
+        assert abs(md3 - pairs) < 0.03 * pairs
+        assert md6 > 1.1 * pairs
+
+
+@pytest.mark.parametrize("measure", ["P@10", "RBP(p=0.8)", "nDCG(log=10)"])
+def test_richer_models_find_more_on_the_other_measures_too(collection: cranfield.Collection, measure: str) -> None:
+    found = shard_study(collection, measure, shards=[5], held_out=False)
+    pairs = {each.model: each.test.significant_pairs for each in found.results}
+    assert pairs["MD1"] < pairs["MD2"] < pairs["MD6"]
+    assert found.get("MD6")[0].omega_squared > 0.14
+
+
+def test_blocking_finds_14_5_percent_of_the_top_30_pairs_where_one_way_finds_none(shared: Path) -> None:
+    table = cranfield.read_scores(shared / "data" / "trec8" / "scores" / "map.csv", measure="AP")
+    means = table.mean()
+    top = sorted(means, key=lambda system: -means[system])[:30]
+    shares = {test: compare(table.select(systems=top), test=test).significant.mean() for test in ("tukey", "unpaired")}
+    assert f"{100 * shares['tukey']:.1f}" == "14.5"
+    assert shares["unpaired"] == 0.0
