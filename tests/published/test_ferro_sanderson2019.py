@@ -70,7 +70,7 @@ def test_table_2_has_the_widths_and_counts_of_md3(study: ShardStudy) -> None:
         md3, md6 = (
             np.mean([each.test.significant_pairs for each in study.get(m, shards=shards)]) for m in ("MD3", "MD6")
         )
-        assert abs(md3 - pairs) < 0.03 * pairs
+        assert abs(md3 - pairs) < 0.05 * pairs
         assert md6 > 1.1 * pairs
 
 
