@@ -59,6 +59,7 @@ def check(
         raise typer.BadParameter("name at least one file")
     with options.progress_bar("checking") as step:
         by_tag = name is options.NameChoice.TAG
-        report = check_files(everything, kinds=kinds, order=Order(order), by_tag=by_tag, progress=step)
+        by_file = name is options.NameChoice.FILE
+        report = check_files(everything, kinds=kinds, order=Order(order), by_tag=by_tag, by_file=by_file, progress=step)
     options.output(check_document(report, strict=strict, most=None if show_all else 5), chosen)
     raise typer.Exit(2 if report.failed(strict=strict) else 0)

@@ -145,7 +145,9 @@ def load_collection(
     from cranfield.collection.packed import is_packed
 
     if len(runs) == 1 and is_packed(runs[0]):
-        given: dict[str, Any] = {"--qrels": qrels, "--intents": intents, "--teams": teams}
+        files = (qrels, intents, probabilities, teams)
+        flags_of_files = ("--qrels", "--intents", "--intent-probabilities", "--teams")
+        given: dict[str, Any] = dict(zip(flags_of_files, files, strict=True))
         if any(given.values()):
             flags = ", ".join(flag for flag, value in given.items() if value)
             raise typer.BadParameter(f"a packed collection brings its own judgments: leave out {flags}")

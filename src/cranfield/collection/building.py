@@ -14,6 +14,7 @@ from cranfield.collection.documents import merge
 from cranfield.collection.kernels import join, place
 from cranfield.collection.ranking import rank_lists
 from cranfield.formats.coded import CodedRun, Coder, Vocabulary
+from cranfield.formats.names import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines
 
@@ -52,7 +53,7 @@ def natural_order(names: Sequence[bytes]) -> list[bytes]:
     >>> natural_order([b"q2", b"10", b"9", b"q10"])
     [b'9', b'10', b'q10', b'q2']
     """
-    return sorted(names, key=lambda name: (0, int(name), name) if name.isdigit() else (1, 0, name))
+    return sorted(names, key=lambda name: natural_key(name.decode()))
 
 
 def build(
@@ -69,6 +70,7 @@ def build(
     arrays |= judgments.arrays(number, tables[-1][judged_codes])
     list_arrays, warnings = _lists(runs, tables, number)
     arrays |= list_arrays | _hits(runs, len(documents), {**arrays, **list_arrays})
+    warnings += _hit_warnings(runs, arrays, warnings)
     return Collection(
         tuple(named.system for named in runs),
         tuple(topic.decode() for topic in topics),
@@ -99,12 +101,28 @@ def _lists(
             work=len(run.codes), workers=1,
         )  # fmt: skip
     rank_lists(edges, documents, keys)
+    for named, target in zip(runs, targets, strict=True):
+        _refuse_unjudged_duplicates(named, target)
     warnings = [
         warning
         for system, (named, target) in enumerate(zip(runs, targets, strict=True))
         for warning in _topic_warnings(named, target, lengths[:, system])
     ]
     return {"list_edges": edges, "list_documents": documents}, warnings
+
+
+def _refuse_unjudged_duplicates(named: NamedRun, target: Array) -> None:
+    """Lists that are not placed are not joined either; a document twice in one is refused all the same."""
+    unplaced = target < 0
+    if not unplaced.any():
+        return
+    numbers: dict[bytes, int] = {}
+    topic = np.array([numbers.setdefault(name, len(numbers)) for name in named.run.topics], np.int64)
+    lengths = np.diff(named.run.edges)
+    keys = np.repeat(topic, lengths) * (int(named.run.codes.max()) + 1) + named.run.codes
+    keys = keys[np.repeat(unplaced, lengths)]
+    if len(np.unique(keys)) < len(keys):
+        raise DuplicateDocumentError(named.system)
 
 
 def _segment_starts(target: Array, lengths: Array, list_starts: Array) -> Array:
@@ -131,6 +149,16 @@ def _topic_warnings(named: NamedRun, target: Array, lengths: Array) -> list[Prob
     if missing and missing < len(lengths):
         found.append(Problem("topic-missing", named.run.file, detail=f"{missing} topics", count=missing))
     return found
+
+
+def _hit_warnings(runs: Sequence[NamedRun], arrays: Mapping[str, Array], known: Sequence[Problem]) -> list[Problem]:
+    apart = {problem.file for problem in known if problem.slug == "no-overlap"}
+    judged, found = (np.diff(arrays[f"{kind}_hit_edges"]).reshape(-1, len(runs)).sum(0) for kind in ("judged", "found"))
+    warnings = []
+    for at, named in enumerate(runs):
+        if named.run.file not in apart and not found[at]:
+            warnings.append(Problem("nothing-relevant" if judged[at] else "nothing-judged", named.run.file))
+    return warnings
 
 
 def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array]) -> dict[str, Array]:

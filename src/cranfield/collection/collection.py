@@ -214,6 +214,8 @@ class Collection:
 
     def ranking(self, system: str, topic: str) -> list[str]:
         """One ranked list, as document ids."""
+        if system not in self.systems or topic not in self.topics:
+            raise RequestError(f"there is no list of «{system}» on «{topic}»", fix="See systems and topics.")
         number = self.topics.index(topic) * len(self.systems) + self.systems.index(system)
         first, last = self.arrays["list_edges"][number : number + 2].tolist()
         return [self.documents[code] for code in self.arrays["list_documents"][first:last].tolist()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -29,10 +30,13 @@ MAGIC = b"\x93CRANFIELD\r\n\x1a\n\x00\x00"
 FORMAT = 1
 _PREFIX = struct.Struct("<16sIIQ")  # magic, format, header checksum, header length
 _BOUNDARY = 64
+_HEADER = {"systems", "topics", "teams", "intent_names", "warnings", "arrays", "length"}
 
 
 def is_packed(path: str | Path) -> bool:
     """Whether a file is a packed collection, by its first bytes."""
+    if not os.path.isfile(path):  # a pipe can be read only once
+        return False
     try:
         with open(path, "rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC
@@ -123,6 +127,8 @@ def _header(memory: mmap.mmap, file: str) -> tuple[dict[str, Any], int]:
     if len(memory) < _PREFIX.size:
         raise PackedFileError("the file is cut short", where=file, fix=again)
     _, number, checksum, length = _PREFIX.unpack(memory[: _PREFIX.size])
+    if number < 1:
+        raise PackedFileError(f"there is no format {number}", where=file, fix=again)
     if number > FORMAT:
         fix = "Update cranfield, or pack the collection again with this version."
         raise PackedFileError(f"format {number} is newer than this version knows ({FORMAT})", where=file, fix=fix)
@@ -131,7 +137,13 @@ def _header(memory: mmap.mmap, file: str) -> tuple[dict[str, Any], int]:
         raise PackedFileError("the file is cut short", where=file, fix=again)
     if zlib.crc32(text) != checksum:
         raise PackedFileError("the file was altered: its header does not match its checksum", where=file, fix=again)
-    header: dict[str, Any] = json.loads(text)
+    try:
+        header: dict[str, Any] = json.loads(text)
+        whole = set(header) >= _HEADER and isinstance(header["length"], int)
+    except (ValueError, TypeError):
+        whole = False
+    if not whole:
+        raise PackedFileError("its header is no header", where=file, fix=again)
     origin = _aligned(_PREFIX.size + length)
     if len(memory) != origin + header["length"]:
         what = "cut short" if len(memory) < origin + header["length"] else "longer than it was written"

@@ -16,7 +16,7 @@ from cranfield.errors import RequestError
 from cranfield.formats.coded import CodedRun, Coder, Vocabulary
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
-from cranfield.formats.runs import Order, parse_runs
+from cranfield.formats.runs import Order, inspect_run, parse_runs
 from cranfield.formats.scan import Scanner
 from cranfield.formats.teams import read_teams
 from cranfield.formats.text import STDIN, expand, read_bytes, show
@@ -83,6 +83,8 @@ def read_collection(
     if qrels is None and intents is None:
         raise RequestError("runs cannot be scored without judgments", fix="Give qrels, intents, or both.")
     files = expand([runs] if isinstance(runs, str | Path) else runs)
+    if not files:
+        raise RequestError("no run was named", fix="Name run files, folders or patterns.")
     how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
     judged = Judged(
         None if qrels is None else read_qrels(qrels),
@@ -180,6 +182,8 @@ def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
     named = []
     for run, vocabulary in runs:
         if name is Name.AUTO and len(run.tags) > 1:
+            if run.file != show(STDIN):
+                refuse(p for p in inspect_run(read_bytes(run.file), run.file)[1] if p.slug == "several-tags")
             tags = ", ".join(run.tags[:5])
             refuse([Problem("several-tags", run.file, detail=f"{len(run.tags)} tags ({tags})")])
         system = file_stem(run.file) if name is Name.FILE else run.tags[0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from cranfield.errors import InputError
-from cranfield.formats.problems import Problem, Severity
+from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels
 from cranfield.formats.runs import Order, RunLines, inspect_run
 from cranfield.formats.scores import inspect_scores, looks_like_scores
@@ -60,7 +61,7 @@ def sniff(data: bytes) -> FileKind:
     if _is_utf8(lines[0]) and looks_like_scores(lines[0]):
         return FileKind.SCORES
     widths = [len(line.split()) for line in lines[:100]]
-    usual = max(set(widths), key=widths.count)
+    usual = max(set(widths), key=lambda width: (widths.count(width), width in (2, 4, 6)))
     if usual == 4:
         seconds = {fields[1] for line in lines[:-1] or lines if len(fields := line.split()) == 4}
         return FileKind.QRELS if seconds <= PLAIN and len(seconds) == 1 else FileKind.INTENTS
@@ -84,6 +85,8 @@ class _Check:
     files: list[CheckedFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     judged: dict[bytes, dict[bytes, int]] = field(default_factory=dict)
+    by_file: bool = False
+    team_file: dict[str, str] = field(default_factory=dict)
     teams: dict[str, str] | None = None
     tag_owner: dict[str, str] = field(default_factory=dict)
 
@@ -110,6 +113,7 @@ class _Check:
             teams, problems = inspect_teams(data, file)
             self.note(file, found, len(teams), problems)
             self.teams = (self.teams or {}) | teams
+            self.team_file |= dict.fromkeys(teams, file)
         elif found is FileKind.SCORES:
             scores, problems = inspect_scores(data, file)
             self.note(file, found, len(scores.rows), problems)
@@ -123,8 +127,10 @@ class _Check:
 
     def _run(self, data: bytes, file: str) -> None:
         lines, problems = inspect_run(data, file, order=self.order, by_tag=self.by_tag)
+        if self.by_file:
+            problems = [problem for problem in problems if problem.slug != "several-tags"]
         self.note(file, FileKind.RUN, len(lines.topics), problems)
-        for tag in lines.tags:
+        for tag in [Path(file).stem] if self.by_file else lines.tags:
             owner = self.tag_owner.setdefault(tag, file)
             if owner != file:
                 self.problems.append(Problem("tag-shared", file, detail=f"«{tag}» is also the tag of {owner}"))
@@ -137,12 +143,16 @@ class _Check:
 def _unknown(file: str, data: bytes, reason: str) -> Problem:
     if reason:
         return Problem("not-text", file, detail=reason)
+    data = data.removeprefix(BOM)
     if not data.strip():
         return Problem("empty-file", file)
-    first = data.lstrip().split(b"\n", 1)[0]
-    if len(first) > LONGEST_LINE:
-        return Problem("line-too-long", file, 1, detail=f"{len(first):,} bytes")
-    return Problem("unknown-kind", file, 1, first[:60].decode("utf-8", "replace"))
+    rest = data.lstrip()
+    line = data.count(b"\n", 0, len(data) - len(rest)) + 1
+    end = rest.find(b"\n")
+    size = len(rest) if end < 0 else end
+    if size > LONGEST_LINE:
+        return Problem("line-too-long", file, line, detail=f"{size:,} bytes")
+    return Problem("unknown-kind", file, line, shorten(rest[:size]))
 
 
 def _against_judgments(lines: RunLines, judged: dict[bytes, dict[bytes, int]]) -> list[Problem]:
@@ -179,6 +189,7 @@ def check_files(
     kinds: dict[str, FileKind] | None = None,
     order: Order = Order.SCORE,
     by_tag: bool = False,
+    by_file: bool = False,
     progress: Progress | None = None,
 ) -> CheckReport:
     """Check every file; ``kinds`` says what a file is where its look does not.
@@ -189,7 +200,7 @@ def check_files(
     paths = [str(file) for file in files]
     guessed = {path: told.get(path) or _peek(path) for path in paths}
     late = (FileKind.RUN, FileKind.SCORES)
-    state = _Check(order, by_tag)
+    state = _Check(order, by_tag, by_file=by_file)
     for done, path in enumerate(sorted(paths, key=lambda path: guessed[path] in late), start=1):
         state.check(path, told.get(path))
         if progress is not None:
@@ -198,12 +209,14 @@ def check_files(
     if runs and state.teams is not None:
         spare = [run for run in state.teams if run not in state.tag_owner]
         if spare:
-            state.problems.append(Problem("team-without-run", "teams", detail=_some(spare), count=len(spare)))
+            state.problems.append(
+                Problem("team-without-run", state.team_file[spare[0]], detail=_some(spare), count=len(spare))
+            )
     return CheckReport(tuple(state.files), tuple(state.problems))
 
 
 def _peek(path: str) -> FileKind:
     """The kind of a file that can be read twice; standard input cannot, and is taken for a run."""
-    if path == "-":
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
         return FileKind.RUN
     return sniff(read_head(path, 50_000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cranfield.formats.problems import Problem, shorten
+from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.text import BOM, LONGEST_LINE, why_not_text
 
 
@@ -13,7 +13,10 @@ def clean_columns(data: bytes, width: int) -> list[tuple[bytes, ...]] | None:
     """The columns of a file in which every line has ``width`` fields, or None when anything at all is odd."""
     if not data.isascii() or b"\x00" in data:
         return None
-    rows = list(map(bytes.split, data.split(b"\n")))
+    lines = data.split(b"\n")
+    if max(map(len, lines)) > LONGEST_LINE:
+        return None
+    rows = list(map(bytes.split, lines))
     if not rows[-1]:
         rows.pop()
     if not rows or set(map(len, rows)) != {width}:
@@ -28,6 +31,10 @@ class Inspection:
 
     file: str
     problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
 
     def add(self, slug: str, line: int = 0, raw: bytes | str = b"", detail: str = "", count: int = 1) -> None:
         self.problems.append(Problem(slug, self.file, line, shorten(raw), detail, count))

@@ -54,6 +54,8 @@ def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
         values = list(map(int, grades))
     except ValueError:
         return None
+    if max(map(abs, values)) > 2**31 - 1:
+        return None
     keys = zip(topics, seconds, documents, strict=True) if intents else zip(topics, documents, strict=True)
     if len(set(keys)) < len(topics) or any(b"_" in grade for grade in set(grades)):
         return None
@@ -74,7 +76,7 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         if line_before != number:
             slug = "judgment-twice" if grade == grade_before else "judgment-conflict"
             look.add(slug, number, line, f"line {line_before} says {grade_before}")
-    if not kept and not look.problems:
+    if not kept and not look.failed:
         look.add("empty-file")
     _report_grades(kept, look)
     lines = JudgmentLines(
@@ -90,10 +92,10 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
 def _grade(raw: bytes, number: int, line: bytes, look: Inspection) -> int | None:
     value = parse_number(raw)
     if value is None or value != value or abs(value) > 2**31 - 1:
-        look.add("grade-not-a-number", number, line, f"«{raw[:40].decode()}»")
+        look.add("grade-not-a-number", number, line, f"«{raw[:40].decode(errors='replace')}»")
         return None
     if value != int(value):
-        look.add("grade-fractional", number, line, f"«{raw.decode()}»")
+        look.add("grade-fractional", number, line, f"«{raw[:40].decode()}»")
         return None
     if not raw.lstrip(b"+-").isdigit():
         look.add("grade-decimal", number, line)

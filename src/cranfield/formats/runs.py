@@ -111,7 +111,7 @@ def inspect_run(
         rows = [row for number, line in careful_lines(data, look) if (row := _parse_line(number, line, order, look))]
         columns = zip(*rows, strict=True) if rows else [()] * 6
         lines = RunLines(file, *columns)
-        if not rows and not look.problems:
+        if not rows and not look.failed:
             look.add("empty-file")
     _inspect_duplicates(lines, by_tag, look)
     if lines.topics:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cranfield.formats.coded import CodedRun
 from cranfield.formats.runs import Order
+from cranfield.formats.text import BOM, LONGEST_LINE
 
 Array = npt.NDArray[Any]
 
@@ -39,8 +40,12 @@ class Scanner:
         """The run in ``data``, or None when the careful reader has to look at it."""
         if b"\x00" in data[:4096]:
             return None
+        data = data.removeprefix(BOM)
         buffer = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
-        lines = int(np.count_nonzero(buffer == 10))
+        ends = np.flatnonzero(buffer == 10)
+        lines = len(ends)
+        if np.diff(ends, prepend=-1).max() > LONGEST_LINE + 1:
+            return None
         self._make_room(lines, len(data))
         codes, keys = np.empty(lines, np.int32), np.empty(lines, np.float64)
         edges, slow = np.empty((3, lines), np.int64), np.empty((lines, 3), np.int64)

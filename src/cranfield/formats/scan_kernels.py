@@ -197,6 +197,7 @@ def scan_lines(
                 at += 1
             start = at
             while buffer[at] > 32:
+                high |= buffer[at]
                 at += 1
             if at == start:
                 return 1

@@ -34,9 +34,13 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
     mark = _separator(lines[0][1])
     header, *body = ((number, _cells(line, mark)) for number, line in lines)
     names = [name.strip() for name in header[1]]
+    twice = [name for at, name in enumerate(names) if name in names[:at]]
+    if twice:
+        look.add("score-twice", header[0], ",".join(names), f"two columns are called «{twice[0]}»")
+        return ScoreRows([], False), look.problems
     cells = _long(names, body, look) if set(LONG) <= set(names) else _wide(names, body, look, header[0])
     rows = _once(cells, look)
-    if not rows and not look.problems:
+    if not rows and not look.failed:
         look.add("empty-file", detail="a header and nothing else")
     return ScoreRows(rows, "shard" in names and set(LONG) <= set(names)), look.problems
 
@@ -48,11 +52,16 @@ def looks_like_scores(line: bytes) -> bool:
 
 
 def _separator(line: bytes) -> str:
-    return max(",\t;", key=lambda mark: line.count(mark.encode()))
+    marks = sorted(",\t;", key=lambda mark: -line.count(mark.encode()))
+    return next((mark for mark in marks if "topic" in map(str.strip, _cells(line, mark))), marks[0])
 
 
 def _cells(line: bytes, mark: str) -> list[str]:
-    return next(csv.reader(io.StringIO(line.decode("utf-8").rstrip("\r")), delimiter=mark), [])
+    text = line.decode("utf-8").rstrip("\r").replace("\r", " ")
+    try:
+        return next(csv.reader([text], delimiter=mark), [])
+    except csv.Error:  # a cell of over 131,072 characters
+        return []
 
 
 _Cell = tuple[int, str, str, str, str, str]  # line, measure, topic, system, shard, score
@@ -78,10 +87,6 @@ def _wide(
 ) -> Iterator[_Cell]:
     if "topic" not in names:
         look.add("unknown-kind", header, ",".join(names), "the header has no column «topic»")
-        return
-    twice = [name for at, name in enumerate(names) if name in names[:at]]
-    if twice:
-        look.add("score-twice", header, ",".join(names), f"two columns are called «{twice[0]}»")
         return
     topic, measure = names.index("topic"), names.index("measure") if "measure" in names else None
     systems = [at for at in range(len(names)) if at not in (topic, measure)]

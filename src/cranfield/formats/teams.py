@@ -32,7 +32,7 @@ def inspect_teams(data: bytes, file: str) -> tuple[dict[str, str], list[Problem]
         if teams.setdefault(run, team) != team:
             look.add("team-conflict", number, line, f"line {lines[run]} says {teams[run]}")
         lines.setdefault(run, number)
-    if not teams and not look.problems:
+    if not teams and not look.failed:
         look.add("empty-file")
     return teams, look.problems
 

@@ -23,10 +23,8 @@ LONGEST_LINE = 1_000_000  # bytes; no run or judgment comes near it
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive",
     b"\xfd7zXZ\x00": "an xz file",
-    b"BZh": "a bzip2 file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
-    b"PAR1": "a Parquet file",
-    b"%PDF": "a PDF",
+    b"%PDF-": "a PDF",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
@@ -95,6 +93,10 @@ def why_not_text(data: bytes) -> str:
     for magic, name in _FOREIGN.items():
         if data.startswith(magic):
             return f"this is {name}, not plain text"
+    if data[:2] == b"BZ" and data[4:10] == b"1AY&SY":
+        return "this is a bzip2 file, not plain text"
+    if data[:4] == data[-4:] == b"PAR1" and len(data) > 8:
+        return "this is a Parquet file, not plain text"
     if b"\x00" in data:
         line = data.count(b"\n", 0, data.index(b"\x00")) + 1
         return f"this is not text: there is a zero byte on line {line}"

@@ -8,14 +8,14 @@ from difflib import get_close_matches
 
 from cranfield.errors import RequestError
 from cranfield.measures import cascade, diversity, gain, precision, rank_biased
-from cranfield.measures.declaration import Kind, Measure, Value, whole
+from cranfield.measures.declaration import Kind, Measure, Value
 
 CATALOG: dict[str, Kind] = {
     kind.name: kind for family in (precision, gain, cascade, rank_biased, diversity) for kind in family.KINDS
 }
 
 _SHAPE = re.compile(r"(?P<name>[^@(]+?)(?P<first>@[^@(]*)?(?:\((?P<parameters>.*)\))?(?P<second>@.*)?$")
-_TREC_CUT = re.compile(r"(?P<name>P|recall|ndcg_cut|map_cut)_(?P<k>\d+)$")  # trec_eval writes P_10 for P@10
+_TREC_CUT = re.compile(r"(?P<name>P|recall|ndcg_cut|map_cut)_(?P<k>[0-9]+)$")  # trec_eval writes P_10 for P@10
 
 
 def parse_measure(text: str) -> Measure:
@@ -26,13 +26,13 @@ def parse_measure(text: str) -> Measure:
     """
     wanted = text.strip()
     if wanted in CATALOG:  # nG@1 has its @ in the name
-        return _finished(CATALOG[wanted], {}, None, text)
+        return _finished(CATALOG[wanted], {}, _cutoff(CATALOG[wanted], [], text), text)
     wanted = _TREC_CUT.sub(r"\g<name>@\g<k>", wanted)
     shape = _SHAPE.match(wanted)
     if shape is None:
         raise RequestError(f"«{text}» is not a measure", fix=_suggest(wanted))
     name, cuts = shape["name"].strip(), [cut[1:] for cut in (shape["first"], shape["second"]) if cut]
-    if name == "nG" and cuts == ["1"]:
+    if name.lower() == "ng" and cuts == ["1"]:
         name, cuts = "nG@1", []
     kind = _find(name)
     if kind is None:
@@ -86,10 +86,9 @@ def _cutoff(kind: Kind, cuts: list[str], text: str) -> int | None:
         return None
     if not kind.cutoff.allowed or len(cuts) > 1:
         raise RequestError(f"«{text}»: {kind.name} takes no cutoff here", fix=f"Write {kind.name}.")
-    try:
-        return whole(cuts[0])
-    except ValueError as error:
-        raise RequestError(f"«{text}»: the cutoff must be {error}", fix=f"Write {kind.name}@10.") from None
+    if not re.fullmatch("[0-9]{1,18}", cuts[0]) or int(cuts[0]) < 1:
+        raise RequestError(f"«{text}»: the cutoff must be a whole number of at least 1", fix=f"Write {kind.name}@10.")
+    return int(cuts[0])
 
 
 def _parameters(kind: Kind, text: str, asked: str) -> dict[str, Value]:

@@ -77,16 +77,16 @@ def _shown(kind: Kind, name: str, value: Value, defaults: Mapping[str, Value]) -
 
 
 def _text(value: Value) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-MOST = 1_000_000  # no list is longer, no grade higher
+MOST = 2**31 - 1  # no grade is higher
 
 
 def whole(text: str) -> int:
     """A whole number of at least 1."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST:
-        raise ValueError(f"a whole number from 1 to {MOST:,}")
+    if not (text.isascii() and text.isdigit() and len(text) < 11) or not 1 <= int(text) <= MOST:
+        raise ValueError("a whole number of at least 1")
     return int(text)
 
 

@@ -59,7 +59,7 @@ def _novelty(view: View, measure: Measure, weight: Array, *, against_ideal: bool
     if against_ideal:
         best = run(kernels.novelty, found.ideal(view, fading, measure.k), *arguments).ravel()
     else:
-        depth = int(measure.k or 1)  # a document at every rank that serves every intent
+        depth = min(int(measure.k or 1), len(weight) - 1)  # a document at every rank that serves every intent
         best = found.intents * (fading[:depth] * weight[1 : depth + 1]).sum()
     return divide(score, spread_units(view, best))
 
@@ -69,7 +69,8 @@ def alpha_ndcg(view: View, measure: Measure) -> Array:
 
 
 def _reciprocal(view: View, k: int | None) -> Array:
-    ranks = np.arange(max(view.deepest, len(view.unit), k or 1) + 1, dtype=np.float64)
+    # Beyond a million ranks a document adds nothing that shows.
+    ranks = np.arange(max(view.deepest, len(view.unit), min(k or 1, 1_000_000)) + 1, dtype=np.float64)
     ranks[0] = 1.0
     return 1.0 / ranks
 

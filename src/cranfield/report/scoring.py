@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, Kind, parse_measure
 from cranfield.report.document import Column, Document, Table
 from cranfield.report.references import REFERENCES
@@ -68,7 +69,7 @@ def measures_document() -> Document:
 
 def measure_document(text: str) -> Document:
     """Everything about one measure."""
-    kind = parse_measure(text if text in CATALOG else _with_cutoff(text)).kind
+    kind = _look_up(text)
     about = [
         ("measure", _signature(kind)),
         ("is", kind.title),
@@ -86,10 +87,18 @@ def measure_document(text: str) -> Document:
     return Document("measures", {"measure": kind.name}, [table], [dict(about)], citations=(kind.citation,))
 
 
-def _with_cutoff(text: str) -> str:
-    """A name good enough to look a measure up: one that must have a cutoff is given one."""
-    required = {name for name, kind in CATALOG.items() if kind.cutoff.required}
-    return f"{text}@10" if text in required else text
+def _look_up(text: str) -> Kind:
+    """A measure by any of its names; one that must have a cutoff may be named without."""
+    try:
+        return parse_measure(text).kind
+    except RequestError:
+        if "@" in text:
+            raise
+        try:
+            return parse_measure(f"{text}@10").kind
+        except RequestError:
+            pass
+        raise
 
 
 def _signature(kind: Kind) -> str:

@@ -15,7 +15,7 @@ def console(*, stderr: bool = False) -> Console:
     """Where text goes; a pipe gets lines as long as they need to be."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(
-        stderr=stderr, width=None if stream.isatty() else 200, highlight=False, soft_wrap=not stream.isatty()
+        stderr=stderr, width=None if stream.isatty() else 100_000, highlight=False, soft_wrap=not stream.isatty()
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,13 +50,16 @@ def _read_parquet(source: str | Path, measure: str | None) -> ScoreTable:
         raise InputError("there is no such file", where=show(source), fix="Check the path.") from None
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=show(source), fix="Write it again.") from None
-    return from_frame(frame, measure=measure)
+    try:
+        return from_frame(frame, measure=measure)
+    except InputError as error:
+        raise InputError(error.what, where=show(source), fix=error.fix) from None
 
 
 def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
     try:
         content: Any = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"it is not JSON: {error}", where=file, fix="Check the file's end and its quotes.") from None
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
@@ -76,7 +80,7 @@ def write_scores(
 ) -> None:
     """Write a table as its name says: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``."""
     name = str(path).removesuffix(".gz")
-    if name.endswith(".parquet"):
+    if str(path).endswith(".parquet"):
         _write_parquet(table, path, wide)
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
@@ -98,5 +102,7 @@ def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
 def _write_parquet(table: ScoreTable, path: str | Path, wide: bool) -> None:
     import polars
 
+    data = io.BytesIO()  # polars hides why a disk refuses
+    polars.DataFrame(wide_columns(table) if wide else long_columns(table)).write_parquet(data)
     with atomic_write(path) as stream:
-        polars.DataFrame(wide_columns(table) if wide else long_columns(table)).write_parquet(stream)
+        stream.write(data.getbuffer())

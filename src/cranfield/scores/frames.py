@@ -56,7 +56,7 @@ def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
         columns["measure"] = [measure for measure in table.measures for _ in range(topics)]
     columns["topic"] = list(table.topics) * names
     for at, system in enumerate(table.systems):
-        if system in columns:
+        if system in ("measure", "topic", "system", "score", "shard"):
             raise RequestError(f"a system called «{system}» cannot be a column", fix="Use the long form.")
         scores = table.values[:, :, at, 0].ravel().tolist()
         columns[system] = [None if math.isnan(score) else score for score in scores]
@@ -101,5 +101,4 @@ def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> 
         (measure or "score" if named is None else row[named], row[topic], system, row[at])
         for row in rows
         for at, system in systems
-        if row[at] is not None
     )

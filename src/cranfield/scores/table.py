@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
+from cranfield.formats.names import natural_key
 from cranfield.formats.problems import Problem
 
 Array = npt.NDArray[Any]
@@ -149,7 +150,7 @@ class ScoreTable:
             if key in cells:
                 raise InputError(f"two scores for measure {measure}, topic {topic}, system {system}",
                                  fix="Delete one of them.")  # fmt: skip
-            cells[key] = float(row[score])
+            cells[key] = _number(row[score])
         if not cells:
             raise InputError("there are no scores", fix="Check where they come from.")
         return _filled(cls, cells, warnings)
@@ -173,12 +174,18 @@ class ScoreTable:
             raise InputError(f"a dict of depth {depth} is no score table",
                              fix="It should be {system: {topic: {measure: score}}}.")  # fmt: skip
         nested = scores if depth == 3 else {system: scores}
-        return cls.from_rows(
-            (measure, topic, name, score)
-            for name, by_topic in nested.items()
-            for topic, by_measure in by_topic.items()
-            for measure, score in by_measure.items()
-        )
+        try:
+            rows = [
+                (measure, topic, name, score)
+                for name, by_topic in nested.items()
+                for topic, by_measure in by_topic.items()
+                for measure, score in by_measure.items()
+            ]
+        except AttributeError:
+            raise InputError(
+                "the dict is not of one depth", fix="It should be {system: {topic: {measure: score}}}."
+            ) from None
+        return cls.from_rows(rows)
 
     def to_frame(self, backend: str = "pandas", *, wide: bool = False) -> Any:
         """A data frame, long or wide, of the backend asked for: pandas, polars or pyarrow."""
@@ -204,9 +211,19 @@ def choose(kind: type[Missing], value: str, what: str) -> Missing:
 
 def natural(names: Iterable[str]) -> tuple[str, ...]:
     """Names in the order people expect: numbers by value, then everything else by its text."""
-    return tuple(
-        sorted(dict.fromkeys(names), key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
-    )
+    return tuple(sorted(dict.fromkeys(names), key=natural_key))
+
+
+def _number(value: Any) -> float:
+    if value is None:
+        return float("nan")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("inf")
+    if number in (float("inf"), float("-inf")):
+        raise InputError(f"a score cannot be «{str(value)[:40]}»", fix="Give finite numbers, or nothing for none.")
+    return number
 
 
 def _positions(what: str, names: tuple[str, ...], wanted: Sequence[str] | None) -> list[int]:

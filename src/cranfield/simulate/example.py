@@ -49,6 +49,8 @@ def write_example(
     """
     if min(topics, documents, depth, pool) < 1 or depth > documents:
         raise RequestError("an example needs at least one topic, and lists no longer than the collection")
+    if seed < 0:
+        raise RequestError(f"a seed cannot be {seed}", fix="The smallest seed is 0.")
     rng = np.random.default_rng(seed)
     world = _World.draw(rng, topics, documents)
     runs = {

@@ -1,0 +1,459 @@
+"""The score table: what it holds, how it is looked at, and how it comes from and goes to other shapes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from cranfield.errors import InputError, RequestError
+from cranfield.formats.problems import Problem
+from cranfield.scores import ScoreTable, read_scores, write_scores
+
+ROWS = [
+    ("AP", "10", "b", 0.5),
+    ("AP", "9", "b", 0.25),
+    ("AP", "9", "a", 1.0),
+    ("RR", "10", "a", 0.125),
+    ("RR", "q1", "b", 0.0),
+]
+BACKENDS = ["pandas", "polars", "pyarrow"]
+
+
+@pytest.fixture
+def table() -> ScoreTable:
+    return ScoreTable.from_rows(ROWS)
+
+
+def same(one: ScoreTable, other: ScoreTable) -> bool:
+    names = [(t.measures, t.topics, t.systems, t.shards) for t in (one, other)]
+    return names[0] == names[1] and np.array_equal(one.values, other.values, equal_nan=True)
+
+
+# --- what it holds
+
+
+def test_topics_and_systems_are_in_natural_order_and_measures_as_they_come(table: ScoreTable) -> None:
+    assert table.measures == ("AP", "RR")
+    assert table.topics == ("9", "10", "q1")
+    assert table.systems == ("a", "b")
+    assert table.shards == ()
+
+
+def test_natural_order_takes_numbers_of_any_length() -> None:
+    topics = ["9" * 5000, "10", "9", "010", "1" + "0" * 5000]
+    rows = [("AP", topic, "a", 0.5) for topic in topics]
+    assert ScoreTable.from_rows(rows).topics == ("9", "010", "10", "9" * 5000, "1" + "0" * 5000)
+
+
+def test_cells_without_a_score_are_nan_and_counted(table: ScoreTable) -> None:
+    assert table.values.shape == (2, 3, 2, 1)
+    assert table.missing == 12 - len(ROWS)
+    assert math.isnan(table.of("AP")[2, 0])
+
+
+def test_one_measure_is_topics_by_systems(table: ScoreTable) -> None:
+    assert table.of("AP").shape == (3, 2)
+    assert table.of("AP")[0].tolist() == [1.0, 0.25]
+    only = table.select(measures=["RR"])
+    assert np.array_equal(only.of(), table.of("RR"), equal_nan=True)
+
+
+def test_a_measure_must_be_named_where_there_are_several(table: ScoreTable) -> None:
+    with pytest.raises(RequestError, match=r"several measures(.|\n)*AP, RR"):
+        table.of()
+    with pytest.raises(RequestError, match="no measure «MAP»"):
+        table.mean("MAP")
+
+
+def test_means_are_over_the_topics_that_have_a_score(table: ScoreTable) -> None:
+    assert table.mean("AP") == {"a": 1.0, "b": 0.375}
+    alone = ScoreTable.from_rows([("AP", "1", "a", 0.5), ("RR", "1", "b", 0.5)])
+    assert math.isnan(alone.mean("AP")["b"])
+
+
+def test_a_table_with_shards_has_one_more_dimension() -> None:
+    rows = [("AP", "1", "a", "0", 0.5), ("AP", "1", "a", "1", 0.75), ("AP", "2", "a", "0", 0.25)]
+    table = ScoreTable.from_rows(rows, columns=("measure", "topic", "system", "shard", "score"))
+    assert table.shards == ("0", "1")
+    assert table.of().shape == (2, 1, 2)
+    assert table.mean() == {"a": 0.5}
+    assert list(table.rows()) == rows
+    assert table.columns == ("measure", "topic", "system", "shard", "score")
+    assert "2 shards" in repr(table)
+
+
+def test_rows_may_have_their_columns_in_any_order() -> None:
+    table = ScoreTable.from_rows([(0.5, "a", 7, "AP")], columns=("score", "system", "topic", "measure"))
+    assert list(table.rows()) == [("AP", "7", "a", 0.5)]
+
+
+@pytest.mark.parametrize("lacking", ["measure", "topic", "system", "score"])
+def test_rows_need_every_column(lacking: str) -> None:
+    columns = [name for name in ("measure", "topic", "system", "score") if name != lacking]
+    with pytest.raises(InputError, match=f"no column «{lacking}»"):
+        ScoreTable.from_rows([("x", "y", 1.0)], columns=columns)
+
+
+def test_two_scores_for_one_cell_are_refused() -> None:
+    with pytest.raises(InputError, match="two scores for measure AP, topic 1, system a"):
+        ScoreTable.from_rows([("AP", 1, "a", 0.5), ("AP", "1", "a", 0.5)])
+
+
+def test_no_rows_are_no_table() -> None:
+    with pytest.raises(InputError, match="no scores"):
+        ScoreTable.from_rows([])
+
+
+@pytest.mark.parametrize(
+    "score", ["high", [], 10**400, math.inf, -math.inf], ids=["text", "a list", "too large", "inf", "-inf"]
+)
+def test_a_score_that_is_no_finite_number_is_refused(score: Any) -> None:
+    with pytest.raises(InputError):
+        ScoreTable.from_rows([("AP", "1", "a", score)])
+
+
+def test_a_score_that_is_none_is_missing() -> None:
+    table = ScoreTable.from_rows([("AP", "1", "a", None), ("AP", "1", "b", 0.5)])
+    assert table.missing == 1
+
+
+def test_values_must_fit_the_names() -> None:
+    with pytest.raises(RequestError, match=r"shape \(1, 2, 2, 1\)"):
+        ScoreTable(("AP",), ("1",), ("a", "b"), np.zeros((1, 2, 2, 1)))
+
+
+# --- nobody can change it
+
+
+def test_a_table_keeps_a_copy_of_its_values() -> None:
+    values = np.zeros((1, 1, 1, 1))
+    table = ScoreTable(("AP",), ("1",), ("a",), values)
+    values[:] = 1.0
+    assert table.mean() == {"a": 0.0}
+
+
+def test_values_cannot_be_written(table: ScoreTable) -> None:
+    for array in (table.values, table.of("AP"), table.select(topics=["9"]).values, table.settle("zero").values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0.0
+
+
+def test_fields_cannot_be_set(table: ScoreTable) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        table.topics = ()  # type: ignore[misc]
+
+
+def test_views_leave_the_table_as_it_is(table: ScoreTable) -> None:
+    before = table.values.copy()
+    table.settle("zero")
+    table.select(systems=["b"])
+    table.to_frame("polars")["score"]
+    assert np.array_equal(table.values, before, equal_nan=True)
+
+
+# --- parts of it
+
+
+def test_a_selection_is_in_the_order_asked_for(table: ScoreTable) -> None:
+    part = table.select(measures=["RR", "AP"], topics=["q1", "9"], systems=["b"])
+    assert (part.measures, part.topics, part.systems) == (("RR", "AP"), ("q1", "9"), ("b",))
+    assert part.values[:, :, 0, 0].tolist()[0][0] == 0.0
+    assert part.values[1, 1, 0, 0] == 0.25
+    assert same(table.select(), table)
+
+
+@pytest.mark.parametrize("part", ["measure", "topic", "system"])
+def test_selecting_what_is_not_there_is_refused_with_what_is(table: ScoreTable, part: str) -> None:
+    with pytest.raises(RequestError, match=f"no {part} «nothing»") as refusal:
+        table.select(**{f"{part}s": ["nothing"]})
+    assert getattr(table, f"{part}s")[0] in refusal.value.fix
+
+
+def test_a_selection_keeps_the_warnings(table: ScoreTable) -> None:
+    warned = dataclasses.replace(table, warnings=(Problem("tie", "run"),))
+    assert warned.select(systems=["a"]).warnings == warned.settle("zero").warnings == (Problem("tie", "run"),)
+
+
+# --- missing cells
+
+
+def test_missing_cells_can_become_zero(table: ScoreTable) -> None:
+    settled = table.settle("zero")
+    assert settled.missing == 0
+    assert settled.mean("AP") == {"a": 1 / 3, "b": 0.25}
+
+
+def test_missing_cells_can_stay(table: ScoreTable) -> None:
+    assert same(table.settle("nan"), table)
+
+
+def test_topics_with_missing_cells_can_be_dropped() -> None:
+    rows = [("AP", "1", "a", 0.5), ("AP", "1", "b", 0.5), ("AP", "2", "a", 0.5)]
+    settled = ScoreTable.from_rows(rows).settle("drop")
+    assert settled.topics == ("1",)
+    assert settled.missing == 0
+
+
+def test_dropping_every_topic_is_refused(table: ScoreTable) -> None:
+    with pytest.raises(RequestError, match="none is left"):
+        table.settle("drop")
+
+
+def test_an_unknown_policy_is_refused_with_the_known_ones(table: ScoreTable) -> None:
+    with pytest.raises(RequestError, match="missing cannot be «mean»") as refusal:
+        table.settle("mean")
+    assert "zero, nan, drop" in refusal.value.fix
+
+
+# --- dicts, as pytrec_eval has them
+
+
+def test_a_dict_of_systems_is_read_and_given_back(table: ScoreTable) -> None:
+    nested = {
+        "a": {"9": {"AP": 1.0}, "10": {"RR": 0.125}},
+        "b": {"9": {"AP": 0.25}, "10": {"AP": 0.5}, "q1": {"RR": 0.0}},
+    }
+    assert table.to_dict() == nested
+    again = ScoreTable.from_dict(nested).select(measures=["AP", "RR"])
+    assert same(again, table)
+
+
+def test_a_dict_of_one_system_is_what_pytrec_eval_returns() -> None:
+    table = ScoreTable.from_dict({"1": {"map": 0.5, "ndcg": 0.75}}, system="mine")
+    assert (table.measures, table.topics, table.systems) == (("map", "ndcg"), ("1",), ("mine",))
+
+
+def test_what_pytrec_eval_returns_is_read() -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    evaluator = pytrec_eval.RelevanceEvaluator({"1": {"d1": 1, "d2": 0}}, {"map", "recip_rank"})
+    table = ScoreTable.from_dict(evaluator.evaluate({"1": {"d1": 0.5, "d2": 1.0}}))
+    assert table.mean("map") == table.mean("recip_rank") == {"run": 0.5}
+
+
+@pytest.mark.parametrize("nested", [{}, {"a": 1.0}, {"a": {}}, {"a": {"1": {"AP": {"x": 1.0}}}}])
+def test_a_dict_of_another_depth_is_refused(nested: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="dict"):
+        ScoreTable.from_dict(nested)
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        {"a": {"1": {"AP": 0.5}}, "b": 0.5},
+        {"a": {"1": {"AP": 0.5}, "2": 0.5}},
+        {"a": {"1": {"AP": "x"}}},
+        {"a": {"1": 0.5}, "b": {"1": {"AP": 1}}},
+    ],
+    ids=["a system without topics", "a topic without measures", "text", "measures that are topics"],
+)
+def test_a_dict_of_uneven_depth_is_refused(nested: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        ScoreTable.from_dict(nested)
+
+
+# --- frames
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_long_frame_comes_back(table: ScoreTable, backend: str) -> None:
+    frame = table.to_frame(backend)
+    assert type(frame).__module__.startswith(backend)
+    assert same(ScoreTable.from_frame(frame), table)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_wide_frame_comes_back(table: ScoreTable, backend: str) -> None:
+    assert same(ScoreTable.from_frame(table.to_frame(backend, wide=True)), table)
+    only = ScoreTable.from_rows([("AP", "1", "a", 0.5), ("AP", "2", "b", 0.5)])
+    assert same(ScoreTable.from_frame(only.to_frame(backend, wide=True), measure="AP"), only)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_frame_of_a_table_with_shards_comes_back(backend: str) -> None:
+    rows = [("AP", "1", "a", "0", 0.5), ("AP", "1", "a", "1", 0.75)]
+    table = ScoreTable.from_rows(rows, columns=("measure", "topic", "system", "shard", "score"))
+    assert same(ScoreTable.from_frame(table.to_frame(backend)), table)
+    with pytest.raises(RequestError, match="no wide form"):
+        table.to_frame(backend, wide=True)
+    with pytest.raises(RequestError, match="no such form"):
+        table.to_dict()
+
+
+def frames(columns: dict[str, list[Any]]) -> list[Any]:
+    return [pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)]
+
+
+@pytest.mark.parametrize("at", range(3), ids=BACKENDS)
+def test_topics_may_be_numbers_in_a_frame(at: int) -> None:
+    table = ScoreTable.from_frame(frames({"topic": [10, 9], "a": [0.5, 0.25]})[at])
+    assert (table.measures, table.topics, table.systems) == (("score",), ("9", "10"), ("a",))
+
+
+@pytest.mark.parametrize("at", range(3), ids=BACKENDS)
+def test_an_empty_cell_of_a_wide_frame_is_missing_in_every_library(at: int) -> None:
+    table = ScoreTable.from_frame(frames({"topic": ["1", "2"], "a": [0.5, None], "b": [0.5, 0.25]})[at])
+    assert table.missing == 1
+    assert table.mean() == {"a": 0.5, "b": 0.375}
+
+
+@pytest.mark.parametrize("at", range(3), ids=BACKENDS)
+def test_a_topic_whose_cells_are_all_empty_is_kept_in_every_library(at: int) -> None:
+    table = ScoreTable.from_frame(frames({"topic": ["1", "2"], "a": [0.5, None]})[at])
+    assert (table.topics, table.missing) == (("1", "2"), 1)
+
+
+@pytest.mark.parametrize("at", range(3), ids=BACKENDS)
+def test_an_empty_score_of_a_long_frame_is_missing_in_every_library(at: int) -> None:
+    columns: dict[str, list[Any]] = {"topic": ["1", "2"], "system": ["a", "a"], "score": [0.5, None]}
+    table = ScoreTable.from_frame(frames(columns)[at])
+    assert (table.topics, table.missing) == (("1", "2"), 1)
+
+
+@pytest.mark.parametrize("at", range(3), ids=BACKENDS)
+def test_a_frame_with_text_for_scores_is_refused(at: int) -> None:
+    with pytest.raises(InputError):
+        ScoreTable.from_frame(frames({"topic": ["1"], "a": ["high"]})[at])
+
+
+@pytest.mark.parametrize("at", range(3), ids=BACKENDS)
+def test_a_frame_without_topics_is_refused(at: int) -> None:
+    with pytest.raises(InputError, match="no column «topic»"):
+        ScoreTable.from_frame(frames({"query": ["1"], "a": [0.5]})[at])
+
+
+def test_what_is_no_frame_is_refused() -> None:
+    with pytest.raises(InputError, match="a list is no data frame"):
+        ScoreTable.from_frame([1, 2, 3])
+
+
+def test_an_unknown_backend_is_refused_with_the_known_ones(table: ScoreTable) -> None:
+    with pytest.raises(RequestError, match="no backend «excel»") as refusal:
+        table.to_frame("excel")
+    assert "pandas, polars, pyarrow" in refusal.value.fix
+
+
+@pytest.mark.parametrize("system", ["topic", "measure"])
+def test_a_system_called_as_a_column_has_no_wide_form(system: str) -> None:
+    table = ScoreTable.from_rows([("AP", "1", system, 0.5), ("AP", "1", "a", 0.5)])
+    with pytest.raises(RequestError, match=f"a system called «{system}»"):
+        table.to_frame("pandas", wide=True)
+
+
+# --- files
+
+
+def test_a_wide_file_takes_its_measure_from_its_name(write: Callable[[str, str | bytes], str]) -> None:
+    assert read_scores(write("map.csv", "topic,a\n1,0.5\n")).measures == ("map",)
+    assert read_scores(write("map.csv.gz", "topic,a\n1,0.5\n")).measures == ("map",)
+    assert read_scores(write("map.csv", "topic,a\n1,0.5\n"), measure="AP").measures == ("AP",)
+
+
+def test_a_file_that_names_its_measures_keeps_them(write: Callable[[str, str | bytes], str]) -> None:
+    table = read_scores(write("map.csv", "measure,topic,system,score\nRR,1,a,0.5\n"), measure="AP")
+    assert table.measures == ("RR",)
+
+
+def test_missing_cells_of_a_file_are_warned_of(write: Callable[[str, str | bytes], str]) -> None:
+    table = read_scores(write("map.csv", "topic,a,b\n1,0.5,\n2,0.5,0.5\n"))
+    assert table.missing == 1
+    assert [problem.slug for problem in table.warnings] == ["cell-missing"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"measure": "AP", "topic": "1", "system": "a", "score": 0.5}]',
+        '{"method": "score", "rows": [{"measure": "AP", "topic": 1, "system": "a", "score": 0.5}]}',
+        '{"a": {"1": {"AP": 0.5}}}',
+    ],
+    ids=["rows", "a result", "a dict"],
+)
+def test_json_may_be_rows_a_result_or_a_dict(content: str, write: Callable[[str, str | bytes], str]) -> None:
+    assert list(read_scores(write("scores.json", content)).rows()) == [("AP", "1", "a", 0.5)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("{", id="cut short"),
+        pytest.param("[1, 2]", id="numbers"),
+        pytest.param("[]", id="nothing"),
+        pytest.param("{}", id="empty"),
+        pytest.param('{"rows": []}', id="no rows"),
+        pytest.param('[{"topic": "1"}]', id="no scores"),
+        pytest.param('[{"topic": "1", "system": "a", "score": "x"}]', id="text"),
+        pytest.param("[" * 100_000, id="deep"),
+    ],
+)
+def test_json_that_is_no_table_is_refused_with_its_file(content: str, write: Callable[[str, str | bytes], str]) -> None:
+    path = write("scores.json", content)
+    with pytest.raises(InputError) as refusal:
+        read_scores(path)
+    assert refusal.value.where == path
+
+
+@pytest.mark.parametrize("score", ["1" + "0" * 400, "1e400", "Infinity", "-1e999"])
+def test_json_with_a_score_beyond_double_precision_is_refused(
+    score: str, write: Callable[[str, str | bytes], str]
+) -> None:
+    with pytest.raises(InputError):
+        read_scores(write("scores.json", f'[{{"topic": "1", "system": "a", "score": {score}}}]'))
+
+
+def test_damaged_parquet_is_refused_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    write_scores(ScoreTable.from_rows(ROWS), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="Parquet") as refusal:
+        read_scores(path)
+    assert refusal.value.where == str(path)
+
+
+@pytest.mark.parametrize("columns", [{"query": ["1"], "a": [0.5]}, {"topic": ["1"], "a": ["high"]}])
+def test_parquet_that_is_no_table_is_refused_with_its_file(columns: dict[str, list[Any]], tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    polars.DataFrame(columns).write_parquet(path)
+    with pytest.raises(InputError) as refusal:
+        read_scores(path)
+    assert refusal.value.where == str(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    for name in ("scores.csv", "scores.parquet", "scores.json"):
+        with pytest.raises(InputError, match="no such file") as refusal:
+            read_scores(tmp_path / name)
+        assert refusal.value.where == str(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["scores", "scores.xlsx", "scores.gz", "csv"])
+def test_a_name_that_does_not_say_the_format_is_refused(table: ScoreTable, name: str, tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="which format") as refusal:
+        write_scores(table, tmp_path / name)
+    assert ".csv, .tsv, .json, .parquet" in refusal.value.fix
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wide_file_has_a_row_a_topic(table: ScoreTable, tmp_path: Path) -> None:
+    write_scores(table.select(measures=["AP"]), tmp_path / "ap.csv", wide=True)
+    assert (tmp_path / "ap.csv").read_text() == "topic,a,b\n9,1.0,0.25\n10,,0.5\nq1,,\n"
+
+
+def test_a_long_file_has_a_row_a_score(table: ScoreTable, tmp_path: Path) -> None:
+    write_scores(table.select(measures=["AP"]), tmp_path / "ap.csv")
+    assert (tmp_path / "ap.csv").read_text() == ("measure,topic,system,score\nAP,9,a,1.0\nAP,9,b,0.25\nAP,10,b,0.5\n")
+
+
+def test_the_same_table_gives_the_same_bytes(table: ScoreTable, tmp_path: Path) -> None:
+    for ending in (".csv", ".csv.gz", ".json", ".json.gz"):
+        write_scores(table, tmp_path / f"one{ending}")
+        write_scores(table, tmp_path / f"two{ending}")
+        assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"two{ending}").read_bytes()
