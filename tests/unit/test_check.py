@@ -866,6 +866,45 @@ def test_one_tag_in_two_files_is_in_order_when_files_name_systems(write: Callabl
     assert CliRunner().invoke(app, ["check", *runs, qrels, "--name", "file"]).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("names", "collide"),
+    [
+        (("input.one", "input.two"), False),
+        (("one.run.gz", "one.b"), False),
+        (("one.txt", "input.one"), True),
+        (("one.txt", "one.run"), True),
+    ],
+)
+def test_a_check_names_systems_by_file_as_reading_does(
+    names: tuple[str, str], collide: bool, write: Callable[[str, str | bytes], str]
+) -> None:
+    runs, qrels = [write(name, RUN) for name in names], write("qrels", QRELS)
+    answer = CliRunner().invoke(app, ["check", *runs, qrels, "--name", "file", "--json"])
+    assert [row["kind"] for row in json.loads(answer.stdout)["rows"]] == ["tag-shared"] * collide
+    if collide:
+        with pytest.raises(InputError):
+            cranfield.read_collection(runs, qrels, name="file")
+    else:
+        assert len(cranfield.read_collection(runs, qrels, name="file").systems) == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "slug"),
+    [
+        (b"1 Q0 x1 1 2.0 gat\n", "nothing-judged"),
+        (b"7 Q0 d1 1 2.0 gat\n", "no-overlap"),
+    ],
+)
+def test_runs_of_one_file_meet_the_judgments_one_by_one(
+    other: bytes, slug: str, write: Callable[[str, str | bytes], str]
+) -> None:
+    run, qrels = write("run", RUN + other), write("qrels", QRELS)
+    report = check_files([run, qrels], by_tag=True)
+    with pytest.raises(InputError, match=KINDS[slug].title):
+        cranfield.read_collection(run, qrels, name="tag")
+    assert [problem.slug for problem in report.problems] == [slug]
+
+
 def test_files_of_every_kind_are_told_apart_by_their_lines(example: Path, tmp_path: Path) -> None:
     cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP")
     scores = tmp_path / "scores.csv"

@@ -283,6 +283,17 @@ def test_a_run_from_another_command_is_read_whole(size: str, example: Path) -> N
             assert result.returncode == 0, result.stdout
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there are no files for open pipes here")
+def test_judgments_from_another_command_meet_the_runs_in_a_check(write: Write) -> None:
+    """As in: cranfield check run <(zcat qrels.gz)."""
+    path = write("run", "051 Q0 d1 1 2.0 tag\n")
+    reader, writer = os.pipe()
+    feed(writer, b"51 0 d1 1\n")
+    result = spawn("check", path, f"/dev/fd/{reader}", "--json", pass_fds=(reader,))
+    os.close(reader)
+    assert [row["kind"] for row in json.loads(result.stdout)["rows"]] == ["no-overlap"]
+
+
 def feed(writer: int, data: bytes) -> None:
     try:
         with os.fdopen(writer, "wb") as stream:
@@ -532,6 +543,14 @@ def test_a_check_reads_standard_input_as_a_run(run: Run, example: Path) -> None:
     assert answer.code == 2
     rows = [row for row in answer.json["rows"] if row["severity"] == "error"]
     assert [(row["kind"], row["file"], row["line"]) for row in rows] == [("score-not-a-number", "standard input", 1)]
+
+
+def test_a_check_says_why_standard_input_cannot_be_read(run: Run) -> None:
+    answer = run("check", "-", "--json", stdin=gzip.compress(b"1 Q0 d1 1 1.0 tag\n")[:-6])
+    assert answer.code == 2
+    (row,) = answer.json["rows"]
+    assert (row["kind"], row["file"]) == ("unreadable", "standard input")
+    assert "cut short" in row["problem"]
 
 
 # --- the other commands

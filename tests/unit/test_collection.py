@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.collection import Collection
+from cranfield.collection import Collection, reading
 from cranfield.collection.building import natural_order
 from cranfield.collection.reading import file_stem
 from cranfield.errors import CranfieldError, InputError, RequestError
@@ -135,6 +136,26 @@ def test_runs_come_from_files_folders_patterns_and_standard_input(
     assert systems([folder, folder / "a1"]) == ("a1", "a2", "b1")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     assert systems(["-", folder / "a1"]) == ("a1", "mine")
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there are no files for open pipes here")
+@pytest.mark.parametrize("scanned", [False, True])
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [("1 Q0 d1 4 0.5 mine\n", "a document twice in one list"), ("1 Q0 d4 4 0.5 yours\n", "more than one run tag")],
+)
+def test_what_is_wrong_with_a_run_from_a_pipe_is_said_though_it_cannot_be_read_again(
+    line: str, says: str, scanned: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_is_large", lambda files: scanned)
+    reader, writer = os.pipe()
+    os.write(writer, (RUN + line).encode())
+    os.close(writer)
+    try:
+        with pytest.raises(InputError, match=says):
+            cranfield.read_collection(f"/dev/fd/{reader}", write("qrels", QRELS))
+    finally:
+        os.close(reader)
 
 
 def test_a_pattern_or_a_folder_without_files_is_refused(tmp_path: Path, write: Write) -> None:

@@ -23,7 +23,7 @@ from cranfield.report.scoring import measure_document, measures_document, score_
 from cranfield.scores import ScoreTable
 
 THIRD = 1 / 3
-ODD = "a|b_c & d\\e #1 {x} 50% ~^ $"
+ODD = "a|b_c[bold] & d\\e #1 {x} 50% ~^ $"
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_latex_escapes_what_latex_would_act_on(document: Document) -> None:
     text = to_latex(document)
     row = next(line for line in text.splitlines() if line.startswith("a|"))
     assert row == (
-        r"a|b\_c \& d\textbackslash{}e \#1 \{x\} 50\% \textasciitilde{}\textasciicircum{} \$ & 0.3333 & 12,345 \\"
+        r"a|b\_c[bold] \& d\textbackslash{}e \#1 \{x\} 50\% \textasciitilde{}\textasciicircum{} \$ & 0.3333 & 12,345 \\"
     )
     assert text.startswith("\\begin{tabular}{lrr}\n\\toprule\n")
     assert text.endswith("\\bottomrule\n\\end{tabular}")
