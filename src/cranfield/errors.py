@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 
 class CranfieldError(Exception):
     """Base of every error raised on purpose.
@@ -16,6 +19,10 @@ class CranfieldError(Exception):
         self.where = where
         self.fix = fix
         super().__init__(what, where, fix)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors cross process borders whole."""
+        return partial(type(self), where=self.where, fix=self.fix), (self.what,)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -16,8 +16,8 @@ import pytest
 import cranfield
 from cranfield.collection import Collection, reading
 from cranfield.collection.building import natural_order
-from cranfield.collection.reading import file_stem
 from cranfield.errors import CranfieldError, InputError, RequestError
+from cranfield.formats.names import file_stem
 from cranfield.measures import CATALOG, Kind, parse_measure
 
 Write = Callable[[str, str | bytes], str]

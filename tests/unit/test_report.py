@@ -282,3 +282,41 @@ def test_a_pack_says_how_much_is_in_it(example: Path, tmp_path: Path) -> None:
         "judgments": len((example / "qrels.txt").read_text().splitlines()),
         "bytes": path.stat().st_size,
     }
+
+
+def test_errors_cross_process_borders_whole() -> None:
+    import pickle
+
+    from cranfield import InputError
+
+    error = InputError("what", where="file:3", fix="do this")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.what, again.where, again.fix, str(again)) == (
+        InputError, "what", "file:3", "do this", str(error),
+    )  # fmt: skip
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    import os
+
+    from cranfield.formats.text import write_text
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "hello")
+        assert os.read(reader, 10) == b"hello"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_link_goes_on_pointing_at_what_is_written(tmp_path: Path) -> None:
+    from cranfield.formats.text import write_text
+
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "real.csv")
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"

@@ -14,12 +14,13 @@ from cranfield.collection.collection import Collection
 from cranfield.compiled import is_loaded
 from cranfield.errors import RequestError
 from cranfield.formats.coded import CodedRun, Coder, Vocabulary
+from cranfield.formats.names import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
 from cranfield.formats.runs import Order, inspect_run, parse_runs
 from cranfield.formats.scan import Scanner
 from cranfield.formats.teams import read_teams
-from cranfield.formats.text import STDIN, expand, read_bytes, show
+from cranfield.formats.text import expand, read_bytes, show
 from cranfield.parallel import available_workers, spread
 
 Source = str | Path
@@ -182,7 +183,7 @@ def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
     named = []
     for run, vocabulary in runs:
         if name is Name.AUTO and len(run.tags) > 1:
-            if run.file != show(STDIN):
+            if os.path.isfile(run.file):
                 refuse(p for p in inspect_run(read_bytes(run.file), run.file)[1] if p.slug == "several-tags")
             tags = ", ".join(run.tags[:5])
             refuse([Problem("several-tags", run.file, detail=f"{len(run.tags)} tags ({tags})")])
@@ -193,22 +194,10 @@ def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
     return named
 
 
-def file_stem(file: str) -> str:
-    """A system's name from its file's: without folder, TREC's ``input.`` and the usual endings.
-
-    >>> file_stem("runs/input.ok8alx.gz")
-    'ok8alx'
-    """
-    name = Path(file).name.removesuffix(".gz").removeprefix("input.")
-    for ending in (".txt", ".run", ".trec", ".res", ".out", ".tsv"):
-        name = name.removesuffix(ending)
-    return name or Path(file).name
-
-
 def _explain_duplicate(duplicate: DuplicateDocumentError, named: Sequence[NamedRun], how: _How) -> None:
     """Let the careful reader say where the document is that a list has twice."""
     file = next(run.run.file for run in named if run.system == duplicate.system)
-    if file != show(STDIN):
+    if os.path.isfile(file):  # what came through a pipe is gone
         parse_runs(read_bytes(file), file, order=how.order, by_tag=how.name is Name.TAG)
     refuse([Problem("duplicate-document", file)])
 

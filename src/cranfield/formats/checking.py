@@ -9,12 +9,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from cranfield.errors import InputError
+from cranfield.formats.names import file_stem
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels
 from cranfield.formats.runs import Order, RunLines, inspect_run
 from cranfield.formats.scores import inspect_scores, looks_like_scores
 from cranfield.formats.teams import inspect_teams
-from cranfield.formats.text import BOM, LONGEST_LINE, read_bytes, read_head, show, why_not_text
+from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, read_bytes, read_head, show, why_not_text
 
 Progress = Callable[[int, int], None]
 
@@ -86,6 +87,7 @@ class _Check:
     problems: list[Problem] = field(default_factory=list)
     judged: dict[bytes, dict[bytes, int]] = field(default_factory=dict)
     by_file: bool = False
+    held: dict[str, bytes | InputError] = field(default_factory=dict)
     team_file: dict[str, str] = field(default_factory=dict)
     teams: dict[str, str] | None = None
     tag_owner: dict[str, str] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class _Check:
 
     def check(self, file: str, kind: FileKind | None) -> None:
         try:
-            data = read_bytes(file)
+            data = self._read(file)
         except InputError as error:
             self.note(show(file), kind or FileKind.UNKNOWN, 0, [Problem("unreadable", show(file), detail=error.what)])
             return
@@ -120,6 +122,12 @@ class _Check:
         else:
             self.note(file, found, 0, [_unknown(file, data, reason)])
 
+    def _read(self, file: str) -> bytes:
+        held = self.held.get(file)
+        if isinstance(held, InputError):
+            raise held
+        return read_bytes(file) if held is None else held
+
     def _remember(self, lines: JudgmentLines) -> None:
         for topic, document, grade in zip(lines.topics, lines.documents, lines.grades, strict=True):
             known = self.judged.setdefault(topic, {})
@@ -130,14 +138,15 @@ class _Check:
         if self.by_file:
             problems = [problem for problem in problems if problem.slug != "several-tags"]
         self.note(file, FileKind.RUN, len(lines.topics), problems)
-        for tag in [Path(file).stem] if self.by_file else lines.tags:
+        for tag in [file_stem(file)] if self.by_file else lines.tags:
             owner = self.tag_owner.setdefault(tag, file)
             if owner != file:
                 self.problems.append(Problem("tag-shared", file, detail=f"«{tag}» is also the tag of {owner}"))
             if self.teams is not None and tag not in self.teams:
                 self.problems.append(Problem("team-missing", file, detail=f"«{tag}» is in no team"))
-        if self.judged and lines.topics:
-            self.problems.extend(_against_judgments(lines, self.judged))
+        for run in [lines.only(tag) for tag in lines.tags] if self.by_tag else [lines]:
+            if self.judged and run.topics:
+                self.problems.extend(_against_judgments(run, self.judged))
 
 
 def _unknown(file: str, data: bytes, reason: str) -> Problem:
@@ -198,9 +207,10 @@ def check_files(
     """
     told = kinds or {}
     paths = [str(file) for file in files]
-    guessed = {path: told.get(path) or _peek(path) for path in paths}
+    held = {path: data for path in paths if (data := _hold(path)) is not None}
+    guessed = {path: told.get(path) or _peek(path, held.get(path)) for path in paths}
     late = (FileKind.RUN, FileKind.SCORES)
-    state = _Check(order, by_tag, by_file=by_file)
+    state = _Check(order, by_tag, by_file=by_file, held=held)
     for done, path in enumerate(sorted(paths, key=lambda path: guessed[path] in late), start=1):
         state.check(path, told.get(path))
         if progress is not None:
@@ -215,8 +225,15 @@ def check_files(
     return CheckReport(tuple(state.files), tuple(state.problems))
 
 
-def _peek(path: str) -> FileKind:
-    """The kind of a file that can be read twice; standard input cannot, and is taken for a run."""
-    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
-        return FileKind.RUN
-    return sniff(read_head(path, 50_000))
+def _peek(path: str, held: bytes | InputError | None) -> FileKind:
+    return sniff(held if isinstance(held, bytes) else read_head(path, 50_000))
+
+
+def _hold(path: str) -> bytes | InputError | None:
+    """What is in a source that can be read only once (standard input, a pipe), or why it cannot be read."""
+    if path != STDIN and (not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path)):
+        return None
+    try:
+        return read_bytes(path)
+    except InputError as error:
+        return error

@@ -1,6 +1,8 @@
-"""Names in the order people expect."""
+"""Names: in the order people expect, and of systems from their files."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 def natural_key(name: str) -> tuple[int, int, str, str]:
@@ -13,3 +15,15 @@ def natural_key(name: str) -> tuple[int, int, str, str]:
         return 1, 0, "", name
     digits = name.lstrip("0")
     return 0, len(digits), digits, name
+
+
+def file_stem(file: str) -> str:
+    """A system's name from its file's: without folder, TREC's ``input.`` and the usual endings.
+
+    >>> file_stem("runs/input.ok8alx.gz")
+    'ok8alx'
+    """
+    name = Path(file).name.removesuffix(".gz").removeprefix("input.")
+    for ending in (".txt", ".run", ".trec", ".res", ".out", ".tsv"):
+        name = name.removesuffix(ending)
+    return name or Path(file).name

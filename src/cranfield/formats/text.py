@@ -133,8 +133,16 @@ def _expand_one(source: str) -> list[str]:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that appears whole or not at all: written beside its place, then moved there."""
+    """A file that appears whole or not at all: written beside its place, then moved there.
+
+    A device or a pipe (/dev/stdout, say) is written to as it is: nothing is to be kept whole, and nothing replaced.
+    """
     target = Path(path)
+    if target.exists() and not target.is_file():
+        with _open_device(target) as stream:
+            yield stream
+        return
+    target = target.resolve()  # a link goes on pointing at what is written
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
@@ -161,6 +169,13 @@ def write_text(path: str | Path, text: str) -> None:
     pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
     with atomic_write(path) as stream:
         stream.write(pack(data))
+
+
+def _open_device(target: Path) -> IO[bytes]:
+    try:
+        return open(target, "wb")
+    except OSError as error:
+        raise _cannot_write(target, error) from None
 
 
 def _usual_mode() -> int:
