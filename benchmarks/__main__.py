@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import cold, reading, reopening, scoring, sharding
+from benchmarks import cold, comparing, reading, reopening, scoring, sharding, sizing
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
 from benchmarks.table import Goal
@@ -22,6 +22,7 @@ BENCHMARKS = {
     "reopening": reopening.tables,
     "sharding": sharding.tables,
 }
+CALCULATIONS = {"sizing": sizing.tables, "comparing": comparing.tables}  # these need no collection
 
 
 def main() -> None:
@@ -29,7 +30,9 @@ def main() -> None:
     began = perf_counter()
     print(_machine(), end="\n\n")
     with tempfile.TemporaryDirectory(prefix="benchmarks-") as scratch:
-        goals = _run(options.only or list(BENCHMARKS), Path(options.keep or scratch), Path(scratch), options.quick)
+        goals = _run(
+            options.only or [*BENCHMARKS, *CALCULATIONS], Path(options.keep or scratch), Path(scratch), options.quick
+        )
     missed = [f"  {where}: {goal}" for where, goal in goals if not goal.met]
     took = f"{(perf_counter() - began) / 60:.1f} minutes"
     print(f"{len(goals) - len(missed)} of {len(goals)} goals met, in {took}." if goals else f"No goals; {took}.")
@@ -39,7 +42,12 @@ def main() -> None:
 def _run(names: list[str], home: Path, scratch: Path, quick: bool) -> list[tuple[str, Goal]]:
     """Print the tables; the goals in them come back, with the row each is from."""
     found: list[tuple[str, Goal]] = []
-    for shape in shapes(quick=quick):
+    for make in [CALCULATIONS[name] for name in names if name in CALCULATIONS]:
+        for table in make():
+            print(table, flush=True)
+            found.extend((f"{table.title}: {row}", goal) for row, goal in table.goals)
+    names = [name for name in names if name in BENCHMARKS]
+    for shape in shapes(quick=quick) if names else ():
         data = prepare(shape, home, scratch)
         print(f"{data}\n{'═' * 100}\n")
         for name in names:
@@ -52,8 +60,8 @@ def _run(names: list[str], home: Path, scratch: Path, quick: bool) -> list[tuple
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Cranfield and its peers, side by side.")
     parser.add_argument("--quick", action="store_true", help="smaller collections")
-    parser.add_argument("--only", action="append", choices=BENCHMARKS, metavar="NAME",
-                        help=f"one benchmark; may be repeated: {', '.join(BENCHMARKS)}")  # fmt: skip
+    parser.add_argument("--only", action="append", choices=[*BENCHMARKS, *CALCULATIONS], metavar="NAME",
+                        help=f"one benchmark; may be repeated: {', '.join([*BENCHMARKS, *CALCULATIONS])}")  # fmt: skip
     parser.add_argument("--keep", metavar="DIR", help="keep the generated collections here, and use them again")
     return parser.parse_args()
 
