@@ -197,9 +197,9 @@ KINDS = _kinds(
     ),
     (
         "nothing-judged",
-        _E,
+        _W,
         "no document of the run is judged",
-        "Every score would be 0.",
+        "Every score is 0.",
         "Check that document ids are written alike in run and judgments.",
     ),
     # teams
