@@ -14,7 +14,7 @@ def check(
         list[str] | None,
         typer.Argument(
             help="Files or folders of any kind; what each is shows in its lines.",
-            metavar="FILES...",
+            metavar="FILES",
             show_default=False,
         ),
     ] = None,

@@ -48,7 +48,7 @@ class MissingChoice(StrEnum):
 Runs = Annotated[
     list[str],
     typer.Argument(help="Run files, folders, patterns, - for standard input (gzip is fine), or one packed collection.",
-                   metavar="RUNS...", show_default=False),
+                   metavar="RUNS", show_default=False),
 ]  # fmt: skip
 Qrels = Annotated[str | None, typer.Option("--qrels", "-q", help="Judgments: topic 0 document grade.", metavar="FILE")]
 Intents = Annotated[
@@ -66,7 +66,12 @@ Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is cal
 Scores = Annotated[
     list[str],
     typer.Argument(help="Score tables, one file a collection; or runs with --qrels, or one packed collection.",
-                   metavar="SCORES...", show_default=False),
+                   metavar="SCORES", show_default=False),
+]  # fmt: skip
+PilotScores = Annotated[
+    list[str] | None,
+    typer.Argument(help="Pilot scores (or runs with --qrels, or a packed collection) to estimate the variance from.",
+                   metavar="SCORES", show_default=False),
 ]  # fmt: skip
 Measures = Annotated[
     list[str] | None,

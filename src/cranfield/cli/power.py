@@ -10,14 +10,7 @@ from cranfield.cli import options
 
 
 def power(
-    scores: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Scores (or runs with --qrels, or a packed collection) of the collection.",
-            metavar="[SCORES...]",
-            show_default=False,
-        ),
-    ] = None,
+    scores: options.PilotScores = None,
     topics: Annotated[
         str | None, typer.Option("--topics", help="Number of topics [default: the collection's].", metavar="N")
     ] = None,

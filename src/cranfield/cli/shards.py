@@ -14,7 +14,7 @@ def shards(
         list[str],
         typer.Argument(
             help="Runs (with --qrels), a packed collection, or a score table with a column «shard».",
-            metavar="RUNS...",
+            metavar="RUNS",
             show_default=False,
         ),
     ],

@@ -10,14 +10,7 @@ from cranfield.cli import options
 
 
 def size(
-    scores: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Pilot scores (or runs with --qrels, or a packed collection) to estimate the variance from.",
-            metavar="[SCORES...]",
-            show_default=False,
-        ),
-    ] = None,
+    scores: options.PilotScores = None,
     systems: Annotated[
         str | None, typer.Option("--systems", help="How many systems will be compared.", metavar="M")
     ] = None,
