@@ -20,12 +20,27 @@ def _place(first, last, source, target, codes, keys, sorted_code, out_documents,
             to += 1
 
 
-def _find_unordered(first, last, edges, documents, keys, out_unordered):
-    """Mark the lists that are not yet by key, then document id, both descending."""
+def _settle(first, last, edges, out_documents, out_keys, out_unordered):
+    """Order lists that are nearly in order (key, then document, both descending) by insertion; mark those that are not.
+
+    Most lists are in order but for ties, whose documents come in any order; each costs a few moves.
+    """
     for number in range(first, last):
-        for at in range(edges[number] + 1, edges[number + 1]):
-            tied = keys[at] == keys[at - 1]
-            if keys[at] > keys[at - 1] or (tied and documents[at] > documents[at - 1]):
+        start = edges[number]
+        moves_left = 8 * (edges[number + 1] - start)
+        for at in range(start + 1, edges[number + 1]):
+            key, document = out_keys[at], out_documents[at]
+            to = at
+            while to > start and (
+                key > out_keys[to - 1] or (key == out_keys[to - 1] and document > out_documents[to - 1])
+            ):
+                out_keys[to] = out_keys[to - 1]
+                out_documents[to] = out_documents[to - 1]
+                to -= 1
+            out_keys[to] = key
+            out_documents[to] = document
+            moves_left -= at - to
+            if moves_left < 0:
                 out_unordered[number] = True
                 break
 
@@ -99,6 +114,6 @@ def _shard_hits(
 
 
 place = Kernel(_place)
-find_unordered = Kernel(_find_unordered)
+settle = Kernel(_settle)
 join = Kernel(_join)
 shard_hits = Kernel(_shard_hits)

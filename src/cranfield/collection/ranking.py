@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.collection.kernels import find_unordered
+from cranfield.collection.kernels import settle
 from cranfield.parallel import available_workers, slices, spread
 
 Array = npt.NDArray[Any]
 
 
 def rank_lists(edges: Array, documents: Array, keys: Array) -> None:
-    """Order every list in place; those that are in order already, as most are, cost one look."""
+    """Order every list in place; those that are nearly in order already, as most are, cost one look."""
     lists = len(edges) - 1
     unordered = np.zeros(lists, np.bool_)
-    find_unordered(lists, edges, documents, keys, unordered, work=len(documents))
+    settle(lists, edges, documents, keys, unordered, work=len(documents))
     todo = np.flatnonzero(unordered)
 
     def order(piece: tuple[int, int]) -> None:
