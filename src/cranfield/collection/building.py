@@ -288,11 +288,9 @@ def _judgment_warnings(judged: Judged) -> list[Problem]:
     lines = judged.qrels
     if lines is None:
         return []
-    best: dict[bytes, int] = {}
-    for topic, grade in zip(lines.topics, lines.grades, strict=True):
-        best[topic] = max(grade, best.get(topic, grade))
-    barren = sum(grade <= 0 for grade in best.values())
-    negative = sum(grade < 0 for grade in lines.grades)
+    fruitful = {topic for topic, grade in zip(lines.topics, lines.grades, strict=True) if grade > 0}
+    barren = len(set(lines.topics)) - len(fruitful)
+    negative = sum(grade < 0 for grade in lines.grades) if min(lines.grades) < 0 else 0
     found = []
     if barren:
         found.append(Problem("no-relevant", lines.file, detail=f"{barren} topics", count=barren))

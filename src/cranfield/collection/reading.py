@@ -14,6 +14,7 @@ from cranfield.collection.collection import Collection
 from cranfield.compiled import is_loaded
 from cranfield.errors import RequestError
 from cranfield.formats.coded import CodedRun, Coder, Vocabulary
+from cranfield.formats.lines import collector_paused
 from cranfield.formats.names import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
@@ -83,10 +84,23 @@ def read_collection(
     """
     if qrels is None and intents is None:
         raise RequestError("runs cannot be scored without judgments", fix="Give qrels, intents, or both.")
+    how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
+    with collector_paused():
+        return _read(runs, qrels, intents, probabilities, teams, how, progress)
+
+
+def _read(
+    runs: Sources,
+    qrels: Source | None,
+    intents: Source | None,
+    probabilities: Source | None,
+    teams: Source | Mapping[str, str] | None,
+    how: _How,
+    progress: Progress | None,
+) -> Collection:
     files = expand([runs] if isinstance(runs, str | Path) else runs)
     if not files:
         raise RequestError("no run was named", fix="Name run files, folders or patterns.")
-    how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
     judged = Judged(
         None if qrels is None else read_qrels(qrels),
         None if intents is None else read_intents(intents),

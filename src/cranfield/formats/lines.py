@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.text import BOM, LONGEST_LINE, why_not_text
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection meanwhile: reading makes a great many small objects, none of them garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def clean_columns(data: bytes, width: int) -> list[tuple[bytes, ...]] | None:

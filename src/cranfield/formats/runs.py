@@ -96,7 +96,9 @@ def _list_keys(lines: RunLines, by_tag: bool) -> Iterable[tuple[bytes, ...]]:
 
 
 def _has_duplicate(lines: RunLines, by_tag: bool) -> bool:
-    return len(set(zip(_list_keys(lines, by_tag), lines.documents, strict=True))) < len(lines.documents)
+    if by_tag:
+        return len(set(zip(lines.line_tags, lines.topics, lines.documents, strict=True))) < len(lines.documents)
+    return len(set(zip(lines.topics, lines.documents, strict=True))) < len(lines.documents)
 
 
 def inspect_run(
