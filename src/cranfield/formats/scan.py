@@ -6,7 +6,6 @@ not a plain decimal) makes it give up on the file, and the careful reader takes 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,81 +18,109 @@ from cranfield.formats.text import BOM, LONGEST_LINE
 Array = npt.NDArray[Any]
 
 # What the scanner answers.
-CLEAN, ODD = 0, 1
+CLEAN, ODD, WIDE = range(3)
 # Slots of its state array.
-LINES, LISTS, DOCUMENTS, BLOB_END, SLOW, HIGH_BYTES, TAG_START, TAG_END = range(8)
+LINES, LISTS, DOCUMENTS, LONGEST, SLOW, HIGH_BYTES, TAG_START, TAG_END = range(8)
 
+_WIDEST = 32  # machine words; an id that needs more is left to the careful reader
 _POWERS = np.array([10.0**exponent for exponent in range(23)])  # every one exact in double precision
-_HASH_START, _HASH_STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 class Scanner:
-    """Reads run files one after the other, keeping one vocabulary of document ids for all of them."""
+    """Reads run files one after the other, keeping one vocabulary of document ids for all of them.
+
+    An id is a few machine words, its first byte the highest and zeros (which no id contains) after its last: they
+    compare as the bytes do, eight at a time.
+    """
 
     def __init__(self) -> None:
-        self._table: Array = np.zeros(1 << 16, np.int64)
-        self._starts: Array = np.zeros(1, np.int64)
-        self._blob: Array = np.empty(0, np.uint8)
+        self._stride = 1
+        self._table: Array = np.zeros(1 << 16, np.int32)
+        self._vocabulary: Array = np.empty(0, np.uint64)
         self._state: Array = np.zeros(8, np.int64)
 
     def scan(self, data: bytes, file: str, order: Order = Order.SCORE) -> CodedRun | None:
         """The run in ``data``, or None when the careful reader has to look at it."""
+        data = data.removeprefix(BOM)
         if b"\x00" in data[:4096]:
             return None
-        data = data.removeprefix(BOM)
         buffer = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
         ends = np.flatnonzero(buffer == 10)
         lines = len(ends)
         if np.diff(ends, prepend=-1).max() > LONGEST_LINE + 1:
             return None
-        self._make_room(lines, len(data))
-        codes, keys = np.empty(lines, np.int32), np.empty(lines, np.float64)
-        edges, slow = np.empty((3, lines), np.int64), np.empty((lines, 3), np.int64)
-        before = self._state.copy()
+        keys, edges, slow = np.empty(lines), np.empty((3, lines), np.int64), np.empty((lines, 3), np.int64)
         field, sign = (4, 1.0) if order is Order.SCORE else (3, -1.0)
-        from cranfield.formats.scan_kernels import scan_lines
-
-        answer = scan_lines(
-            buffer, len(buffer), field, sign, _POWERS, _HASH_START, _HASH_STEP,
-            self._table, self._starts, self._blob, codes, keys, *edges, slow, self._state,
-        )  # fmt: skip
-        if answer == ODD or self._state[LINES] == 0 or not self._finish(data, keys, slow, sign):
-            self._forget(before)
+        words = self._split(buffer, lines, field, sign, keys, edges, slow)
+        if words is None or self._state[LINES] == 0 or not self._finish(data, keys, slow, sign):
             return None
-        return self._result(data, file, codes, keys, edges)
+        return self._result(data, file, self._coded(words), keys, edges)
 
     def width(self) -> int:
-        return int(np.diff(self._edges()).max(initial=1))
+        return max(1, int(self._state[LONGEST]))
 
     def padded(self, width: int) -> Array:
-        from cranfield.formats.scan_kernels import pad
-
-        rows = np.zeros((len(self._edges()) - 1, width), np.uint8)
-        pad(self._edges(), self._blob, rows)
-        return rows.view(f"S{width}").ravel()
+        return self._rows().astype(">u8").view(f"S{8 * self._stride}").ravel().astype(f"S{width}")
 
     def ids(self) -> list[bytes]:
-        blob, edges = self._blob.tobytes(), self._edges().tolist()
-        return [blob[start:end] for start, end in pairwise(edges)]
+        found: list[bytes] = self.padded(self.width()).tolist()
+        return found
 
-    def _edges(self) -> Array:
-        return self._starts[: int(self._state[DOCUMENTS]) + 1]
+    def _split(
+        self, buffer: Array, lines: int, field: int, sign: float, keys: Array, edges: Array, slow: Array
+    ) -> Array | None:
+        """The documents of all lines as words, everything else where it belongs; None when something is odd."""
+        from cranfield.formats.scan_kernels import scan_lines
 
-    def _make_room(self, lines: int, size: int) -> None:
-        """Room for the worst case, every line a new document, so that the scanner never has to stop and grow."""
-        documents, blob_end = int(self._state[DOCUMENTS]), int(self._state[BLOB_END])
-        if len(self._starts) < documents + lines + 1:
-            self._starts = _grown(self._starts, documents + 1, documents + 2 * lines + 1)
-        if len(self._blob) < blob_end + size:
-            self._blob = _grown(self._blob, blob_end, 2 * blob_end + size)
+        while True:
+            words = np.empty(lines * self._stride, np.uint64)
+            answer = scan_lines(
+                buffer, len(buffer), field, sign, _POWERS, self._stride, words, keys, *edges, slow, self._state
+            )
+            if answer != WIDE:
+                return words if answer == CLEAN else None
+            if self._stride == _WIDEST:
+                return None
+            self._widen()
+
+    def _coded(self, words: Array) -> Array:
+        from cranfield.formats.scan_kernels import enter
+
+        lines = int(self._state[LINES])
+        self._make_room(lines)
+        codes = np.empty(lines, np.int32)
+        enter(lines, self._stride, words, self._vocabulary, self._table, codes, self._state)
+        return codes
+
+    def _rows(self) -> Array:
+        documents = int(self._state[DOCUMENTS])
+        return self._vocabulary[: documents * self._stride].reshape(documents, self._stride)
+
+    def _widen(self) -> None:
+        """Twice the words for every id."""
+        rows = self._rows()
+        self._vocabulary = np.concatenate([rows, np.zeros_like(rows)], axis=1).ravel()
+        self._stride *= 2
+        self._rehash(len(self._table))
+
+    def _make_room(self, lines: int) -> None:
+        """Room for the worst case, every line a new document, so that the loop never has to stop and grow."""
+        documents = int(self._state[DOCUMENTS])
+        if len(self._vocabulary) < (documents + lines) * self._stride:
+            grown = np.empty((documents + 2 * lines) * self._stride, np.uint64)
+            grown[: documents * self._stride] = self._rows().ravel()
+            self._vocabulary = grown
         capacity = len(self._table)
         while capacity < 2 * (documents + lines):
             capacity *= 2
         if capacity > len(self._table):
-            self._table = np.zeros(capacity, np.int64)
-            from cranfield.formats.scan_kernels import rehash
+            self._rehash(capacity)
 
-            rehash(self._starts, self._blob, documents, _HASH_START, _HASH_STEP, self._table)
+    def _rehash(self, capacity: int) -> None:
+        from cranfield.formats.scan_kernels import rehash
+
+        self._table = np.zeros(capacity, np.int32)
+        rehash(int(self._state[DOCUMENTS]), self._stride, self._vocabulary, self._table)
 
     def _finish(self, data: bytes, keys: Array, slow: Array, sign: float) -> bool:
         """Read the few scores the scanner left to Python; False when one of them is no finite number."""
@@ -107,11 +134,6 @@ class Scanner:
             return False
         return bool(np.isfinite(keys[: int(self._state[LINES])]).all())
 
-    def _forget(self, before: Array) -> None:
-        """Undo what an odd file left in the table; its new documents are above the old count."""
-        self._state[:] = before
-        self._table[(self._table & 0xFFFFFFFF) > before[DOCUMENTS]] = 0
-
     def _result(self, data: bytes, file: str, codes: Array, keys: Array, edges: Array) -> CodedRun:
         lines, lists = int(self._state[LINES]), int(self._state[LISTS])
         spans = edges[1:, :lists].T.tolist()
@@ -120,12 +142,6 @@ class Scanner:
             (data[int(self._state[TAG_START]) : int(self._state[TAG_END])].decode(),),
             [data[start:end] for start, end in spans],
             np.append(edges[0, :lists], lines),
-            codes[:lines],
+            codes,
             keys[:lines],
         )
-
-
-def _grown(old: Array, used: int, capacity: int) -> Array:
-    new = np.empty(capacity, old.dtype)
-    new[:used] = old[:used]
-    return new

@@ -92,12 +92,8 @@ def scan_lines(
     field,
     sign,
     powers,
-    hash_start,
-    hash_step,
-    table,
-    starts,
-    blob,
-    codes,
+    stride,
+    words,
     keys,
     list_lines,
     list_starts,
@@ -105,15 +101,13 @@ def scan_lines(
     slow,
     state,
 ):
-    """One pass over ``buffer`` (which ends in a line end)."""
-    mask = np.uint64(len(table) - 1)
+    """One pass over ``buffer`` (which ends in a line end); ``stride`` machine words hold an id, first byte highest."""
     at = 0
     line = 0
     lists = 0
-    documents = state[2]
-    blob_end = state[3]
     slow_count = 0
     high = 0
+    longest = 1
     tag_start = -1
     tag_end = -1
     topic_start = 0
@@ -155,47 +149,51 @@ def scan_lines(
         while buffer[at] == 32 or buffer[at] == 9:
             at += 1
         start = at
-        key = hash_start
-        while buffer[at] > 32:
-            high |= buffer[at]
-            key = (key ^ np.uint64(buffer[at])) * hash_step
-            at += 1
-        size = at - start
-        if size == 0:
+        for place in range(line * stride, (line + 1) * stride):
+            word = np.uint64(0)
+            count = 0
+            while count < 8 and buffer[at] > 32:
+                high |= buffer[at]
+                word = (word << np.uint64(8)) | np.uint64(buffer[at])
+                at += 1
+                count += 1
+            if 0 < count < 8:
+                word <<= np.uint64(64 - 8 * count)
+            words[place] = word
+        if at == start:
             return 1
-        key ^= key >> np.uint64(29)
-        slot = key & mask
-        label = np.int64(key >> np.uint64(33))  # 31 bits to tell ids apart without looking at them
-        while True:
-            entry = table[slot]
-            if entry == 0:
-                starts[documents] = blob_end
-                for offset in range(size):
-                    blob[blob_end + offset] = buffer[start + offset]
-                blob_end += size
-                documents += 1
-                starts[documents] = blob_end
-                table[slot] = (label << 32) | documents
-                code = documents - 1
-                break
-            if entry >> 32 == label:
-                code = (entry & 0xFFFFFFFF) - 1
-                origin = starts[code]
-                if starts[code + 1] - origin == size:
-                    equal = True
-                    for offset in range(size):
-                        if blob[origin + offset] != buffer[start + offset]:
-                            equal = False
-                            break
-                    if equal:
-                        break
-            slot = (slot + np.uint64(1)) & mask
-        codes[line] = code
+        if buffer[at] > 32:
+            return 2
+        longest = max(longest, at - start)
         # fields 4 and 5: rank and score, one of which orders the list
         for position in range(3, 5):
             while buffer[at] == 32 or buffer[at] == 9:
                 at += 1
             start = at
+            if position == field:
+                # The usual: a sign, digits, a point, digits; up to 15 of them one division rounds correctly.
+                negative = buffer[at] == 45
+                if negative:
+                    at += 1
+                mantissa = 0
+                first = at
+                while 48 <= buffer[at] <= 57:
+                    mantissa = mantissa * 10 + (buffer[at] - 48)
+                    at += 1
+                digits = at - first
+                decimals = 0
+                if buffer[at] == 46:
+                    at += 1
+                    first = at
+                    while 48 <= buffer[at] <= 57:
+                        mantissa = mantissa * 10 + (buffer[at] - 48)
+                        at += 1
+                    decimals = at - first
+                    digits += decimals
+                if buffer[at] <= 32 and 0 < digits <= 15:
+                    value = float(mantissa) / powers[decimals]
+                    keys[line] = sign * (-value if negative else value)
+                    continue
             while buffer[at] > 32:
                 high |= buffer[at]
                 at += 1
@@ -213,20 +211,21 @@ def scan_lines(
         while buffer[at] == 32 or buffer[at] == 9:
             at += 1
         start = at
-        while buffer[at] > 32:
-            high |= buffer[at]
-            at += 1
-        if at == start:
-            return 1
         if tag_start < 0:
+            while buffer[at] > 32:
+                high |= buffer[at]
+                at += 1
+            if at == start:
+                return 1
             tag_start = start
             tag_end = at
-        elif at - start != tag_end - tag_start:
-            return 1
         else:
-            for offset in range(at - start):
+            for offset in range(tag_end - tag_start):
                 if buffer[start + offset] != buffer[tag_start + offset]:
                     return 1
+            at += tag_end - tag_start
+            if buffer[at] > 32:
+                return 1
         while buffer[at] == 32 or buffer[at] == 9 or buffer[at] == 13:
             at += 1
         if buffer[at] != 10:
@@ -235,8 +234,7 @@ def scan_lines(
         line += 1
     state[0] = line
     state[1] = lists
-    state[2] = documents
-    state[3] = blob_end
+    state[3] = max(state[3], longest)
     state[4] = slow_count
     state[5] = high
     state[6] = tag_start
@@ -245,24 +243,56 @@ def scan_lines(
 
 
 @machine_code
-def rehash(starts, blob, documents, hash_start, hash_step, table):
-    """Enter every document into an empty, larger table."""
-    mask = np.uint64(len(table) - 1)
-    for code in range(documents):
-        key = hash_start
-        for at in range(starts[code], starts[code + 1]):
-            key = (key ^ np.uint64(blob[at])) * hash_step
-        key ^= key >> np.uint64(29)
-        slot = key & mask
-        while table[slot] != 0:
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = (np.int64(key >> np.uint64(33)) << 32) | (code + 1)
+def slot_of(words, start, stride, mask):
+    """Where a document belongs in the table."""
+    key = np.uint64(0)
+    for at in range(start, start + stride):
+        key = (key ^ words[at]) * np.uint64(0xD6E8FEB86659FD93)
+        key ^= key >> np.uint64(32)
+    return (key * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(20) & mask
 
 
 @machine_code
-def pad(edges, blob, rows):
-    """Copy every id into a row of its own."""
-    for code in range(len(rows)):
-        start = edges[code]
-        for offset in range(edges[code + 1] - start):
-            rows[code, offset] = blob[start + offset]
+def enter(lines, stride, words, vocabulary, table, codes, state):
+    """The code of every line's document, new ones entered; a block at a time, so that look-ups wait side by side."""
+    block = 32
+    slots = np.empty(block, np.uint64)
+    mask = np.uint64(len(table) - 1)
+    documents = state[2]
+    for first in range(0, lines, block):
+        last = min(lines, first + block)
+        for line in range(first, last):
+            slots[line - first] = slot_of(words, line * stride, stride, mask)
+        for line in range(first, last):
+            start = line * stride
+            slot = slots[line - first]
+            while True:
+                code = table[slot] - 1
+                if code < 0:
+                    code = documents
+                    for offset in range(stride):
+                        vocabulary[code * stride + offset] = words[start + offset]
+                    documents += 1
+                    table[slot] = documents
+                    break
+                equal = True
+                for offset in range(stride):
+                    if vocabulary[code * stride + offset] != words[start + offset]:
+                        equal = False
+                        break
+                if equal:
+                    break
+                slot = (slot + np.uint64(1)) & mask
+            codes[line] = code
+    state[2] = documents
+
+
+@machine_code
+def rehash(documents, stride, vocabulary, table):
+    """Enter every document into an empty, larger table."""
+    mask = np.uint64(len(table) - 1)
+    for code in range(documents):
+        slot = slot_of(vocabulary, code * stride, stride, mask)
+        while table[slot] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = code + 1
