@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.compiled import is_loaded
 from cranfield.formats.coded import Vocabulary
 
 Array = npt.NDArray[Any]
@@ -50,14 +51,49 @@ def merge(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
     width = -(-width // 8) * 8
     parts = [vocabulary.padded(width) for vocabulary in vocabularies]
     words = np.concatenate(parts).view(">u8").reshape(-1, width // 8).astype(np.uint64)
-    order = np.lexsort(words.T[::-1])
+    firsts, codes = _ranked(words)
+    return _packed(_bytes(words[firsts])), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _bytes(words: Array) -> Array:
+    return words.astype(">u8").view(np.uint8).reshape(len(words), -1)
+
+
+def _ranked(words: Array) -> tuple[Array, Array]:
+    """Where each id is met, ids in byte order, and for every row the number of its id in that order."""
+    keys = _keys(words)
+    codes, firsts = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
+    if keys is not None and is_loaded():
+        from cranfield.collection.sorting import rank_keys
+
+        return firsts[: rank_keys(keys, codes, firsts)], codes
+    order = np.lexsort(words.T[::-1]) if keys is None else np.argsort(keys)
     ranked = words[order]
     fresh = np.ones(len(ranked), bool)
     fresh[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    codes = np.empty(len(ranked), np.int32)
-    codes[order] = np.cumsum(fresh) - 1
-    sorted_ids = ranked[fresh].astype(">u8").view(np.uint8).reshape(-1, width)
-    return _packed(sorted_ids), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+    codes[order] = np.cumsum(fresh, dtype=np.int32) - np.int32(1)
+    return order[fresh], codes
+
+
+def _keys(words: Array) -> Array | None:
+    """One number an id, in the order of the ids, or None where that takes more than a machine word.
+
+    Few characters occur in any one place of an id, so a number that counts only those, place by place, mostly fits;
+    and numbers sort several times faster than rows of words.
+    """
+    if words.shape[1] == 1:
+        return words[:, 0]
+    keys, room = np.zeros(len(words), np.uint64), 1
+    for place in _bytes(words).T:
+        seen = np.bincount(place, minlength=256) > 0
+        size = int(np.count_nonzero(seen))
+        room *= size
+        if room > 2**64:
+            return None
+        if size > 1:
+            keys *= np.uint64(size)
+            keys += (np.cumsum(seen) - 1).astype(np.uint64)[place]
+    return keys
 
 
 def _packed(rows: Array) -> Documents:
