@@ -164,20 +164,22 @@ def _hit_warnings(runs: Sequence[NamedRun], arrays: Mapping[str, Array], known: 
 def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """The judged documents of every list."""
     edges, lists = arrays["list_edges"], len(arrays["list_edges"]) - 1
-    rank, judgment = np.empty(edges[-1], np.int32), np.empty(edges[-1], np.int32)
+    judgment_at = np.empty(edges[-1], np.int32)
     hits, duplicate = np.zeros(lists, np.int64), np.zeros(lists, np.bool_)
     join(
         len(arrays["judged_edges"]) - 1, len(runs), documents, edges, arrays["list_documents"],
-        arrays["judged_edges"], arrays["judged_document"], rank, judgment, hits, duplicate,
+        arrays["judged_edges"], arrays["judged_document"], judgment_at, hits, duplicate,
         work=len(arrays["list_documents"]),
     )  # fmt: skip
     if duplicate.any():
         raise DuplicateDocumentError(runs[int(np.argmax(duplicate)) % len(runs)].system)
     hit_edges = np.concatenate([[0], np.cumsum(hits)])
-    kept = np.repeat(edges[:-1] - hit_edges[:-1], hits) + np.arange(hit_edges[-1])
-    rank, judgment = rank[kept], judgment[kept]
+    at = np.flatnonzero(judgment_at >= 0)
+    judgment = judgment_at[at]
+    at -= np.repeat(edges[:-1] - 1, hits)
+    rank = at.astype(np.int32)
     worth = _worth_something(arrays)[judgment]
-    found_edges = np.concatenate([[0], np.cumsum(worth)])[hit_edges]
+    found_edges = np.searchsorted(np.flatnonzero(worth), hit_edges)
     return {
         "judged_hit_edges": hit_edges,
         "judged_hit_rank": rank,

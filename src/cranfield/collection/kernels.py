@@ -47,28 +47,26 @@ def _settle(first, last, edges, out_documents, out_keys, out_unordered):
 
 def _join(
     first, last, systems, documents_count, edges, documents, judged_edges, judged_documents,
-    out_rank, out_judgment, out_hits, out_duplicate,
+    out_judgment, out_hits, out_duplicate,
 ):  # fmt: skip
-    """Find the judged documents of every list; a list's hits start where the list does."""
+    """The judgment of every document of every list, -1 for none, and how many of a list's there are."""
     judgment_of = np.full(documents_count, -1, np.int32)
     seen_in = np.full(documents_count, -1, np.int32)
     for topic in range(first, last):
         for judgment in range(judged_edges[topic], judged_edges[topic + 1]):
             judgment_of[judged_documents[judgment]] = judgment
         for number in range(topic * systems, (topic + 1) * systems):
-            start = edges[number]
-            to = start
-            for at in range(start, edges[number + 1]):
+            hits = 0
+            for at in range(edges[number], edges[number + 1]):
                 document = documents[at]
                 if seen_in[document] == number:
                     out_duplicate[number] = 1
                 seen_in[document] = number
                 judgment = judgment_of[document]
+                out_judgment[at] = judgment
                 if judgment >= 0:
-                    out_rank[to] = at - start + 1
-                    out_judgment[to] = judgment
-                    to += 1
-            out_hits[number] = to - start
+                    hits += 1
+            out_hits[number] = hits
         for judgment in range(judged_edges[topic], judged_edges[topic + 1]):
             judgment_of[judged_documents[judgment]] = -1
 
