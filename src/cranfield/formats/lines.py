@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.text import BOM, LONGEST_LINE, why_not_text
+
+_BLANK = np.zeros(256, bool)
+_BLANK[list(b" \t\n\r\x0b\x0c")] = True  # what bytes.split takes for one
 
 
 @contextmanager
@@ -23,20 +30,40 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def clean_columns(data: bytes, width: int) -> list[tuple[bytes, ...]] | None:
+def clean_columns(data: bytes, width: int) -> list[list[bytes]] | None:
     """The columns of a file in which every line has ``width`` fields, or None when anything at all is odd."""
     if not data.isascii() or b"\x00" in data:
         return None
-    lines = data.split(b"\n")
-    if max(map(len, lines)) > LONGEST_LINE:
+    fields = data.split()
+    if not fields or not _has_width(data, width, len(fields)):
         return None
-    rows = list(map(bytes.split, lines))
-    if not rows[-1]:
-        rows.pop()
-    if not rows or set(map(len, rows)) != {width}:
-        return None
-    columns = list(zip(*rows, strict=True))
+    columns = [fields[at::width] for at in range(width)]
     return None if any(name.startswith(b"#") for name in set(columns[0])) else columns
+
+
+def _has_width(data: bytes, width: int, fields: int) -> bool:
+    """Whether every line has ``width`` of the fields: after line n, n · width of them have begun; none is endless."""
+    buffer = np.frombuffer(data, np.uint8)
+    within = ~_BLANK[buffer]
+    begins = within.copy()
+    begins[1:] &= ~within[:-1]
+    ends = np.flatnonzero(buffer == 10)
+    begun = np.cumsum(begins, dtype=np.int32)[ends]
+    lines = len(ends) + (buffer[-1] != 10)
+    if fields != lines * width or np.diff(ends, prepend=-1, append=len(buffer)).max() > LONGEST_LINE + 1:
+        return False
+    return bool((begun == width * np.arange(1, len(ends) + 1)).all())
+
+
+def has_repeats(lists: Sequence[Any], documents: Sequence[bytes]) -> bool:
+    """Whether a list has a document twice; ``lists[line]`` says which list a line is of."""
+    if not documents:
+        return False
+    edges = [0, *(at for at in range(1, len(lists)) if lists[at] != lists[at - 1]), len(lists)]
+    if len({lists[edge] for edge in edges[:-1]}) < len(edges) - 1:  # a list in several pieces
+        return len(set(zip(lists, documents, strict=True))) < len(documents)
+    pieces = (documents[start:end] for start, end in pairwise(edges))
+    return any(len(set(piece)) < len(piece) for piece in pieces)
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cranfield.formats.lines import Inspection, careful_lines, clean_columns, split_fields
+from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, split_fields
 from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.runs import parse_number
 from cranfield.formats.text import read_bytes, show, write_text
@@ -56,10 +56,10 @@ def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
         return None
     if max(map(abs, values)) > 2**31 - 1:
         return None
-    keys = zip(topics, seconds, documents, strict=True) if intents else zip(topics, documents, strict=True)
-    if len(set(keys)) < len(topics) or any(b"_" in grade for grade in set(grades)):
+    lists = list(zip(topics, seconds, strict=True)) if intents else topics
+    if has_repeats(lists, documents) or any(b"_" in grade for grade in set(grades)):
         return None
-    return JudgmentLines(file, list(topics), list(seconds) if intents else [], list(documents), values)
+    return JudgmentLines(file, topics, seconds if intents else [], documents, values)
 
 
 def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLines, list[Problem]]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.formats.lines import Inspection, careful_lines, clean_columns, report_spacing, split_fields
+from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, report_spacing, split_fields
 from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.text import write_text
 
@@ -96,9 +96,7 @@ def _list_keys(lines: RunLines, by_tag: bool) -> Iterable[tuple[bytes, ...]]:
 
 
 def _has_duplicate(lines: RunLines, by_tag: bool) -> bool:
-    if by_tag:
-        return len(set(zip(lines.line_tags, lines.topics, lines.documents, strict=True))) < len(lines.documents)
-    return len(set(zip(lines.topics, lines.documents, strict=True))) < len(lines.documents)
+    return has_repeats(list(_list_keys(lines, by_tag)) if by_tag else lines.topics, lines.documents)
 
 
 def inspect_run(
