@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield import parallel
 from cranfield.parallel import available_workers, slices, spread
 
 # Up to this many loop steps in all, the interpreter (about 0.2 µs a step) beats importing the compiler (about 0.7 s).
@@ -34,10 +35,23 @@ def _spend(work: int) -> bool:
     return _spent < WORTH_COMPILING
 
 
+def _skip_linear_algebra() -> None:
+    """Keep the compiler from looking for scipy.linalg, which takes 0.15 s; no loop of ours multiplies matrices."""
+    if "scipy.linalg" in sys.modules:
+        return
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules["scipy.linalg"]
+
+
 def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function compiled when it is first called, once for all: the code is kept on disk where there is a place."""
     import numba
 
+    if parallel.is_command:
+        _skip_linear_algebra()
     made: Callable[..., Any]
     try:
         made = numba.njit(cache=True, nogil=True)(function)

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
+is_command = False  # whether this process is the command's alone, and may be arranged to its liking
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

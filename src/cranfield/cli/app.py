@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 import cranfield
+from cranfield import parallel
 from cranfield.cli import check, compare, demo, measures, pack, power, score, shards, size, variance
 from cranfield.errors import CranfieldError
 
@@ -50,6 +52,7 @@ def _options(
 
 def main() -> None:
     """Run the command; an error is a message and an exit code, never a traceback."""
+    parallel.is_command = True
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace")
@@ -74,3 +77,5 @@ def main() -> None:
         sys.stderr.write(f"error: this should not happen: {type(error).__name__}: {error}\n"
                          "  It is a fault in cranfield; CRANFIELD_DEBUG=1 shows where.\n")  # fmt: skip
         raise SystemExit(2) from None
+    finally:
+        gc.freeze()  # what the process leaves goes with it; the last collection need not look through it
