@@ -57,14 +57,26 @@ def _log_range_tail_block(w: Array, groups: int) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _range_table(groups: int) -> Pieces:
-    """log T over all w that matter."""
-    return approximate(lambda w: _log_range_tail(w, groups), 0.0, _WIDEST, tolerance=_TOLERANCE, start=8)
+def _range_table(groups: int, widest: float) -> Pieces:
+    """log T for w up to ``widest``."""
+    start = max(2, round(widest / 6))
+    return approximate(lambda w: _log_range_tail(w, groups), 0.0, widest, tolerance=_TOLERANCE, start=start)
+
+
+def _table_for(q: Array, groups: int, df: float) -> Pieces:
+    """A table as wide as these q need, in few widths so that it is found again."""
+    needed = float(q.max()) * (1.0 if np.isinf(df) else float(np.exp(_spread(df))))
+    return _range_table(groups, next((widest for widest in (12.0, 25.0) if needed <= widest), _WIDEST))
+
+
+def _spread(df: float) -> float:
+    """How far above 0 log s may lie: beyond, its density is below e⁻⁷⁰."""
+    return float(12 / np.sqrt(2 * df))
 
 
 def _log_tail(q: Array, groups: int, df: float) -> Array:
     """log P(Q ≥ q): the trapezoidal rule in x = log s around the peak of the integrand."""
-    table = _range_table(groups)
+    table = _table_for(q, groups, df)
     if np.isinf(df):
         return _table_or_asymptote(table, q)
     constant = _log_chi_constant(df)
@@ -92,7 +104,7 @@ def _log_chi_constant(df: float) -> float:
 
 
 def _table_or_asymptote(table: Pieces, w: Array) -> Array:
-    inside = np.minimum(w, _WIDEST)
+    inside = np.minimum(w, table.edges[-1])
     # Beyond the table the tail falls like a normal one of the pair farthest apart.
     return np.asarray(table(inside) - (np.square(w) - np.square(inside)) / 4)
 
@@ -100,7 +112,12 @@ def _table_or_asymptote(table: Pieces, w: Array) -> Array:
 def _support(log_integrand: Any, q: Array, df: float) -> tuple[Array, Array]:
     """Where the integrand is within e⁻⁴⁰ of its peak; it is log-concave, so this is one interval."""
     low = -np.log(np.maximum(q, 1.0)) - 45.0 / df - 1.0  # T(q·s) is near 1 below s = 1/q, where s^ν alone decides
-    high = np.full(len(q), 12 / np.sqrt(2 * df))
+    high = np.full(len(q), _spread(df))
+    # T falls no faster than w⁻²·e^(−w²/4), which moves the peak to −½·log(1 + (q² + 4) / 2ν) at most; there the
+    # density falls by e⁻⁴⁰ within 12 of its standard deviations.
+    peak = -0.5 * np.log1p((np.square(q) + 4) / (2 * df))
+    if df > 400:
+        low = np.maximum(low, peak - 12 * np.exp(-peak) / np.sqrt(2 * df))
     rows = np.arange(len(q))
     for _ in range(8):
         x = low[:, np.newaxis] + (high - low)[:, np.newaxis] * np.linspace(0.0, 1.0, 25)
@@ -139,7 +156,13 @@ def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
 
 def studentized_range_critical(alpha: Numbers, groups: int, df: float) -> Array:
     """q with P(Q ≥ q) = α."""
-    wanted = np.log(np.atleast_1d(np.asarray(alpha, float)).ravel())
-    low, high = np.full(len(wanted), 1e-3), np.full(len(wanted), 1e9 if df < 10 else 1e4)
-    found = crossing(lambda q, index: _log_tail(q, groups, df), wanted, low, high)
+    tail = np.atleast_1d(np.asarray(alpha, float)).ravel()
+    # One pair alone is as far apart no more often than any of them, and any of them no more often than all together.
+    low = np.sqrt(2) * _t_quantile(tail / 2, df) * (1 - 1e-9)
+    high = np.sqrt(2) * _t_quantile(tail / (groups * (groups - 1)), df) * (1 + 1e-9)
+    found = crossing(lambda q, index: _log_tail(q, groups, df), np.log(tail), np.maximum(low, 1e-3), high)
     return found.reshape(np.shape(alpha))
+
+
+def _t_quantile(tail: Array, df: float) -> Array:
+    return np.asarray(-special.ndtri(tail) if np.isinf(df) else -special.stdtrit(df, tail))
