@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,27 @@ class Tukey:
     first: Array
     second: Array
     difference: Array
-    p_value: Array
-    significant: Array
-    margin: float  # a pair is significant when it differs by more
     alpha: float
     error: ErrorTerm
+
+    @cached_property
+    def p_value(self) -> Array:
+        """P(Q ≥ |tk|) of every pair (FS19 Eq. 2)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistic = np.abs(self.difference) / self.error.standard_error  # FS19 Eq. 1
+        statistic = np.where(self.difference == 0, 0.0, np.minimum(statistic, 1e9))
+        return studentized_range_tail(statistic, len(self.means), self.error.df)  # FS19 Eq. 2
+
+    @cached_property
+    def margin(self) -> float:
+        """A pair is significant when it differs by as much."""
+        return critical_range(self.alpha, len(self.means), self.error.df) * self.error.standard_error
+
+    @cached_property
+    def significant(self) -> Array:
+        """The same as p_value ≤ alpha, without computing p-values."""
+        gap = np.abs(self.difference)
+        return np.asarray((gap >= self.margin) & (gap > 0))
 
     @property
     def significant_pairs(self) -> int:
@@ -72,13 +89,13 @@ def tukey(means: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Tukey:
     |tk| = |μ̂_u − μ̂_v| / √(MS_error / (T·S)) against the studentised range (FS19 Eq. 1), p = P(Q ≥ |tk|) (Eq. 2).
     """
     first, second = np.triu_indices(len(means), k=1)
-    difference = means[first] - means[second]
-    scale = error.standard_error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(difference == 0, 0.0, np.abs(difference) / scale)  # FS19 Eq. 1
-    p_value = studentized_range_tail(np.minimum(statistic, 1e9), len(means), error.df)  # FS19 Eq. 2
-    critical = float(studentized_range_critical(alpha, len(means), error.df))
-    return Tukey(means, first, second, difference, p_value, p_value <= alpha, critical * scale, alpha, error)
+    return Tukey(means, first, second, means[first] - means[second], alpha, error)
+
+
+@lru_cache(maxsize=4096)
+def critical_range(alpha: float, groups: int, df: float) -> float:
+    """The studentised range that is exceeded with probability α."""
+    return float(studentized_range_critical(alpha, groups, df))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +111,7 @@ def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Interv
     """Two systems differ by Tukey exactly when their Tukey intervals do not touch."""
     flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
     count = flat.shape[1]
-    critical = float(studentized_range_critical(alpha, scores.shape[1], error.df))
+    critical = critical_range(alpha, scores.shape[1], error.df)
     spread = flat.std(axis=1, ddof=1) / np.sqrt(count)
     return Intervals(
         critical * error.standard_error / 2,  # FS19 Eq. 3
