@@ -11,26 +11,30 @@ from cranfield.compiled import Kernel
 def _permuted_ranges(first, last, scores, seeds, out_range):
     """The range of the systems' sums when scores are shuffled within each topic; a generator for each permutation.
 
-    The generator is xorshift64*, written out so that a permutation depends on its own seed and nothing else.
+    The generator is SplitMix64, written out so that a permutation depends on its own seed and nothing else; its state
+    is a counter, so that draws do not wait for each other, and a draw of 64 bits serves two steps.
     """
-    topics, systems = len(scores), len(scores[0])
+    topics, systems = scores.shape
+    row = np.empty(systems)
     for number in range(first, last):
         state = seeds[number]
         sums = np.zeros(systems)
-        order = np.arange(systems)
         for topic in range(topics):
-            # Any order of the systems is a fair start for the next shuffle.
-            for at in range(systems - 1, 0, -1):
-                state ^= state >> np.uint64(12)
-                state ^= state << np.uint64(25)
-                state ^= state >> np.uint64(27)
-                draw = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
-                other = np.int64((draw * np.uint64(at + 1)) >> np.uint64(32))
-                kept = order[at]
-                order[at] = order[other]
-                order[other] = kept
             for at in range(systems):
-                sums[at] += scores[topic][order[at]]
+                row[at] = scores[topic, at]
+            for at in range(systems - 1, 0, -2):
+                state += np.uint64(0x9E3779B97F4A7C15)
+                bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                bits ^= bits >> np.uint64(31)
+                other = ((bits & np.uint64(0xFFFFFFFF)) * np.uint64(at + 1)) >> np.uint64(32)
+                sums[at] += row[other]  # this place is settled: nothing is drawn from it again
+                row[other] = row[at]
+                other = ((bits >> np.uint64(32)) * np.uint64(at)) >> np.uint64(32)
+                sums[at - 1] += row[other]
+                row[other] = row[at - 1]
+            if systems % 2:
+                sums[0] += row[0]
         out_range[number] = sums.max() - sums.min()
 
 
