@@ -26,7 +26,7 @@ def tables(data: Data) -> list[Table]:
 
 def _all_runs(data: Data) -> Table:
     title = f"Cold, from files to mean scores, {data.shape.runs} runs"
-    table = Table(title, HEADINGS, NOTES, data.shape.promised)
+    table = Table(title, HEADINGS, NOTES, data.shape.large)
     first = tools.first_ever("cranfield", data)
     ours = tools.cold("cranfield", data, data.runs)
     _add(table, "cranfield", ours)

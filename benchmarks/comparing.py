@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.child import ChildError, job
-from benchmarks.table import ABSENT, Table, at_least, duration, megabytes, times
+from benchmarks.table import ABSENT, Table, at_least, at_most, duration, megabytes, times
 
 HEADINGS = ("way", "what", "time", "peak memory", "cranfield is faster by", "goal")
 
@@ -19,7 +19,17 @@ CASES = {
 
 
 def tables() -> list[Table]:
-    return [_table(title, name, peers) for title, (name, peers) in CASES.items()]
+    found = [_table(title, name, peers) for title, (name, peers) in CASES.items()]
+    _add_whole_md6(found[1])
+    return found
+
+
+def _add_whole_md6(table: Table) -> None:
+    """TREC-8's own size, which is more than statsmodels' route has memory for."""
+    ours = job("comparisons", "md6", "ours", "50", "129", "10")
+    seconds = ours.answer["seconds"]
+    table.add("cranfield", "50 × 129 × 10", duration(seconds), megabytes(ours.megabytes), "",
+              at_most(1000 * seconds, 1.5, "ms"))  # fmt: skip
 
 
 def _table(title: str, name: str, peers: tuple[tuple[str, str, float], ...]) -> Table:

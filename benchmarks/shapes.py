@@ -25,6 +25,11 @@ class Shape:
     promised: bool = True  # whether goals are held against it
 
     @property
+    def large(self) -> bool:
+        """Whether it has the many runs of deep lists that the goals on whole evaluations and on shards speak of."""
+        return self.promised and self.runs > 100
+
+    @property
     def lines(self) -> int:
         return self.runs * self.topics * self.depth
 

@@ -13,6 +13,7 @@ from benchmarks.jobs import clock
 
 MEASURES = ["AP", "P@10", "nDCG", "RBP(p=0.8)"]
 SHARDS = (1, 2, 10, 50)
+STUDY_SHARDS, STUDY_SAMPLES = (2, 3, 4, 5, 10, 25, 50), 10
 
 
 def read(runs: str, qrels: str, packed: str) -> None:
@@ -74,6 +75,52 @@ def split(packed: str) -> None:
     clock.answer(shards=times, peak=clock.peak_megabytes())
 
 
+def study(packed: str) -> None:
+    """All of ``cranfield shards``, and the time within its parts, each counted without those inside it."""
+    from cranfield import open_collection
+    from cranfield.compare import sharding
+
+    parts = {"splitting the lists": 0.0, "scoring": 0.0, "analysis of variance": 0.0, "Tukey's test": 0.0}
+    inside: list[float] = []  # seconds already counted, for every part that is under way
+
+    def timed(owner: Any, name: str, part: str) -> None:
+        function = getattr(owner, name)
+
+        def measured(*arguments: Any, **options: Any) -> Any:
+            inside.append(0.0)
+            before = time.perf_counter()
+            try:
+                return function(*arguments, **options)
+            finally:
+                taken = time.perf_counter() - before
+                parts[part] += taken - inside.pop()
+                if inside:
+                    inside[-1] += taken
+
+        setattr(owner, name, measured)
+
+    import_module("numba")
+    collection = open_collection(packed)
+    timed(type(collection), "random_shards", "splitting the lists")
+    timed(type(collection), "sharded", "splitting the lists")
+    timed(sharding, "score_view", "scoring")
+    for name in ("decompose", "anova"):
+        timed(sharding, name, "analysis of variance")
+    timed(sharding, "tukey", "Tukey's test")
+    timed(sharding, "fates", "Tukey's test")
+    whole = clock.seconds(
+        lambda: sharding.shard_study(collection, MEASURES, shards=STUDY_SHARDS, samples=STUDY_SAMPLES).to_dict()
+    )
+    parts["the rest"] = whole - sum(parts.values())
+    clock.answer(seconds={**parts, "whole": whole}, peak=clock.peak_megabytes())
+
+
 if __name__ == "__main__":
-    jobs: dict[str, Callable[..., None]] = {"read": read, "reopen": reopen, "score": score, "split": split}
+    jobs: dict[str, Callable[..., None]] = {
+        "read": read,
+        "reopen": reopen,
+        "score": score,
+        "split": split,
+        "study": study,
+    }
     jobs[sys.argv[1]](*sys.argv[2:])

@@ -13,7 +13,7 @@ import pytrec_eval
 from benchmarks.jobs import clock
 
 MEASURES = {"map", "P_10", "ndcg"}  # RBP it does not have
-SPLITS = (2, 50)
+SPLITS = (2, 10, 50)
 
 Run = Mapping[str, Mapping[str, float]]
 Judged = Mapping[str, Mapping[str, int]]
