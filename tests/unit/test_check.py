@@ -970,3 +970,50 @@ def test_every_kind_says_what_it_does_to_the_scores_and_what_to_do() -> None:
         assert kind.title
         assert kind.effect.endswith(".")
         assert kind.fix.endswith(".")
+
+
+# --- files that are read whole
+
+
+@pytest.fixture
+def whole_files(tmp_path: Path) -> dict[str, Path]:
+    """A packed collection, and the same scores as JSON and Parquet."""
+    (tmp_path / "run").write_bytes(RUN)
+    (tmp_path / "qrels").write_bytes(QRELS)
+    collection = cranfield.read_collection(str(tmp_path / "run"), str(tmp_path / "qrels"))
+    paths = {name: tmp_path / f"whole.{name}" for name in ("cran", "json", "parquet")}
+    collection.save(paths["cran"])
+    for name in ("json", "parquet"):
+        cranfield.write_scores(collection.score("AP"), paths[name])
+    return paths
+
+
+@pytest.mark.parametrize(("name", "kind"), [("cran", "packed"), ("json", "scores"), ("parquet", "scores")])
+def test_a_file_that_is_read_whole_is_checked_by_reading_it(
+    name: str, kind: str, whole_files: dict[str, Path], tmp_path: Path
+) -> None:
+    path = whole_files[name]
+    good = CliRunner().invoke(app, ["check", str(path), "--json"])
+    assert good.exit_code == 0
+    assert f'"{kind}"' in good.output
+    unnamed = tmp_path / "unnamed"
+    unnamed.write_bytes(path.read_bytes())
+    assert CliRunner().invoke(app, ["check", str(unnamed)]).exit_code == 0
+    unnamed.write_bytes(path.read_bytes()[:-30])
+    bad = CliRunner().invoke(app, ["check", str(unnamed)])
+    assert bad.exit_code == 2
+    assert "cannot be read" in bad.output
+
+
+def test_an_altered_packed_collection_is_found_by_its_checksums(whole_files: dict[str, Path]) -> None:
+    data = bytearray(whole_files["cran"].read_bytes())
+    data[len(data.rstrip(b"\x00")) - 1] ^= 1  # not one of the bytes between arrays
+    whole_files["cran"].write_bytes(data)
+    assert CliRunner().invoke(app, ["check", str(whole_files["cran"])]).exit_code == 2
+
+
+@pytest.mark.parametrize("option", [["--order", "rank"], ["--name", "file"]])
+def test_what_was_settled_by_packing_is_not_asked_for_again(option: list[str], whole_files: dict[str, Path]) -> None:
+    refused = CliRunner().invoke(app, ["score", str(whole_files["cran"]), "-m", "AP", *option])
+    assert refused.exit_code == 2
+    assert "pack" in refused.output

@@ -50,6 +50,7 @@ def check(
     from cranfield.formats.runs import Order
     from cranfield.formats.text import expand
     from cranfield.report.checking import check_document
+    from cranfield.scores.checking import OTHER_FORMATS
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
@@ -60,6 +61,9 @@ def check(
     with options.progress_bar("checking") as step:
         by_tag = name is options.NameChoice.TAG
         by_file = name is options.NameChoice.FILE
-        report = check_files(everything, kinds=kinds, order=Order(order), by_tag=by_tag, by_file=by_file, progress=step)
+        report = check_files(
+            everything, kinds=kinds, order=Order(order), by_tag=by_tag, by_file=by_file, others=OTHER_FORMATS,
+            progress=step,
+        )  # fmt: skip
     options.output(check_document(report, strict=strict, most=None if show_all else 5), chosen)
     raise typer.Exit(2 if report.failed(strict=strict) else 0)

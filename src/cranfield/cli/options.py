@@ -156,6 +156,8 @@ def load_collection(
         if any(given.values()):
             flags = ", ".join(flag for flag, value in given.items() if value)
             raise typer.BadParameter(f"a packed collection brings its own judgments: leave out {flags}")
+        if order is not OrderChoice.SCORE or name is not NameChoice.AUTO:
+            raise typer.BadParameter("a packed collection is ranked and named already: give --order and --name to pack")
         return open_collection(runs[0])
     with progress_bar("reading runs") as step:
         return read_collection(

@@ -28,7 +28,20 @@ class FileKind(StrEnum):
     INTENTS = "intents"
     TEAMS = "teams"
     SCORES = "scores"
+    PACKED = "packed"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class OtherFormat:
+    """A format that is read as a whole, not line by line: how it looks, what it is, and how many lines it stands for.
+
+    ``count`` refuses a file that cannot be read.
+    """
+
+    kind: FileKind
+    recognise: Callable[[bytes], bool]
+    count: Callable[[str, bytes], int]
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,7 @@ class _Check:
     problems: list[Problem] = field(default_factory=list)
     judged: dict[bytes, dict[bytes, int]] = field(default_factory=dict)
     by_file: bool = False
+    others: Sequence[OtherFormat] = ()
     held: dict[str, bytes | InputError] = field(default_factory=dict)
     team_file: dict[str, str] = field(default_factory=dict)
     teams: dict[str, str] | None = None
@@ -101,6 +115,10 @@ class _Check:
             data = self._read(file)
         except InputError as error:
             self.note(show(file), kind or FileKind.UNKNOWN, 0, [Problem("unreadable", show(file), detail=error.what)])
+            return
+        other = next((each for each in self.others if each.recognise(data)), None)
+        if other is not None and kind in (None, other.kind):
+            self._other(file, data, other)
             return
         reason = why_not_text(data)
         found = kind or (FileKind.UNKNOWN if reason else sniff(data))
@@ -121,6 +139,12 @@ class _Check:
             self.note(file, found, len(scores.rows), problems)
         else:
             self.note(file, found, 0, [_unknown(file, data, reason)])
+
+    def _other(self, file: str, data: bytes, other: OtherFormat) -> None:
+        try:
+            self.note(show(file), other.kind, other.count(file, data), [])
+        except InputError as error:
+            self.note(show(file), other.kind, 0, [Problem("unreadable", show(file), detail=error.what)])
 
     def _read(self, file: str) -> bytes:
         held = self.held.get(file)
@@ -199,9 +223,10 @@ def check_files(
     order: Order = Order.SCORE,
     by_tag: bool = False,
     by_file: bool = False,
+    others: Sequence[OtherFormat] = (),
     progress: Progress | None = None,
 ) -> CheckReport:
-    """Check every file; ``kinds`` says what a file is where its look does not.
+    """Check every file; ``kinds`` says what a file is where its look does not, ``others`` what more there is.
 
     Judgments and team lists are looked at first, so that runs can be compared with them.
     """
@@ -210,7 +235,7 @@ def check_files(
     held = {path: data for path in paths if (data := _hold(path)) is not None}
     guessed = {path: told.get(path) or _peek(path, held.get(path)) for path in paths}
     late = (FileKind.RUN, FileKind.SCORES)
-    state = _Check(order, by_tag, by_file=by_file, held=held)
+    state = _Check(order, by_tag, by_file=by_file, others=others, held=held)
     for done, path in enumerate(sorted(paths, key=lambda path: guessed[path] in late), start=1):
         state.check(path, told.get(path))
         if progress is not None:

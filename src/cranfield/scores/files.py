@@ -23,11 +23,15 @@ def read_scores(source: str | Path, *, measure: str | None = None) -> ScoreTable
 
     A wide file's measure is otherwise its file's name: ``map.csv`` has the measure ``map``.
     """
-    if str(source).endswith(".parquet"):
-        return _read_parquet(source, measure)
-    data, file = read_bytes(source), show(source)
+    return parse_scores(read_bytes(source), show(source), measure=measure)
+
+
+def parse_scores(data: bytes, file: str, *, measure: str | None = None) -> ScoreTable:
+    """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
+    if is_parquet(data) or file.endswith(".parquet"):
+        return _read_parquet(data, file, measure)
     named = measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
-    if data.lstrip()[:1] in (b"{", b"["):
+    if is_json(data):
         return _read_json(data, file, named)
     found, problems = inspect_scores(data, file)
     refuse(problems)
@@ -41,19 +45,25 @@ def read_scores(source: str | Path, *, measure: str | None = None) -> ScoreTable
     return ScoreTable.from_rows(rows, columns=columns, warnings=kept)
 
 
-def _read_parquet(source: str | Path, measure: str | None) -> ScoreTable:
+def is_parquet(data: bytes) -> bool:
+    return data.startswith(b"PAR1")
+
+
+def is_json(data: bytes) -> bool:
+    return data.lstrip()[:1] in (b"{", b"[")
+
+
+def _read_parquet(data: bytes, file: str, measure: str | None) -> ScoreTable:
     import polars
 
     try:
-        frame = polars.read_parquet(source)
-    except FileNotFoundError:
-        raise InputError("there is no such file", where=show(source), fix="Check the path.") from None
+        frame = polars.read_parquet(io.BytesIO(data))
     except Exception as error:  # whatever the reader meets in a damaged file
-        raise InputError(f"it cannot be read as Parquet: {error}", where=show(source), fix="Write it again.") from None
+        raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
         return from_frame(frame, measure=measure)
     except InputError as error:
-        raise InputError(error.what, where=show(source), fix=error.fix) from None
+        raise InputError(error.what, where=file, fix=error.fix) from None
 
 
 def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
