@@ -174,7 +174,7 @@ WHOLE_FILES = [
     of_run("a zip archive is not read", zipped(), error("not-text", "run", says="zip")),
     of_run("UTF-16 is not read", RUN.decode().encode("utf-16"), error("not-text", "run", says="UTF-16")),
     of_run("UTF-16 of the other end is not read", b"\xfe\xff\x00\x31", error("not-text", "run", says="UTF-16")),
-    of_scores("Parquet under another name is not read", parquet(), error("not-text", "scores.csv", says="Parquet")),
+    of_run("Parquet is not read as a run", parquet(), error("not-text", "run", says="Parquet"), told=True),
     of_run("a zip archive is not read as a run either", zipped(), error("not-text", "run", says="zip"), told=True),
     of_run("three fields a line are no known kind", b"1 d1 2.0\n", error("unknown-kind", "run", 1, "1 d1 2.0")),
     of_run(
