@@ -2,15 +2,18 @@
 
 from cranfield.compare.anova import MODELS, AnovaTable, anova, decompose, random_topics
 from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
+from cranfield.compare.replicates import BootstrapAnova, bootstrap_anova
 from cranfield.compare.tukey import Tukey, intervals, model_error, random_topic_error, tukey
 
 __all__ = [
     "ALL_TESTS",
     "MODELS",
     "AnovaTable",
+    "BootstrapAnova",
     "Comparison",
     "Tukey",
     "anova",
+    "bootstrap_anova",
     "compare",
     "decompose",
     "intervals",
