@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -44,3 +45,15 @@ class PackedFileError(InputError):
 
 class WriteError(CranfieldError, OSError):
     """A result that could not be written; whatever stood there before is untouched."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """What a result should be read with: no error, but not to be kept quiet. ``slug`` names the kind."""
+
+    slug: str
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}. {self.fix}".rstrip()

@@ -81,7 +81,7 @@ def test_shards_of_runs_give_every_model_and_what_is_undefined(example: Path) ->
         "AP",
     )
     models = [(row["shards"], row["model"]) for row in found["rows"] if row["sample"] == 0]
-    names = ["MD2", "MD3", "MD4", "MD5", "MD6", "MD6r"]
+    names = ["MD2", "MD3", "MD4", "MD5", "MD6", "MD6r", "bootstrap"]
     assert models == [(1, "MD1"), *((shards, name) for shards in (2, 3) for name in names)]
     assert {"omega_squared", "significant_pairs", "top_group", "tau", "repeats"} <= set(found["rows"][0])
 

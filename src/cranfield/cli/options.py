@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cranfield.collection import Collection
+    from cranfield.compare.sharding import ShardStudy
     from cranfield.report import Document
     from cranfield.scores import ScoreTable
     from cranfield.variance import Variances
@@ -43,6 +44,16 @@ class MissingChoice(StrEnum):
     ZERO = "zero"
     NAN = "nan"
     DROP = "drop"
+
+
+class FigureChoice(StrEnum):
+    """Charts of a shard study."""
+
+    ALL = "all"
+    KINDS = "kinds"
+    MODELS = "models"
+    SHARDS = "shards"
+    ROBUSTNESS = "robustness"
 
 
 Runs = Annotated[
@@ -79,6 +90,11 @@ Measures = Annotated[
                  show_default=False, metavar="NAME"),
 ]  # fmt: skip
 Missing = Annotated[MissingChoice, typer.Option("--missing", help="A cell without a score.")]
+MissingOrRefuse = Annotated[
+    MissingChoice | None,
+    typer.Option("--missing", help="A cell without a score [default: 0 for runs; a score table with such is refused].",
+                 show_default=False),
+]  # fmt: skip
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -173,9 +189,12 @@ def load_collection(
 
 
 def load_tables(
-    scores: list[str], *, qrels: str | None, measures: list[str] | None, missing: MissingChoice
+    scores: list[str], *, qrels: str | None, measures: list[str] | None, missing: MissingChoice | None
 ) -> dict[str, ScoreTable]:
-    """Score tables by collection: from score files, or from runs (or a packed collection) that are scored first."""
+    """Score tables by collection: from score files, or from runs (or a packed collection) that are scored first.
+
+    Without a policy for missing cells, runs score 0 where they returned nothing, and score files are left as they are.
+    """
     from cranfield.collection.packed import is_packed
     from cranfield.formats.text import expand
     from cranfield.scores import read_scores
@@ -190,12 +209,14 @@ def load_tables(
             order=OrderChoice.SCORE,
             name=NameChoice.AUTO,
         )
-        return {scores[0]: collection.score(measures or ["AP"], missing=missing)}
+        return {scores[0]: collection.score(measures or ["AP"], missing=missing or MissingChoice.ZERO)}
     only = measures[0] if measures and len(measures) == 1 else None
     found = {}
     for path in expand(scores):
         table = read_scores(path, measure=only)
-        found[path] = (table if measures is None else table.select(measures=measures)).settle(missing)
+        found[path] = (table if measures is None else table.select(measures=measures)).settle(
+            missing or MissingChoice.NAN
+        )
     return found
 
 
@@ -239,6 +260,29 @@ def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
 
     pairs = document.extra["pairs"]
     write_chart(matrix_chart(document.rows, pairs) if matrix else interval_chart(document.rows), path)
+
+
+def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
+    """FS19's figures."""
+    from cranfield.report.charts import write_chart
+    from cranfield.report.shard_charts import shard_chart
+
+    write_chart(shard_chart(study, figure), path)
+
+
+def one_table(tables: dict[str, ScoreTable]) -> ScoreTable:
+    """The only table there is."""
+    if len(tables) > 1:
+        raise typer.BadParameter("give one score table at a time")
+    return next(iter(tables.values()))
+
+
+def wholes(text: str, name: str) -> list[int]:
+    """A list or range of whole numbers."""
+    from cranfield.design.card import whole
+    from cranfield.design.grid import parse_grid
+
+    return [whole(value, name) for value in parse_grid(text, name=name)]
 
 
 def is_score_table(paths: list[str], qrels: str | None) -> bool:

@@ -13,7 +13,8 @@ def shards(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Runs (with --qrels), a packed collection, or a score table with a column «shard».",
+            help="Runs (with --qrels), a packed collection, or a score table with a column «shard»: shards, query "
+            "variations, judges, seeds.",
             metavar="RUNS",
             show_default=False,
         ),
@@ -24,12 +25,23 @@ def shards(
     samples: Annotated[int, typer.Option("--samples", help="Re-shardings of each.", min=1)] = 1,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
     undefined: Annotated[
-        float, typer.Option("--undefined", help="Score of a topic without relevant documents in a shard.")
+        float, typer.Option("--undefined", help="Score x of a topic without relevant documents in a shard.")
     ] = 0.0,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Of the bootstrap ANOVA; 0 leaves it out.", min=0)
+    ] = 2000,
     held_out: Annotated[
         bool, typer.Option("--held-out/--no-held-out", help="See which findings hold on other topics.")
     ] = True,
+    anova: Annotated[
+        str, typer.Option("--anova", help="ANOVA tables to print: a list of MD1 to MD6, all or none.", metavar="MODELS")
+    ] = "MD1,MD6",
+    missing: options.MissingOrRefuse = None,
     seed: options.Seed = 1,
+    plot: options.Plot = None,
+    figure: Annotated[
+        options.FigureChoice, typer.Option("--figure", help="What --plot draws.")
+    ] = options.FigureChoice.ALL,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -40,29 +52,29 @@ def shards(
     Example: cranfield shards runs/ --qrels qrels.txt -s 2,5,10 -m AP --samples 10
     """
     from cranfield.compare.sharding import replicate_study, shard_study
-    from cranfield.design.card import whole
-    from cranfield.design.grid import parse_grid
-    from cranfield.report.comparing import shard_document
+    from cranfield.report.sharding import anova_names, shard_document
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    names = anova_names(anova)
+    if plot is not None:
+        options.check_plot(plot)
     inputs = {"runs": runs, "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
-              "undefined": undefined}  # fmt: skip
+              "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
     if options.is_score_table(runs, qrels):
-        for table in options.load_tables(
-            runs, qrels=None, measures=measure, missing=options.MissingChoice.NAN
-        ).values():
-            for name in table.measures:
-                found = replicate_study(table, name, alpha=alpha, held_out=held_out, seed=seed)
-                options.output(shard_document(found, inputs), chosen)
-        return
-    collection = options.load_collection(
-        runs, qrels=qrels, intents=None, probabilities=None, teams=None,
-        order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,
-    )  # fmt: skip
-    numbers = [whole(value, "shards") for value in parse_grid(count, name="shards")]
-    with options.progress_bar("sharding") as step:
-        study = shard_study(
-            collection, measure or ["AP"], shards=numbers, samples=samples, alpha=alpha, x=undefined, seed=seed,
-            held_out=held_out, progress=step,
+        table = options.one_table(options.load_tables(runs, qrels=None, measures=measure, missing=missing))
+        warnings = table.warnings
+        study = replicate_study(table, alpha=alpha, resamples=resamples, held_out=held_out, seed=seed)
+    else:
+        collection = options.load_collection(
+            runs, qrels=qrels, intents=None, probabilities=None, teams=None,
+            order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,
         )  # fmt: skip
-    options.output(shard_document(study, inputs), chosen)
+        warnings = collection.warnings
+        with options.progress_bar("sharding") as step:
+            study = shard_study(
+                collection, measure or ["AP"], shards=options.wholes(count, "shards"), samples=samples, alpha=alpha,
+                x=undefined, resamples=resamples, seed=seed, held_out=held_out, progress=step,
+            )  # fmt: skip
+    if plot is not None:
+        options.draw_shards(study, plot, figure)
+    options.output(shard_document(study, inputs, warnings, anova=names), chosen)

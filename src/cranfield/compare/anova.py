@@ -23,6 +23,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "MD6": ("topic", "system", "shard", "topic*system", "system*shard", "topic*shard"),
 }
 EFFECTS = MODELS["MD6"]
+TINY = float(np.finfo(float).tiny)  # a p that underflows is small, not 0
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,8 @@ def _effect(name: str, ss: float, df: int, error: Effect, size: int) -> Effect:
         return Effect(name, ss, df, ms)
     f = ms / error.ms
     omega = df * (f - 1) / (df * (f - 1) + size)  # FS19 Eq. 6
-    return Effect(name, ss, df, ms, f, float(special.fdtrc(df, error.df, f)), omega)
+    p_value = max(float(special.fdtrc(df, error.df, f)), TINY)
+    return Effect(name, ss, df, ms, f, p_value, omega)
 
 
 def random_topics(found: Decomposition) -> Effect:

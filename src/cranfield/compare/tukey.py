@@ -118,3 +118,16 @@ def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Interv
         float(t_critical(alpha / 2, error.df)) * error.standard_error,  # FS19 Eq. 5
         np.asarray(t_critical(alpha / 2, count - 1) * spread),  # FS19 Eq. 4
     )
+
+
+def standard_error_reach(scores: Array, *, alpha: float = 0.05) -> Array:
+    """Half-width of the interval of each system's own standard error, whatever the model."""
+    flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
+    error = flat.std(axis=1, ddof=1) / np.sqrt(flat.shape[1])
+    return np.asarray(t_critical(alpha / 2, flat.shape[1] - 1) * error)  # FS19 Eq. 4
+
+
+def intervals_of(test: Tukey, standard_error: Array) -> Intervals:
+    """The three intervals of a test that has been made, given those of the standard error, which models share."""
+    within = float(t_critical(test.alpha / 2, test.error.df)) * test.error.standard_error  # FS19 Eq. 5
+    return Intervals(test.margin / 2, within, standard_error)

@@ -1,15 +1,12 @@
-"""Comparisons, audits and shard studies as documents."""
+"""Comparisons and audits as documents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from cranfield.compare.auditing import Audit
 from cranfield.compare.comparison import Comparison
-from cranfield.compare.sharding import ShardStudy
 from cranfield.formats.problems import Problem
 from cranfield.report.document import Column, Document, Table
 
@@ -132,78 +129,3 @@ def audit_document(found: Audit, inputs: Mapping[str, Any]) -> Document:
     sentence = f"{len(found.disagreements):,} of {pairs:,} pairs change their verdict with the test."
     return Document("audit", inputs, [tests, Table(columns, shown, title)], found.to_dict(), sentence,
                     tuple(dict.fromkeys(CITATIONS.values())))  # fmt: skip
-
-
-def shard_document(found: ShardStudy, inputs: Mapping[str, Any]) -> Document:
-    """FS19's Table 1, its ANOVA tables for the first sample, and Table 2's robustness where there are several."""
-    rows = found.to_dict()
-    first = [row for row in rows if row["sample"] == 0]
-    words = ["measure", "shards", "model", "omega_squared", "significant_pairs", "pairs", "top_group", "tau", "width",
-             "repeats", "vanishes", "reverses"]  # fmt: skip
-    counts = ("shards", "significant_pairs", "pairs", "top_group")
-    columns = tuple(
-        Column(word, {"omega_squared": "ω²", "tau": "τ"}.get(word, word.replace("_", " ")),
-               "text" if word in ("measure", "model") else "count" if word in counts else "score")
-        for word in words
-    )  # fmt: skip
-    tables = [Table(columns, [tuple(row[word] for word in words) for row in first], "Models (the first sharding)")]
-    tables += _anova_tables(found) + _robustness(found)
-    return Document("shards", inputs, tables, rows, _shard_sentence(found), ("FerroSanderson2019",), seed=found.seed)
-
-
-def _anova_tables(found: ShardStudy) -> list[Table]:
-    words = ("effect", "ss", "df", "ms", "f", "p_value", "omega_squared", "size")
-    kinds = {"effect": "text", "size": "text", "df": "count", "p_value": "probability"}
-    columns = tuple(
-        Column(word, {"omega_squared": "ω²", "p_value": "p"}.get(word, word), kinds.get(word, "number"))
-        for word in words
-    )
-    tables = []
-    for result in found.results:
-        if result.model == "MD6" and result.sample == 0 and result.table is not None:
-            rows = [tuple(row[word] for word in words) for row in result.table.to_dict()]
-            tables.append(Table(columns, rows, f"{result.measure}, MD6, {result.shards} shards"))
-    return tables
-
-
-def _robustness(found: ShardStudy) -> list[Table]:
-    """FS19 Table 2: means over re-shardings with their spread, and the pairs significant in all of them."""
-    if max(result.sample for result in found.results) == 0:
-        return []
-    columns = (
-        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
-        Column("tau", "τ", "score"), Column("tau_margin", "±", "score"),
-        Column("width", "width", "score"), Column("width_margin", "±", "score"),
-        Column("significant", "significant pairs", "number"), Column("significant_margin", "±", "number"),
-        Column("least", "least", "count"), Column("most", "most", "count"), Column("in_all", "in all samples", "score"),
-    )  # fmt: skip
-    rows = []
-    for key in dict.fromkeys((each.measure, each.shards, each.model) for each in found.results if each.shards > 1):
-        mine = [each for each in found.results if (each.measure, each.shards, each.model) == key]
-        taus, widths = [each.tau for each in mine], [each.width for each in mine]
-        pairs = [each.test.significant_pairs for each in mine]
-        in_all = float(np.logical_and.reduce([each.test.significant for each in mine]).mean())
-        rows.append((*key, *_mean(taus), *_mean(widths), *_mean(pairs), min(pairs), max(pairs), in_all))
-    return [Table(columns, rows, "Robustness over re-shardings (means with 95 % intervals)")]
-
-
-def _mean(values: Sequence[float]) -> tuple[float, float]:
-    from cranfield.stats.tails import t_critical
-
-    sample = np.asarray(values, float)
-    return float(sample.mean()), float(t_critical(0.025, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample)))
-
-
-def _shard_sentence(found: ShardStudy) -> str:
-    undefined = max(result.undefined for result in found.results)
-    text = (
-        "MD2 to MD6 take the topics for fixed: what they find is about these topics. MD6r takes them for a sample, as "
-        "MD1 does, and speaks of new topics too; «repeats» says how much of each model's findings on one half of the "
-        "topics the other half finds again."
-    )
-    if undefined:
-        text += (
-            f" Up to {undefined} (topic, shard) cells have no relevant document and count {found.x:g} for all systems; "
-            f"MD6's F moves by {found.largest_shift:.1e} when they count otherwise."
-        )
-    return text

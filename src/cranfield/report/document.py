@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cranfield
+from cranfield.errors import Caution
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 
 
@@ -38,7 +39,7 @@ class Document:
     rows: Sequence[Mapping[str, Any]]
     sentence: str = ""
     citations: Sequence[str] = ()
-    warnings: Sequence[Problem] = ()
+    warnings: Sequence[Problem | Caution] = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -55,8 +56,10 @@ class Document:
         }
 
 
-def warning_row(problem: Problem) -> dict[str, Any]:
+def warning_row(problem: Problem | Caution) -> dict[str, Any]:
     """A problem as JSON has it."""
+    if isinstance(problem, Caution):
+        return {"kind": problem.slug, "severity": "warning", "problem": problem.what, "fix": problem.fix}
     return {
         "kind": problem.slug,
         "severity": str(problem.severity),
@@ -70,10 +73,11 @@ def warning_row(problem: Problem) -> dict[str, Any]:
     }
 
 
-def warning_lines(problems: Sequence[Problem]) -> list[str]:
+def warning_lines(problems: Sequence[Problem | Caution]) -> list[str]:
     """One line for each kind of warning, with how often and where first."""
-    notable = [problem for problem in problems if problem.severity is not Severity.NOTE]
-    lines = []
+    found = [problem for problem in problems if isinstance(problem, Problem)]
+    notable = [problem for problem in found if problem.severity is not Severity.NOTE]
+    lines = [str(caution) for caution in problems if isinstance(caution, Caution)]
     for slug, count in count_by_kind(notable).items():
         places = [problem for problem in notable if problem.slug == slug]
         first = places[0]
@@ -90,7 +94,9 @@ def show(value: Any, kind: str) -> str:
         return f"{value:.4f}"
     if kind == "yes":
         return "yes" if value else "no"
-    if kind == "probability":  # never shown as 0
+    if kind == "probability" and value < 1e-300:  # never shown as 0
+        return "<1e-300"
+    if kind == "probability":
         return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
     if kind == "number":
         return f"{value:.4g}"

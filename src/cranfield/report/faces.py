@@ -12,11 +12,16 @@ from cranfield.report.document import Document, Table, show, warning_lines
 
 def to_json(document: Document) -> str:
     """One object: inputs, method, citations, warnings, seed, version, rows."""
-    rows = [{key: _finite(value) for key, value in row.items()} for row in document.rows]
-    return json.dumps({**document.details(), "rows": rows}, ensure_ascii=False, indent=1, allow_nan=False)
+    whole = _finite({**document.details(), "rows": list(document.rows)})
+    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
+    """The same with null for every number that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

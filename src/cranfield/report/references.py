@@ -42,6 +42,8 @@ REFERENCES = {
     "Information Retrieval Evaluation. CIKM 2007.",
     "Student1908": "Student: The Probable Error of a Mean. Biometrika 6(1), 1908.",
     "Tukey1949": "Tukey, J. W.: Comparing Individual Means in the Analysis of Variance. Biometrics 5(2), 1949.",
+    "Voorhees2017": "Voorhees, E. M., Samarov, D. and Soboroff, I.: Using Replicates in Information Retrieval "
+    "Evaluation. ACM TOIS 36(2), 2017.",
     "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
 }

@@ -1,0 +1,247 @@
+"""Shard studies as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.compare.anova import MODELS
+from cranfield.compare.sharding import BOOTSTRAP, RANDOM, ShardResult, ShardStudy
+from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
+from cranfield.report.document import Column, Document, Table
+
+Row = dict[str, Any]
+SHOWN_TOPICS = 15
+
+
+def anova_names(text: str) -> tuple[str, ...]:
+    """The models named in a list, ``all`` or ``none`` of them."""
+    if text in ("all", "none"):
+        return tuple(MODELS) if text == "all" else ()
+    names = tuple(name.strip().upper() for name in text.split(","))
+    unknown = [name for name in names if name not in MODELS]
+    if unknown:
+        raise RequestError(
+            f"there is no ANOVA table «{unknown[0]}»", fix=f"Choose among: {', '.join(MODELS)}; or all, or none."
+        )
+    return names
+
+
+def shard_document(
+    found: ShardStudy,
+    inputs: Mapping[str, Any],
+    warnings: Sequence[Problem] = (),
+    *,
+    anova: Sequence[str] = ("MD1", "MD6"),
+) -> Document:
+    """FS19's Table 1, the intervals of its §5, ANOVA tables of the models named, and Table 2 of several samples."""
+    rows = found.to_dict()
+    once = [result for result in found.results if result.sample == 0]
+    spread, undefined = robustness_rows(found), undefined_rows(found)
+    tables = [_models_table(found, once), _intervals_table(once), *_anova_tables(once, anova)]
+    tables += [_robustness_table(found, spread)] if spread else []
+    tables += [_undefined_table(found)] if undefined else []
+    extra = {
+        "anova": [row for result in once if result.table is not None for row in _anova_rows(result)],
+        "robustness": spread,
+        "systems": system_rows(found),
+        "undefined": undefined,
+    }
+    citations = ["FerroSanderson2019", *(["Voorhees2017"] if found.get(BOOTSTRAP) else [])]
+    return Document("shards", inputs, tables, rows, _sentence(found), citations, (*warnings, *found.warnings),
+                    found.seed, extra)  # fmt: skip
+
+
+# --- what else JSON has
+
+
+def system_rows(found: ShardStudy) -> list[Row]:
+    """The mean of every system on the whole corpus and on the first sharding of each, with its own interval.
+
+    The half-widths of Tukey's and ANOVA's intervals are the same for all systems, and stand with the model.
+    """
+    rows = []
+    for result in found.results:
+        if result.sample == 0 and result.model in ("MD1", "MD2"):  # the means are those of all models
+            for system, mean, reach in zip(
+                found.systems, result.means.tolist(), result.intervals.standard_error.tolist(), strict=True
+            ):
+                key = {"measure": result.measure, "shards": result.shards, "system": system}
+                rows.append({**key, "score": mean, "interval_standard_error": reach})
+    return rows
+
+
+def undefined_rows(found: ShardStudy) -> list[Row]:
+    """(shards, sample, topic, undefined), a row for every topic without relevant documents in some shard."""
+    return [
+        {"shards": each.shards, "sample": each.sample, "topic": topic, "undefined": count}
+        for each in found.undefined
+        for topic, count in zip(found.topics, each.by_topic.tolist(), strict=True)
+        if count
+    ]
+
+
+def robustness_rows(found: ShardStudy) -> list[Row]:
+    """FS19 Table 2: means over re-shardings with their spread, and the pairs significant in all of them."""
+    rows = []
+    for key in dict.fromkeys((each.measure, each.shards, each.model) for each in found.results if each.shards > 1):
+        mine = [each for each in found.results if (each.measure, each.shards, each.model) == key]
+        if len(mine) < 2:
+            continue
+        row: Row = dict(zip(("measure", "shards", "model"), key, strict=True))
+        row["samples"] = len(mine)
+        for word in ("omega_squared", "significant_pairs", "top_group", "tau", "width"):
+            values = [getattr(each, word) for each in mine]
+            row[word], row[f"{word}_margin"] = _mean(values)
+            row[f"{word}_least"], row[f"{word}_most"] = min(values), max(values)
+        row["in_all_samples"] = int(np.logical_and.reduce([each.significant for each in mine]).sum())
+        rows.append(row)
+    return rows
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    """A mean and the half-width of its 95 % interval."""
+    from cranfield.stats.tails import t_critical
+
+    sample = np.asarray(values, float)
+    return float(sample.mean()), float(t_critical(0.025, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample)))
+
+
+def _anova_rows(result: ShardResult) -> Iterable[Row]:
+    assert result.table is not None
+    return ({"measure": result.measure, "shards": result.shards, **row} for row in result.table.to_dict())
+
+
+# --- tables for people
+
+
+def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
+    columns = (
+        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
+        Column("omega_squared", "ω² of systems", "score"), Column("size", "size"),
+        Column("significant_pairs", "significant pairs", "count"), Column("top_group", "top group", "count"),
+        Column("tau", "τ", "score"), Column("repeats", "repeats", "score"), Column("vanishes", "vanishes", "score"),
+        Column("reverses", "reverses", "score"),
+    )  # fmt: skip
+    rows = [
+        (each.measure, each.shards, each.model, each.omega_squared, each.table["system"].size if each.table else "",
+         each.significant_pairs, each.top_group, each.tau, each.repeats, each.vanishes, each.reverses)
+        for each in once
+    ]  # fmt: skip
+    pairs = len(once[0].significant)
+    samples = 1 + max(each.sample for each in found.results)
+    which = f", the first of {samples} shardings" if samples > 1 else ""
+    title = f"What each model finds among {pairs:,} pairs of {len(found.systems):,} systems, α = {found.alpha:g}{which}"
+    return Table(columns, rows, title)
+
+
+def _intervals_table(once: Sequence[ShardResult]) -> Table:
+    columns = (
+        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
+        Column("interval_tukey", "± Tukey", "score"), Column("interval_anova", "± ANOVA", "score"),
+        Column("interval_standard_error", "± standard error", "score"), Column("least", "least", "score"),
+        Column("most", "most", "score"),
+    )  # fmt: skip
+    rows = []
+    for each in once:
+        own = each.intervals.standard_error
+        rows.append((each.measure, each.shards, each.model, each.intervals.tukey, each.intervals.anova,
+                     float(own.mean()), float(own.min()), float(own.max())))  # fmt: skip
+    return Table(columns, rows, "Intervals around a system's mean: half-widths of the three kinds")
+
+
+def _anova_tables(once: Sequence[ShardResult], models: Sequence[str]) -> list[Table]:
+    words = ("effect", "ss", "df", "ms", "f", "p_value", "omega_squared", "size")
+    names = {"omega_squared": "ω²", "p_value": "p", "ss": "SS", "df": "DF", "ms": "MS", "f": "F"}
+    kinds = {"effect": "text", "size": "text", "df": "count", "p_value": "probability"}
+    columns = tuple(Column(word, names.get(word, word), kinds.get(word, "number")) for word in words)
+    tables = []
+    for result in once:
+        if result.table is not None and result.model in models:
+            rows = [tuple(row[word] for word in words) for row in result.table.to_dict()]
+            where = "whole corpus" if result.shards == 1 else f"{result.shards} shards"
+            tables.append(Table(columns, rows, f"ANOVA of {result.measure}: {result.model}, {where}"))
+    return tables
+
+
+def _robustness_table(found: ShardStudy, spread: Sequence[Row]) -> Table:
+    columns = (
+        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
+        Column("tau", "τ", "score"), Column("tau_margin", "±", "score"),
+        Column("width", "width", "score"), Column("width_margin", "±", "score"),
+        Column("omega_squared", "ω²", "score"), Column("omega_squared_margin", "±", "score"),
+        Column("significant_pairs", "significant pairs", "number"), Column("significant_pairs_margin", "±", "number"),
+        Column("significant_pairs_least", "least", "count"), Column("significant_pairs_most", "most", "count"),
+        Column("in_all_samples", "in all samples", "count"), Column("top_group", "top group", "number"),
+    )  # fmt: skip
+    rows = [tuple(row[column.word] for column in columns) for row in spread]
+    samples = max(row["samples"] for row in spread)
+    return Table(columns, rows, f"Robustness over {samples} shardings: means with 95 % intervals")
+
+
+def _undefined_table(found: ShardStudy) -> Table:
+    """Topics by how often they are undefined, those with fewest relevant documents first."""
+    counts = list(dict.fromkeys(each.shards for each in found.undefined))
+    means = {
+        count: np.mean([each.by_topic for each in found.undefined if each.shards == count], axis=0) for count in counts
+    }
+    relevant = np.asarray(found.relevant)
+    touched = [at for at in range(len(found.topics)) if any(means[count][at] for count in counts)]
+    touched.sort(key=lambda at: int(relevant[at]))
+    columns = (Column("topic", "topic"), Column("relevant", "relevant documents", "count"),
+               *(Column(f"of_{count}", f"of {count} shards", "number") for count in counts))  # fmt: skip
+    rows = [
+        (found.topics[at], int(relevant[at]), *(float(means[count][at]) for count in counts))
+        for at in touched[:SHOWN_TOPICS]
+    ]
+    left = len(touched) - len(rows)
+    title = "Shards without a relevant document of a topic" + (", mean over shardings" * (_samples(found) > 1))
+    return Table(columns, rows, title + (f" (the poorest {len(rows)}; {left} more topics with --json)" * (left > 0)))
+
+
+def _samples(found: ShardStudy) -> int:
+    return 1 + max(result.sample for result in found.results)
+
+
+# --- what may be claimed
+
+
+def _sentence(found: ShardStudy) -> str:
+    parts = [_claim(found, measure) for measure in dict.fromkeys(result.measure for result in found.results)]
+    parts.append(
+        "MD2 to MD6 and the bootstrap take the topics for fixed: what they find is about these topics. MD6r takes them "
+        "for a sample, as MD1 does, and speaks of new topics too."
+    )
+    if any(result.repeats == result.repeats for result in found.results):
+        parts.append(
+            "Of what a model finds on one half of the topics, the share «repeats» is found on the other half again, "
+            "«vanishes» is not found, «reverses» is found the other way round."
+        )
+    if any(result.undefined for result in found.results):
+        parts.append(_about_undefined(found))
+    return " ".join(parts)
+
+
+def _claim(found: ShardStudy, measure: str) -> str:
+    (whole,) = found.get("MD1", measure=measure)
+    most = max(result.shards for result in found.results)
+    rich, random = (found.get(model, measure=measure, shards=most)[0] for model in ("MD6", RANDOM))
+    return (
+        f"{measure}: MD1 tells {whole.significant_pairs:,} of {len(whole.significant):,} pairs apart, MD6 with "
+        f"{most} {found.replicate} {rich.significant_pairs:,} on these topics, {random.significant_pairs:,} when "
+        "topics are a sample (MD6r)."
+    )
+
+
+def _about_undefined(found: ShardStudy) -> str:
+    cells = max(result.undefined for result in found.results)
+    moved = max(result.shift for model in ("MD2", "MD3", "MD4", "MD5") for result in found.get(model))
+    other = 1 if found.x != 1 else 0
+    return (
+        f"Up to {cells:,} (topic, shard) cells have no relevant document and count {found.x:g} for all systems; were "
+        f"it {other}, F of the systems would move by {found.largest_shift:.1e} in MD6, as good as nothing, and by up "
+        f"to {100 * moved:.2g} % in MD2 to MD5."
+    )
