@@ -180,7 +180,16 @@ def test_selecting_what_is_not_there_is_refused_with_what_is(table: ScoreTable, 
 
 def test_a_selection_keeps_the_warnings(table: ScoreTable) -> None:
     warned = dataclasses.replace(table, warnings=(Problem("tie", "run"),))
-    assert warned.select(systems=["a"]).warnings == warned.settle("zero").warnings == (Problem("tie", "run"),)
+    assert warned.select(systems=["a"]).warnings == warned.settle("nan").warnings == (Problem("tie", "run"),)
+
+
+def test_settling_missing_cells_is_noted(table: ScoreTable) -> None:
+    warned = dataclasses.replace(table, warnings=(Problem("tie", "run"), Problem("cell-missing", "file")))
+    zero, dropped = warned.settle("zero"), warned.select(measures=["AP"]).settle("drop")
+    assert [(each.slug, each.count) for each in zero.warnings] == [("tie", 1), ("cell-zero", table.missing)]
+    assert [each.slug for each in dropped.warnings] == ["tie", "topic-dropped"]
+    assert dropped.warnings[1].count == len(table.topics) - len(dropped.topics)
+    assert zero.settle("drop").warnings == zero.warnings  # nothing was left to settle
 
 
 # --- missing cells

@@ -106,14 +106,22 @@ class ScoreTable:
     def settle(self, missing: str) -> ScoreTable:
         """The table with its missing cells settled: ``zero``, ``drop`` (topics that miss any) or ``nan`` (as it is)."""
         policy = choose(Missing, missing, "missing")
-        if policy is Missing.ZERO:
-            return replace(self, values=np.nan_to_num(self.values, nan=0.0))
-        if policy is Missing.NAN:
+        if policy is Missing.NAN or not self.missing:
             return self
+        if policy is Missing.ZERO:
+            noted = self._noting("cell-zero", f"{self.missing:,} cells", self.missing)
+            return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
         whole = np.asarray(~np.isnan(self.values).any(axis=(0, 2, 3)))
         if not whole.any():
             raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
-        return self.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
+        lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
+        noted = self._noting("topic-dropped", ", ".join(lost[:5]) + ", …" * (len(lost) > 5), len(lost))
+        return noted.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
+
+    def _noting(self, slug: str, detail: str, count: int) -> ScoreTable:
+        """With what was settled among the warnings, in place of the cells having been missing."""
+        kept = tuple(problem for problem in self.warnings if problem.slug != "cell-missing")
+        return replace(self, warnings=(*kept, Problem(slug, "the table", detail=detail, count=count)))
 
     # --- other shapes
 
