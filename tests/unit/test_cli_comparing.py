@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.compare import compare
+from cranfield.compare.auditing import REASONS, audit
 
 
 def run(*arguments: str) -> Result:
@@ -58,13 +63,13 @@ def test_an_audit_lists_the_verdicts_that_change(scores: str) -> None:
     found = answer("compare", scores, "--audit", "--resamples", "1000")
     assert found["rows"]
     assert all(row["found_by"] and row["missed_by"] and row["why"] for row in found["rows"])
-    assert "All tests on the same data" in run("compare", scores, "--audit", "--resamples", "1000").stdout
+    assert "all tests on the same data" in run("compare", scores, "--audit", "--resamples", "1000").stdout
 
 
 def test_no_p_value_is_shown_as_0(scores: str) -> None:
     text = run("compare", scores).stdout
     assert "e-" in text
-    assert " 0.0000 " not in text.split("Pairs")[1].replace("0.0000  ", "")
+    assert " 0.0000 " not in text.split("AP: pairs")[1].replace("0.0000  ", "")
 
 
 def test_shards_of_runs_give_every_model_and_what_is_undefined(example: Path) -> None:
@@ -111,3 +116,224 @@ def test_a_score_table_without_replicates_is_refused_with_advice(scores: str) ->
     assert "shard" in result.exception.fix
     result = run("shards", "nowhere", "--qrels", "nowhere")
     assert isinstance(result.exception, cranfield.InputError)
+
+
+# --- several measures, one answer
+
+
+def test_several_measures_are_one_json_object(example: Path) -> None:
+    packed = (str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-m", "AP", "-m", "P@10")
+    found = answer("compare", *packed)
+    assert {row["measure"] for row in found["rows"]} == {row["measure"] for row in found["pairs"]} == {"AP", "P@10"}
+    assert [each["measure"] for each in found["comparisons"]] == ["AP", "P@10"]
+    audited = answer("compare", *packed, "--audit", "--resamples", "200")
+    assert {row["measure"] for row in audited["rows"]} <= {"AP", "P@10"}
+    result = run("compare", *packed, "--plot", "chart.svg")
+    assert result.exit_code == 2
+    assert "one measure" in result.output
+
+
+def test_every_test_draws_intervals(scores: str, tmp_path: Path) -> None:
+    for test in ("t", "randomised"):
+        path = tmp_path / f"{test}.svg"
+        assert run("compare", scores, "--test", test, "--resamples", "200", "--plot", str(path)).exit_code == 0
+        assert "cleverdon1" in path.read_text()
+
+
+def test_compare_has_the_three_kinds_of_interval(scores: str) -> None:
+    found = answer("compare", scores)
+    assert found["interval"] == "tukey"
+    assert found["interval_tukey"] > found["interval_anova"] > 0
+    first = found["rows"][0]
+    assert first["upper"] - first["lower"] == pytest.approx(2 * found["interval_tukey"])
+    assert first["interval_standard_error"] > 0
+    alone = answer("compare", scores, "--test", "t")
+    assert (alone["interval"], alone["interval_tukey"]) == ("standard error", None)
+    assert alone["rows"][0]["upper"] - alone["rows"][0]["lower"] == pytest.approx(2 * first["interval_standard_error"])
+
+
+def test_baselines_leave_out_groups_and_reach_the_audit(scores: str) -> None:
+    found = answer("compare", scores, "--baseline", "cleverdon1")
+    assert len(found["pairs"]) == 11
+    assert "groups" not in found["rows"][0]
+    audited = answer("compare", scores, "--audit", "--baseline", "cleverdon1", "--resamples", "1000")
+    assert all("cleverdon1" in (row["system_a"], row["system_b"]) for row in audited["rows"])
+
+
+# --- warnings
+
+
+def warned(*arguments: str) -> dict[str, str]:
+    return {warning["kind"]: warning["problem"] + warning["fix"] for warning in answer(*arguments)["warnings"]}
+
+
+def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str) -> None:
+    few = ("compare", scores, "--test", "bootstrap", "--resamples", "1000")
+    assert "1,319" in warned(*few)["too-few-resamples"]  # 66 pairs / 0.05 − 1
+    assert "too-few-resamples" not in warned(*few[:-1], "1319")
+    assert "unless 2 of them" in warned(*few, "--correct", "bh")["too-few-resamples"]
+    assert not warned(*few, "--correct", "none")
+    assert "nothing can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
+    assert not warned("compare", scores, "--test", "randomised", "--resamples", "1000")
+
+
+def test_enough_resamples_can_find_a_pair_and_one_less_cannot() -> None:
+    values = np.random.default_rng(1).normal([0, 9, 0, 0], 0.01, size=(1, 30, 4))[..., np.newaxis]
+    table = cranfield.ScoreTable(("x",), tuple(map(str, range(30))), tuple("abcd"), values)
+    for count, found in ((119, True), (118, False)):
+        result = compare(table, test="randomisation", count=count)
+        assert result.significant.any() == found
+        assert bool(result.warnings) != found
+
+
+def test_too_few_topics_for_a_test_of_signs_are_warned_about(write: Callable[[str, str], str]) -> None:
+    path = write("four.csv", "topic,a,b\n1,0.1,0.2\n2,0.3,0.5\n3,0.2,0.4\n4,0.5,0.6\n")
+    assert "6 topics" in warned("compare", path, "--test", "sign")["too-few-topics"]
+    assert not warned("compare", path, "--test", "t")
+
+
+def test_the_unpaired_warning_counts_what_is_lost(scores: str) -> None:
+    blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in ((), ("--unpaired",)))
+    text = warned("compare", scores, "--unpaired")["topics-ignored"]
+    assert f"finds {unpaired} pairs" in text
+    assert f"find {blocked}." in text or f"find {blocked}L" in text
+
+
+# --- audits
+
+
+def test_an_audit_says_why_with_numbers(scores: str) -> None:
+    found = answer("compare", scores, "--audit", "--resamples", "2000")
+    assert all(set(row["reasons"]) <= set(REASONS) for row in found["rows"])
+    counted = Counter(reason for row in found["rows"] for reason in row["reasons"])
+    assert counted == found["reasons"]["AP"]
+    lost = [row for row in found["rows"] if "unpaired" in row["missed_by"] and "tukey" in row["found_by"]]
+    assert lost
+    assert all("shared" in row["reasons"] for row in lost)
+    text = run("compare", scores, "--audit", "--resamples", "2000").stdout
+    assert "why verdicts change" in text
+
+
+def test_an_audit_does_not_count_tests_that_could_find_nothing(scores: str) -> None:
+    found = answer("compare", scores, "--audit", "--resamples", "100")
+    mute = [row["test"] for row in found["tests"] if row["mute"]]
+    assert mute == ["bootstrap", "randomisation"]
+    assert not any(set(mute) & {*row["missed_by"], *row["found_by"]} for row in found["rows"])
+    assert found["warnings"][0]["kind"] == "too-few-resamples"
+    assert run("compare", scores, "--audit", "--test", "t").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("shift", "sds", "reason"),
+    [
+        ([0.0, 0.55, 0.0, 0.0], [0.2, 0.2, 3.0, 3.0], "steadier"),
+        ([0.0, 1.45, 0.0, 0.0], [0.2, 4.0, 0.2, 0.2], "noisier"),
+    ],
+)
+def test_pairs_unlike_others_are_recognised(shift: list[float], sds: list[float], reason: str) -> None:
+    drawn = np.random.default_rng(4).normal(size=(40, 4))
+    values = (drawn - drawn.mean(axis=0)) / drawn.std(axis=0) * sds + shift
+    table = cranfield.ScoreTable(("x",), tuple(map(str, range(40))), tuple("abcd"), values[None, :, :, None])
+    (pair,) = [each for each in audit(table, count=200).disagreements if {each.system_a, each.system_b} == {"a", "b"}]
+    assert reason in pair.reasons
+
+
+# --- shards from the command line
+
+
+def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp_path: Path) -> None:
+    path = tmp_path / "figure.html"
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2,4", "--resamples", "100")
+    result = run(*given, "--plot", str(path), "--figure", "shards", "--anova", "md2,MD3")
+    assert result.exit_code == 0
+    assert "4 shards" in path.read_text()
+    assert "MD2, 4 shards" in result.stdout
+    assert "MD6, 4 shards" not in result.stdout
+    assert "Intervals around a system's mean" in result.stdout
+    found = answer(*given)
+    assert {row["model"] for row in found["anova"]} == {"MD1", "MD2", "MD3", "MD4", "MD5", "MD6"}
+    assert len(found["systems"]) == 3 * 12
+    assert {"interval_tukey", "interval_anova", "interval_standard_error", "shift"} <= set(found["rows"][0])
+    assert sum(row["undefined"] for row in found["undefined"] if row["shards"] == 4) == found["rows"][-1]["undefined"]
+
+
+def test_shards_of_several_samples_are_summed_up(example: Path) -> None:
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--samples", "3")
+    found = answer(*given, "--resamples", "0")
+    assert not any(row["model"] == "bootstrap" for row in found["rows"])
+    (row,) = [row for row in found["robustness"] if row["model"] == "MD6"]
+    counts = [each["significant_pairs"] for each in found["rows"] if each["model"] == "MD6"]
+    assert (row["significant_pairs_least"], row["significant_pairs_most"]) == (min(counts), max(counts))
+    assert row["in_all_samples"] <= min(counts)
+
+
+# --- bad input, for both commands
+
+
+def refused(*arguments: str) -> str:
+    result = run(*arguments)
+    assert isinstance(result.exception, cranfield.CranfieldError), result.output
+    assert result.exception.exit_code == 2
+    return str(result.exception)
+
+
+REPLICATED = "measure,topic,system,shard,score\n"
+
+
+def replicated(leave_out: str = "", score: str = "0.{at}") -> str:
+    cells = [(t, s, k) for t in "123" for s in "ab" for k in ("q1", "q2")]
+    rows = [f"AP,{t},{s},{k}," + score.format(at=11 + at) for at, (t, s, k) in enumerate(cells)]
+    return REPLICATED + "\n".join(row for row in rows if not leave_out or leave_out not in row) + "\n"
+
+
+def test_unbalanced_tables_name_the_cells_and_the_ways_out(write: Callable[[str, str], str]) -> None:
+    wide = write("wide.csv", "topic,a,b,c\n1,0.1,0.2,0.3\n2,,0.5,\n3,0.2,0.4,0.6\n4,0.5,nan,\n")
+    text = refused("compare", wide)
+    assert "4 of 12 scores are missing (topic 2, system a; topic 2, system c; topic 4, system b, and 1 more)" in text
+    assert "--missing zero" in text
+    assert "the 2 topics that miss any" in text
+    long = write("long.csv", replicated(leave_out="2,b,q1"))
+    assert "1 of 12 scores is missing (topic 2, system b, shard q1)" in refused("shards", long)
+    assert answer("compare", wide, "--missing", "zero")["topics"] == 4
+    dropped = answer("compare", wide, "--missing", "drop")
+    assert dropped["topics"] == 2
+    assert [warning["kind"] for warning in dropped["warnings"]] == ["topic-dropped"]
+    assert "cell-zero" in warned("shards", long, "--missing", "zero")
+
+
+def test_too_few_systems_topics_or_shards_are_refused(write: Callable[[str, str], str]) -> None:
+    assert "two systems" in refused("compare", write("a.csv", "topic,a\n1,0.5\n2,0.6\n"))
+    assert "two topics" in refused("compare", write("b.csv", "topic,a,b\n1,0.5,0.4\n"))
+    assert "two systems" in refused("shards", write("c.csv", replicated(leave_out=",b,")))
+    assert "two topics" in refused(
+        "shards", write("d.csv", REPLICATED + "AP,1,a,x,1\nAP,1,a,y,1\nAP,1,b,x,1\nAP,1,b,y,0\n")
+    )
+    assert "one shard only" in refused("shards", write("e.csv", replicated(leave_out="q2")))
+    assert "not a number" in refused("compare", write("f.csv", "topic,a,b\n1,inf,0.4\n2,0.1,0.2\n"))
+    run_file, qrels = (
+        write("run", "1 Q0 d 1 2 r\n1 Q0 e 2 1 r\n2 Q0 d 1 1 r\n"),
+        write("q", "1 0 d 1\n1 0 e 1\n2 0 d 1\n"),
+    )
+    assert "two systems" in refused("shards", run_file, "--qrels", qrels, "-s", "2")
+    assert "whole number" in refused("shards", run_file, "--qrels", qrels, "-s", "2.5")
+
+
+def test_constant_scores_are_answered_with_a_warning(write: Callable[[str, str], str]) -> None:
+    flat = write("flat.csv", "topic,a,b\n1,0.5,0.5\n2,0.5,0.5\n3,0.4,0.4\n")
+    assert list(warned("compare", flat)) == ["same-everywhere"]
+    assert answer("compare", flat)["significant_pairs"] == 0
+    shifted = write("shifted.csv", "topic,a,b\n1,0.5,0.6\n2,0.4,0.5\n3,0.3,0.4\n")
+    assert list(warned("compare", shifted)) == ["no-error"]
+    constant = write("constant.csv", replicated(score="0.5"))
+    found = answer("shards", constant)
+    assert found["warnings"][0]["kind"] == "same-everywhere"
+    assert {row["significant_pairs"] for row in found["rows"]} == {0}
+
+
+def test_more_shards_than_relevant_documents(example: Path) -> None:
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"))
+    assert "more than any topic has relevant documents" in refused(*given, "-s", "500")
+    most = int(cranfield.read_collection(example / "runs", example / "qrels.txt").relevant.max())
+    found = answer(*given, "-s", str(most), "--resamples", "0", "--no-held-out")
+    assert found["warnings"][-1]["kind"] == "more-shards-than-relevant"
+    assert found["undefined"]

@@ -36,7 +36,7 @@ def compare(
     ] = False,
     resamples: Annotated[int, typer.Option("--resamples", help="Permutations or resamples.", min=100)] = 10_000,
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="List the pairs however many there are.")] = False,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.MissingOrRefuse = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     matrix: Annotated[
@@ -60,20 +60,32 @@ def compare(
         options.check_plot(plot)
     if unpaired and test != "tukey":
         raise typer.BadParameter("--unpaired is one-way Tukey; it does not go with --test")
+    if audit and (plot is not None or unpaired or test != "tukey" or equivalence is not None):
+        raise typer.BadParameter("--audit runs every test; leave out --test, --unpaired, --equivalence and --plot")
     inputs = {"scores": scores, "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
-              "alpha": alpha, "baseline": baseline, "equivalence": equivalence, "resamples": resamples}  # fmt: skip
-    for table in options.load_tables(scores, qrels=qrels, measures=measure, missing=missing).values():
-        for name in table.measures:
-            if audit:
-                found = run_audit(table, measure=name, alpha=alpha, count=resamples, seed=seed)
-                options.output(comparing.audit_document(found, inputs), chosen)
-                continue
-            result = run_comparison(
-                table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,
-                baselines=baseline or (), equivalent_within=equivalence, count=resamples, seed=seed,
-            )  # fmt: skip
-            most = None if all_pairs else 66
-            document = comparing.compare_document(result, inputs, table.warnings, most_pairs=most)
-            if plot is not None:
-                options.draw_comparison(document, plot, matrix=matrix)
-            options.output(document, chosen)
+              "alpha": alpha, "baseline": baseline, "equivalence": equivalence, "resamples": resamples,
+              "missing": missing}  # fmt: skip
+    wanted = options.named_measures(options.load_tables(scores, qrels=qrels, measures=measure, missing=missing))
+    warnings = [problem for table in {id(table): table for table, _ in wanted.values()}.values()
+                for problem in table.warnings]  # fmt: skip
+    if audit:
+        audits = {
+            label: run_audit(table, measure=name, correct=correct or "holm", alpha=alpha, baselines=baseline or (),
+                             count=resamples, seed=seed)
+            for label, (table, name) in wanted.items()
+        }  # fmt: skip
+        options.output(comparing.audit_document(audits, inputs, warnings), chosen)
+        return
+    if plot is not None and len(wanted) > 1:
+        raise typer.BadParameter("--plot draws one measure of one table; choose it with -m")
+    results = [
+        run_comparison(
+            table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,
+            baselines=baseline or (), equivalent_within=equivalence, count=resamples, seed=seed, label=label,
+        )
+        for label, (table, name) in wanted.items()
+    ]  # fmt: skip
+    document = comparing.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
+    if plot is not None:
+        options.draw_comparison(document, plot, matrix=matrix)
+    options.output(document, chosen)

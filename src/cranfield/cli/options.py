@@ -277,6 +277,15 @@ def one_table(tables: dict[str, ScoreTable]) -> ScoreTable:
     return next(iter(tables.values()))
 
 
+def named_measures(tables: dict[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:
+    """Every measure of every table under its name, with the table's where there are several."""
+    return {
+        f"{path}: {measure}" if len(tables) > 1 else measure: (table, measure)
+        for path, table in tables.items()
+        for measure in table.measures
+    }
+
+
 def wholes(text: str, name: str) -> list[int]:
     """A list or range of whole numbers."""
     from cranfield.design.card import whole

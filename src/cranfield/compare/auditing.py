@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
+from cranfield.compare.pairwise import TESTS
+from cranfield.errors import Caution
 from cranfield.scores import ScoreTable
+from cranfield.variance.components import squares
+
+Array = npt.NDArray[Any]
+
+# A pair is noisier, or steadier, than others when its sd is so many times the pooled one, or less than its inverse.
+UNLIKE = 1.1
+
+REASONS = {
+    "noisier": "noisier than most pairs: Tukey takes the error of all pairs, pairwise tests their own",
+    "steadier": "steadier than most pairs: Tukey takes the error of all pairs, pairwise tests their own",
+    "large": "wins large rather than many: tests of means gain by it, tests of signs and ranks lose",
+    "many": "wins many rather than large: tests of signs and ranks gain by it, tests of means lose",
+    "permuted": "between two thresholds: permutations mix all systems, unlike ones too, and set theirs elsewhere",
+    "correction": "significant alone: lost to the correction for many pairs, which Tukey's tests do not need",
+    "shared": "topics not taken as shared: the one-way test counts their variation as error",
+    "close": "close to the threshold of several tests",
+}
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A pair that some tests find and others do not, and why that may be."""
+    """A pair that some tests find and others do not, and why that is.
+
+    ``reasons`` are words of ``REASONS``; ``why`` says the same with the numbers of the pair.
+    """
 
     system_a: str
     system_b: str
@@ -21,15 +46,32 @@ class Disagreement:
     found_by: tuple[str, ...]
     missed_by: tuple[str, ...]
     p_adjusted: dict[str, float]
+    reasons: tuple[str, ...]
     why: str
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Every test's verdicts on one table."""
+    """Every test's verdicts on one table; ``mute`` tests could not have found anything and have no vote."""
 
     comparisons: dict[str, Comparison]
+    mute: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
+
+    @property
+    def warnings(self) -> tuple[Caution, ...]:
+        """Those of the tests, each once; what --unpaired loses is among the reasons already."""
+        found = [each for comparison in self.comparisons.values() for each in comparison.warnings]
+        return tuple(dict.fromkeys(each for each in found if each.slug != "topics-ignored"))
+
+    def reasons(self) -> dict[str, int]:
+        """How many pairs each reason explains, alone or with others; the most frequent first."""
+        return dict(Counter(reason for each in self.disagreements for reason in each.reasons).most_common())
+
+    def against(self, test: str) -> tuple[int, int, int]:
+        """Pairs that ``test`` and the default both find, that only it finds, and that only the default finds."""
+        ours, theirs = self.comparisons["tukey"].significant, self.comparisons[test].significant
+        return int((ours & theirs).sum()), int((theirs & ~ours).sum()), int((ours & ~theirs).sum())
 
     def to_dict(self) -> list[dict[str, Any]]:
         return [
@@ -39,6 +81,7 @@ class Audit:
                 "difference": each.difference,
                 "found_by": list(each.found_by),
                 "missed_by": list(each.missed_by),
+                "reasons": list(each.reasons),
                 "why": each.why,
                 **{f"p_{name}": value for name, value in each.p_adjusted.items()},
             }
@@ -47,52 +90,120 @@ class Audit:
 
 
 def audit(
-    table: ScoreTable, *, measure: str | None = None, alpha: float = 0.05, count: int = 10_000, seed: int = 1
+    table: ScoreTable,
+    *,
+    measure: str | None = None,
+    correct: str = "holm",
+    alpha: float = 0.05,
+    baselines: Sequence[str] = (),
+    count: int = 10_000,
+    seed: int = 1,
 ) -> Audit:
-    """Run every test on the same table; pairwise ones are corrected by Holm."""
-    done = {test: compare(table, measure=measure, test=test, alpha=alpha, count=count, seed=seed) for test in ALL_TESTS}
-    first = done["tukey"]
-    verdicts = np.array([comparison.significant for comparison in done.values()])
-    changing = np.flatnonzero(verdicts.any(axis=0) & ~verdicts.all(axis=0))
+    """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
+    done = {
+        test: compare(table, measure=measure, test=test, correct=correct if test in TESTS else None, alpha=alpha,
+                      baselines=baselines, count=count, seed=seed)
+        for test in ALL_TESTS
+    }  # fmt: skip
+    mute = tuple(
+        test
+        for test, each in done.items()
+        if not each.significant.any() and any(caution.slug == "too-few-resamples" for caution in each.warnings)
+    )
+    voting = {test: each for test, each in done.items() if test not in mute}
+    verdicts = np.array([each.significant for each in voting.values()])
+    votes = verdicts.sum(axis=0)
+    contested = np.flatnonzero((votes > 0) & (votes < len(voting)))
+    order = contested[np.argsort(np.abs(votes[contested] - len(voting) / 2), kind="stable")]
     scores = table.of(measure)
+    pooled = float(np.sqrt(2 * squares(scores).residual))
     place = {name: at for at, name in enumerate(table.systems)}
     found = []
-    for at in changing.tolist():
-        a, b = first.systems[first.first[at]], first.systems[first.second[at]]
-        gaps = scores[:, place[a]] - scores[:, place[b]]
-        by = tuple(test for test, comparison in done.items() if comparison.significant[at])
-        missed = tuple(test for test in done if test not in by)
-        p_values = {test: float(comparison.p_adjusted[at]) for test, comparison in done.items()}
+    for at in order.tolist():
+        a, b = (done["tukey"].systems[each[at]] for each in (done["tukey"].first, done["tukey"].second))
+        pair = _Pair(at, scores[:, place[a]] - scores[:, place[b]], pooled, voting)
+        reasons = pair.reasons()
+        p_values = {test: float(each.p_adjusted[at]) for test, each in done.items()}
         found.append(
             Disagreement(
-                a,
-                b,
-                float(first.difference[at]),
-                by,
-                missed,
-                p_values,
-                _why(gaps, by, missed, count, len(first.first), alpha),
+                a, b, float(done["tukey"].difference[at]), pair.found_by, pair.missed_by, p_values, tuple(reasons),
+                "; ".join(reasons.values()),
             )
-        )
-    return Audit(done, tuple(found))
+        )  # fmt: skip
+    return Audit(done, mute, tuple(found))
 
 
-def _why(gaps: Any, by: tuple[str, ...], missed: tuple[str, ...], count: int, pairs: int, alpha: float) -> str:
-    reasons = []
-    if missed == ("unpaired",):
-        return "only the test that ignores shared topics misses it"
-    if "unpaired" in missed and "unpaired" not in by:
-        reasons.append("the one-way test ignores that topics are shared")
-    if pairs / (count + 1) > alpha and {"bootstrap", "randomisation"} <= set(missed):
-        reasons.append(f"{count:,} resamples are too few for Holm over {pairs:,} pairs")
-    spread = gaps.std(ddof=1)
-    if spread > 0:
-        skew = float((((gaps - gaps.mean()) / spread) ** 3).mean())
-        if abs(skew) > 1:
-            reasons.append(f"the differences are skewed ({skew:+.1f}): a few topics decide")
-        share = float((gaps > 0).mean())
-        if "sign" in missed and "t" in by and abs(share - 0.5) < 0.15:
-            reasons.append("wins are few but large")
-        if "sign" in by and "t" not in by:
-            reasons.append("wins are many but small")
-    return "; ".join(reasons) or "close to the threshold: tests differ in what they assume"
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """One pair's differences and verdicts, and what explains these."""
+
+    at: int
+    gaps: Array
+    pooled: float
+    voting: dict[str, Comparison]
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        return tuple(test for test, each in self.voting.items() if each.significant[self.at])
+
+    @property
+    def missed_by(self) -> tuple[str, ...]:
+        return tuple(test for test in self.voting if test not in self.found_by)
+
+    def reasons(self) -> dict[str, str]:
+        """Every reason that holds, with its numbers."""
+        said = {
+            **self._noise(),
+            **self._shape(),
+            "permuted": self._permuted(),
+            "correction": self._correction(),
+            "shared": self._shared(),
+        }
+        found = {reason: text for reason, text in said.items() if text}
+        return found or {"close": REASONS["close"]}
+
+    def _shared(self) -> str:
+        if "unpaired" in self.missed_by and "tukey" in self.found_by:
+            return "topics not taken as shared"
+        return ""
+
+    def _noise(self) -> dict[str, str]:
+        """Tukey measures every pair against the pooled error, a paired test against the pair's own."""
+        own = float(self.gaps.std(ddof=1))
+        sds = f"sd of differences {own:.3f}, of all pairs {self.pooled:.3f}"
+        if "tukey" in self.found_by and "t" in self.missed_by and own > UNLIKE * self.pooled:
+            return {"noisier": f"noisier than most ({sds})"}
+        if "tukey" in self.missed_by and "t" in self.found_by and own * UNLIKE < self.pooled:
+            return {"steadier": f"steadier than most ({sds})"}
+        return {}
+
+    def _permuted(self) -> str:
+        ours, theirs = (2 * self.voting[test].half_width for test in ("tukey", "randomised"))
+        if ("tukey" in self.found_by) == ("randomised" in self.found_by):
+            return ""
+        return f"between two thresholds (tukey {ours:.4f}, randomised {theirs:.4f})"
+
+    def _shape(self) -> dict[str, str]:
+        """Signs and ranks against means."""
+        wins, losses = int((self.gaps > 0).sum()), int((self.gaps < 0).sum())
+        counts = f"{wins} topics against {losses}, skewness {_skew(self.gaps):+.1f}"
+        ordinal, mean = {"sign", "wilcoxon"}, "t"
+        if mean in self.found_by and ordinal & set(self.missed_by):
+            return {"large": f"wins large rather than many ({counts})"}
+        if mean in self.missed_by and ordinal & set(self.found_by):
+            return {"many": f"wins many rather than large ({counts})"}
+        return {}
+
+    def _correction(self) -> str:
+        """Pairwise tests that find the pair by itself, and lose it among many."""
+        lost = [
+            f"{test} p = {float(each.p_value[self.at]):.2g}"
+            for test, each in self.voting.items()
+            if test in TESTS and test in self.missed_by and each.p_value[self.at] <= each.alpha
+        ]
+        return f"significant alone ({', '.join(lost)})" if lost else ""
+
+
+def _skew(gaps: Array) -> float:
+    spread = gaps.std()
+    return float((((gaps - gaps.mean()) / spread) ** 3).mean()) if spread > 0 else 0.0

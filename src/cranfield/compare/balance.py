@@ -27,6 +27,6 @@ def check_balance(table: ScoreTable, measure: str | None = None) -> None:
     raise InputError(
         f"the table is not balanced: {count} ({'; '.join(cells)}{left})",
         fix="Choose what becomes of them: zero counts them 0, drop leaves out "
-        + ("the topic" if topics == 1 else f"the {topics:,} topics")
-        + " that miss any (--missing zero, --missing drop; in Python table.settle).",
+        + ("the topic that misses any" if topics == 1 else f"the {topics:,} topics that miss any")
+        + " (--missing zero, --missing drop; in Python table.settle).",
     )

@@ -9,19 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compare.anova import check_table
+from cranfield.compare.anova import TINY, check_table
+from cranfield.compare.balance import check_balance
+from cranfield.compare.cautions import nothing_to_tell, too_few_resamples, too_few_topics, unpaired_loses
 from cranfield.compare.corrections import correction
 from cranfield.compare.kernels import permuted_ranges
 from cranfield.compare.pairwise import TESTS, equivalence
-from cranfield.compare.tukey import ErrorTerm, tukey
-from cranfield.errors import RequestError
+from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, tukey
+from cranfield.errors import Caution, RequestError
 from cranfield.scores import ScoreTable
+from cranfield.stats.tails import t_critical
 from cranfield.variance.components import squares
 
 Array = npt.NDArray[Any]
 
 FAMILY = ("tukey", "randomised", "unpaired")  # these control the error of the whole family by themselves
 ALL_TESTS = ("tukey", "randomised", *TESTS, "unpaired")
+RESAMPLED = ("randomised", "bootstrap", "randomisation")
+SIGNED = ("sign", "randomisation")  # whose p is a share of 2ⁿ patterns of signs
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +35,8 @@ class Comparison:
 
     ``difference`` is the mean of the better less that of the other. ``effect_size`` is the difference over the
     residual sd (Tukey's family) or over the sd of the pair's differences (the pairwise tests), as ``denominator``
-    says. ``half_width`` is that of each system's interval: by Tukey, two systems differ when theirs do not touch.
+    says. ``intervals`` has the half-widths of each system's: by Tukey (or by permutation, nan for pairwise tests), with
+    which two systems differ when theirs do not touch; by ANOVA; and by the system's own standard error.
     """
 
     measure: str
@@ -40,7 +46,7 @@ class Comparison:
     topics: int
     systems: tuple[str, ...]
     means: Array
-    half_width: float
+    intervals: Intervals
     first: Array
     second: Array
     difference: Array
@@ -54,6 +60,12 @@ class Comparison:
     equivalent: Array | None
     baselines: tuple[str, ...]
     seed: int | None
+    warnings: tuple[Caution, ...] = ()
+
+    @property
+    def half_width(self) -> float:
+        """Of the interval that decides about pairs; nan where none does."""
+        return self.intervals.tukey
 
     @property
     def significant_pairs(self) -> int:
@@ -111,6 +123,7 @@ def compare(
     equivalent_within: float | None = None,
     count: int = 10_000,
     seed: int = 1,
+    label: str | None = None,
 ) -> Comparison:
     """Compare all systems of a table, or all with some baselines.
 
@@ -126,6 +139,8 @@ def compare(
         A smallest difference that matters: pairs shown to be closer are marked equivalent (TOST at α).
     count
         Permutations or resamples.
+    label
+        What the comparison is called, the measure unless said otherwise.
     """
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
@@ -136,6 +151,7 @@ def compare(
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError("this table has shards", fix="Use the models of cranfield shards, or average over them.")
+    check_balance(table, measure)
     check_table(scores[:, :, np.newaxis])
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     ordered, names = scores[:, order], tuple(table.systems[at] for at in order.tolist())
@@ -143,7 +159,9 @@ def compare(
     made = _Sample(ordered, first, second, alpha, count, seed)
     found = made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm")
     p_value, p_adjusted, lower, upper, half_width = found
+    p_value, p_adjusted = np.maximum(p_value, TINY), np.maximum(p_adjusted, TINY)  # small, but not 0
     difference = made.differences.mean(axis=0)
+    correct = "none" if test in FAMILY else (correct or "holm")
     close = None
     if equivalent_within is not None:
         if not equivalent_within > 0:
@@ -153,14 +171,14 @@ def compare(
         close = equivalence(made.differences, equivalent_within) <= alpha
     denominator = "residual sd" if test in FAMILY else "sd of the differences"
     return Comparison(
-        measure or table.measures[0],
+        label or measure or table.measures[0],
         test,
-        "none" if test in FAMILY else (correct or "holm"),
+        correct,
         alpha,
         len(ordered),
         names,
         ordered.mean(axis=0),
-        half_width,
+        made.intervals(half_width),
         first,
         second,
         difference,
@@ -173,7 +191,8 @@ def compare(
         p_adjusted <= alpha,
         close,
         tuple(baselines),
-        seed if test in ("randomised", "bootstrap", "randomisation") else None,
+        seed if test in RESAMPLED else None,
+        made.warnings(test, correct, int((p_adjusted <= alpha).sum())),
     )
 
 
@@ -206,6 +225,24 @@ class _Sample:
     @property
     def differences(self) -> Array:
         return np.asarray(self.scores[:, self.first] - self.scores[:, self.second])
+
+    def intervals(self, half_width: float) -> Intervals:
+        """The interval of the test, ANOVA's and the standard error's."""
+        n, m = self.scores.shape
+        within = ErrorTerm(squares(self.scores).residual, (m - 1) * (n - 1), n)
+        reach = float(t_critical(self.alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
+        return Intervals(half_width, reach, standard_error_reach(self.scores, alpha=self.alpha))
+
+    def warnings(self, test: str, correct: str, found: int) -> tuple[Caution, ...]:
+        """What the answer should be read with."""
+        blocked = int((self.family("tukey")[0] <= self.alpha).sum()) if test == "unpaired" else 0
+        cautions = (
+            nothing_to_tell(self.scores),
+            unpaired_loses(found, blocked) if test == "unpaired" else None,
+            too_few_resamples(self.count, len(self.first), correct, self.alpha) if test in RESAMPLED else None,
+            too_few_topics(len(self.scores), len(self.first), correct, self.alpha) if test in SIGNED else None,
+        )
+        return tuple(caution for caution in cautions if caution is not None)
 
     def effect_sizes(self, test: str) -> Array:
         gaps = self.differences

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cranfield.collection import Collection, View
 from cranfield.compare.anova import MODELS, AnovaTable, Decomposition, anova, decompose
 from cranfield.compare.balance import check_balance
+from cranfield.compare.cautions import nothing_to_tell, too_few_resamples
 from cranfield.compare.replicates import BootstrapAnova, bootstrap_anova
 from cranfield.compare.tukey import (
     ErrorTerm,
@@ -127,6 +128,7 @@ class ShardStudy:
     resamples: int
     seed: int
     replicate: str = "shards"
+    whole: str = "whole corpus"
     warnings: tuple[Caution, ...] = ()
 
     @property
@@ -211,7 +213,7 @@ def shard_study(
             progress(at + 1, len(shards) * samples)
     study = ShardStudy(tuple(found), collection.systems, collection.topics, collection.relevant, tuple(hollow), alpha,
                        x, resamples, seed)  # fmt: skip
-    return _with_warnings(study, shards)
+    return _with_warnings(study, shards, [nothing_to_tell(scores) for scores in whole.values()])
 
 
 def replicate_study(
@@ -234,6 +236,7 @@ def replicate_study(
     plan = _Plan(alpha, held_out, resamples, seed)
     empty = np.zeros((len(table.topics), len(table.shards)), bool)
     results: list[ShardResult] = []
+    cautions: dict[Caution | None, None] = {}
     wanted = [measures] if isinstance(measures, str) else measures
     for name in table.measures if wanted is None else wanted:
         check_balance(table, name)
@@ -241,7 +244,12 @@ def replicate_study(
         means = scores.mean(axis=2)
         sharding = _Sharding(name, scores, empty, 0.0, means, 0, np.random.SeedSequence(seed), plan)
         results += [_whole_result(name, means, plan), *sharding.results()]
-    return ShardStudy(tuple(results), table.systems, table.topics, None, (), alpha, 0.0, resamples, seed, "replicates")
+        cautions[nothing_to_tell(scores)] = None
+    cautions[_mute_bootstrap(results, resamples, alpha)] = None
+    return ShardStudy(
+        tuple(results), table.systems, table.topics, None, (), alpha, 0.0, resamples, seed,
+        "replicates", "means over replicates", tuple(caution for caution in cautions if caution is not None),
+    )  # fmt: skip
 
 
 def _check_alpha(alpha: float) -> None:
@@ -269,18 +277,25 @@ def _check(collection: Collection, shards: Sequence[int], samples: int, alpha: f
         raise RequestError("there must be one sample or more")
 
 
-def _with_warnings(study: ShardStudy, shards: Sequence[int]) -> ShardStudy:
+def _mute_bootstrap(results: Sequence[ShardResult], resamples: int, alpha: float) -> Caution | None:
+    """Whether the bootstrap found nothing where it hardly could have."""
+    silent = [each for each in results if each.model == BOOTSTRAP and not each.significant.any()]
+    return too_few_resamples(resamples, len(silent[0].significant), "bh", alpha) if silent else None
+
+
+def _with_warnings(study: ShardStudy, shards: Sequence[int], others: Sequence[Caution | None]) -> ShardStudy:
     """Say which topics are too poor for the largest split."""
     most, relevant = max(shards), np.asarray(study.relevant)
     poor = [topic for topic, count in zip(study.topics, relevant.tolist(), strict=True) if count < most]
-    found = []
+    found = [*others, _mute_bootstrap(study.results, study.resamples, study.alpha)]
     if poor:
+        be = ("has", "it is", "counts") if len(poor) == 1 else ("have", "they are", "count")
         shown = ", ".join(poor[:5]) + (f" and {len(poor) - 5:,} more" if len(poor) > 5 else "")
         found.append(
             Caution(
                 "more-shards-than-relevant",
-                f"{len(poor):,} of {len(study.topics):,} topics have fewer relevant documents than {most} shards "
-                f"({shown}): they are undefined in some shard and count {study.x:g} there",
+                f"{len(poor):,} of {len(study.topics):,} topics {be[0]} fewer relevant documents than {most} shards "
+                f"({shown}): {be[1]} undefined in some shard and {be[2]} {study.x:g} there",
                 "Trust MD6, which does not depend on that number, or split into fewer shards.",
             )
         )
@@ -292,7 +307,7 @@ def _with_warnings(study: ShardStudy, shards: Sequence[int]) -> ShardStudy:
                 "Scores so close to one another are lost to rounding; read MD6 with care.",
             )
         )
-    return replace(study, warnings=tuple(found))
+    return replace(study, warnings=tuple(dict.fromkeys(each for each in found if each is not None)))
 
 
 def _whole_result(name: str, scores: Array, plan: _Plan) -> ShardResult:
@@ -365,7 +380,7 @@ def _shift(here: Decomposition, there: Decomposition, model: str) -> float:
     if here is there or model in (RANDOM, BOOTSTRAP):
         return 0.0 if here is there else float("nan")
     before, after = (anova(each, model)["system"].f for each in (here, there))
-    return abs(after / before - 1) if before else 0.0
+    return abs(after / before - 1) if before and np.isfinite([before, after]).all() else 0.0
 
 
 def _tests(

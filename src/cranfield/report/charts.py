@@ -157,7 +157,7 @@ def interval_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     order = [row["system"] for row in rows]
     labels = altair.Axis(labels=few, ticks=few, labelAngle=-60, labelLimit=160)
     x = altair.X("system:N", sort=order, title="system, best first", axis=labels)
-    hover = [altair.Tooltip(f"{name}:{'N' if name in ('system', 'groups') else 'Q'}") for name in rows[0]]
+    hover = [altair.Tooltip(f"{name}:{'N' if name in ('measure', 'system', 'groups') else 'Q'}") for name in rows[0]]
     base = altair.Chart(data, width=max(520, min(1100, 8 * len(rows))), height=320).encode(x=x, tooltip=hover)
     low = altair.Y("lower:Q", title="mean score and its interval", scale=altair.Scale(zero=False))
     bars = base.mark_rule(color="#9ebcda", strokeWidth=3).encode(y=low, y2="upper:Q")

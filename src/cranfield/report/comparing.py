@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.compare.auditing import Audit
+from cranfield.compare.auditing import REASONS, Audit
 from cranfield.compare.comparison import Comparison
 from cranfield.formats.problems import Problem
 from cranfield.report.document import Column, Document, Table
+
+SHOWN = 30  # contested pairs in a table
 
 TITLES = {
     "tukey": "Tukey's HSD, topics as blocks",
@@ -27,51 +29,92 @@ CITATIONS = {
 }  # fmt: skip
 
 
+INTERVALS = {
+    "tukey": "Tukey's: two systems differ exactly when theirs do not touch",
+    "unpaired": "Tukey's, topics not shared: two systems differ exactly when theirs do not touch",
+    "randomised": "by permutation: two systems differ exactly when theirs do not touch",
+}
+ALONE = "by each system's own sd, about the system alone; they do not decide about pairs"
+
+
 def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
-    """A row a system: rank, mean, interval, and the groups it belongs to."""
+    """A row a system: rank, mean, interval, and the groups it belongs to.
+
+    The interval is the test's, or for pairwise tests, which have none, that of the system's standard error.
+    """
     groups = found.groups()
     rows = []
     for at, system in enumerate(found.systems):
         mine = [str(number + 1) for number, (first, last) in enumerate(groups) if first <= at <= last]
-        mean = float(found.means[at])
+        mean, own = float(found.means[at]), float(found.intervals.standard_error[at])
+        reach = own if found.half_width != found.half_width else found.half_width
         rows.append(
             {
+                "measure": found.measure,
                 "rank": at + 1,
                 "system": system,
                 "score": mean,
-                "lower": mean - found.half_width,
-                "upper": mean + found.half_width,
-                "groups": mine[0] if len(mine) == 1 else f"{mine[0]}–{mine[-1]}",
+                "lower": mean - reach,
+                "upper": mean + reach,
+                "interval_standard_error": own,
+                **({} if found.baselines else {"groups": "–".join(dict.fromkeys((mine[0], mine[-1])))}),
             }
         )
     return rows
 
 
 def compare_document(
-    found: Comparison, inputs: Mapping[str, Any], warnings: Sequence[Problem] = (), *, most_pairs: int | None = 66
+    found: Comparison | Sequence[Comparison],
+    inputs: Mapping[str, Any],
+    warnings: Sequence[Problem] = (),
+    *,
+    most_pairs: int | None = 66,
 ) -> Document:
-    """The ranking with its groups, then the pairs (all of them where there are few)."""
-    rows = ranking_rows(found)
-    words = ["rank", "system", "score", *(["lower", "upper"] if found.half_width == found.half_width else []), "groups"]
-    kinds = {"rank": "count", "score": "score", "lower": "score", "upper": "score"}
-    columns = tuple(Column(word, word, kinds.get(word, "text")) for word in words)
-    title = f"{found.measure}: {TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
-    ranking = Table(columns, [tuple(row[word] for word in words) for row in rows], title)
-    pairs = found.to_dict()
-    tables = [ranking]
-    if most_pairs is None or len(pairs) <= most_pairs:
-        tables.append(_pairs_table(found, pairs))
+    """For every comparison the ranking with its groups, then the pairs (all of them where there are few)."""
+    all_found = [found] if isinstance(found, Comparison) else list(found)
+    tables = [table for each in all_found for table in _tables(each, most_pairs)]
+    rows = [row for each in all_found for row in ranking_rows(each)]
+    summaries = [_summary(each) for each in all_found]
     extra = {
-        "pairs": pairs,
-        "significant_pairs": found.significant_pairs,
-        "top_group": list(found.top_group),
+        # What one comparison says stands at the top; what several say, with each of them.
+        **(summaries[0] if len(summaries) == 1 else {"comparisons": summaries}),
+        "pairs": [{"measure": each.measure, **pair} for each in all_found for pair in each.to_dict()],
+    }
+    several = len(all_found) > 1
+    sentence = "\n".join((f"{each.measure}: " if several else "") + _sentence(each, most_pairs) for each in all_found)
+    cautions = dict.fromkeys(caution for each in all_found for caution in each.warnings)
+    citations = dict.fromkeys(CITATIONS[each.test] for each in all_found)
+    return Document(
+        "compare", inputs, tables, rows, sentence, tuple(citations), (*warnings, *cautions), all_found[0].seed, extra
+    )
+
+
+def _summary(found: Comparison) -> dict[str, Any]:
+    return {
+        "measure": found.measure,
         "test": found.test,
         "correct": found.correct,
+        "topics": found.topics,
+        "significant_pairs": found.significant_pairs,
+        "top_group": list(found.top_group),
+        "interval": found.test if found.test in INTERVALS else "standard error",
+        "interval_tukey": found.intervals.tukey,
+        "interval_anova": found.intervals.anova,
         "effect_size_denominator": found.denominator,
     }
-    return Document(
-        "compare", inputs, tables, rows, _sentence(found), (CITATIONS[found.test],), tuple(warnings), found.seed, extra
-    )
+
+
+def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
+    columns = (
+        Column("rank", "rank", "count"), Column("system", "system"), Column("score", "score", "score"),
+        Column("lower", "low", "score"), Column("upper", "high", "score"),
+        *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
+        *([] if found.baselines else [Column("groups", "groups")]),  # not all pairs are known
+    )  # fmt: skip
+    title = f"{found.measure}: {TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
+    ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in ranking_rows(found)], title)
+    pairs = found.to_dict()
+    return [ranking, _pairs_table(found, pairs)] if most_pairs is None or len(pairs) <= most_pairs else [ranking]
 
 
 def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table:
@@ -88,44 +131,101 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
     ]
     if found.equivalent is not None:
         columns.append(Column("equivalent", "equivalent", "yes"))
-    return Table(tuple(columns), [tuple(pair[column.word] for column in columns) for pair in pairs], "Pairs")
+    return Table(
+        tuple(columns), [tuple(pair[column.word] for column in columns) for pair in pairs], f"{found.measure}: pairs"
+    )
 
 
-def _sentence(found: Comparison) -> str:
+def _sentence(found: Comparison, most_pairs: int | None) -> str:
     count = len(found.first)
-    best, rest = found.systems[0], len(found.top_group) - 1
-    top = f"no system can be told from {best}" if rest == len(found.systems) - 1 else (
-        f"{rest} other{'s' * (rest != 1)} cannot be told from {best}" if rest else f"{best} differs from all others"
-    )  # fmt: skip
-    text = f"{found.significant_pairs:,} of {count:,} pairs differ significantly; {top}."
+    text = f"{found.significant_pairs:,} of {count:,} pairs differ significantly; {_top(found)}."
     if found.test == "unpaired":
         text += (
             " This test ignores that topics are shared, and loses power by it; the default, topics as blocks, does not."
         )
     if found.equivalent is not None:
-        text += f" {int(found.equivalent.sum()):,} pairs are shown to be equivalent."
+        close = int(found.equivalent.sum())
+        text += f" {close:,} {'pair is' if close == 1 else 'pairs are'} shown to be equivalent."
+    if not found.baselines:
+        text += " Systems that share a group number cannot be told apart" + (
+            "." if found.test in INTERVALS else "; those that do not may still not differ: the pairs decide."
+        )
+    text += f" Low and high are {INTERVALS.get(found.test, ALONE)}"
+    if found.test in INTERVALS:
+        text += f" (± {found.half_width:.4f}). About one system alone, ANOVA's is ± {found.intervals.anova:.4f}"
+    text += "."
+    if most_pairs is not None and count > most_pairs:
+        text += f" The {count:,} pairs: --all-pairs, or --json."
     return text
 
 
-def audit_document(found: Audit, inputs: Mapping[str, Any]) -> Document:
-    """How many pairs each test finds, and the pairs whose verdict hangs on the test."""
+def _top(found: Comparison) -> str:
+    """Who cannot be told from the best; with baselines only pairs with them are known."""
+    if found.baselines:
+        names = ", ".join(found.baselines)
+        return f"only pairs with {names} were tested"
+    best, rest = found.systems[0], len(found.top_group) - 1
+    if rest == len(found.systems) - 1:
+        return f"no system can be told from {best}"
+    return f"{rest} other{'s' * (rest != 1)} cannot be told from {best}" if rest else f"{best} differs from all others"
+
+
+def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Sequence[Problem] = ()) -> Document:
+    """How many pairs each test finds, what explains the differences, and the pairs whose verdict hangs on the test.
+
+    Audits go by measure.
+    """
+    tables = [table for measure, each in found.items() for table in _audit_tables(measure, each)]
+    rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
+    extra = {
+        "tests": [
+            {"measure": measure, "test": test, "significant_pairs": each.significant_pairs,
+             "top_group": list(each.top_group), "mute": test in audit.mute}
+            for measure, audit in found.items() for test, each in audit.comparisons.items()
+        ],
+        "reasons": {measure: each.reasons() for measure, each in found.items()},
+    }  # fmt: skip
+    cautions = dict.fromkeys(caution for each in found.values() for caution in each.warnings)
+    sentence = "\n".join(_audit_sentence(measure, each) for measure, each in found.items())
+    seed = next(iter(found.values())).comparisons["randomised"].seed
+    citations = tuple(dict.fromkeys(CITATIONS.values()))
+    return Document("audit", inputs, tables, rows, sentence, citations, (*warnings, *cautions), seed, extra)
+
+
+def _audit_tables(measure: str, found: Audit) -> list[Table]:
+    correct = found.comparisons["t"].correct
+    named = {"holm": "corrected by Holm", "bh": "corrected by Benjamini–Hochberg", "none": "not corrected"}[correct]
     tests = Table(
         (Column("test", "test"), Column("title", "what it is"),
-         Column("significant_pairs", "significant pairs", "count"), Column("top_group", "top group", "count")),
-        [(name, TITLES[name], each.significant_pairs, len(each.top_group)) for name, each in found.comparisons.items()],
-        "All tests on the same data (pairwise ones corrected by Holm)",
+         Column("significant_pairs", "significant pairs", "count"), Column("top_group", "top group", "count"),
+         Column("both", "also by tukey", "count"), Column("more", "not by tukey", "count"),
+         Column("less", "tukey only", "count"), Column("vote", "note")),
+        [(name, TITLES[name], each.significant_pairs, len(each.top_group), *found.against(name),
+          "too few resamples: no vote" if name in found.mute else "") for name, each in found.comparisons.items()],
+        f"{measure}: all tests on the same data (pairwise ones {named})",
     )  # fmt: skip
+    reasons = Table(
+        (Column("reason", "why verdicts change"), Column("pairs", "pairs", "count")),
+        [(REASONS[reason], count) for reason, count in found.reasons().items()],
+        "Reasons (a pair may have several)",
+    )
     columns = (
         Column("system_a", "system"), Column("system_b", "against"), Column("difference", "difference", "score"),
         Column("found_by", "found by"), Column("missed_by", "missed by"), Column("why", "why"),
     )  # fmt: skip
     shown = [
         (each.system_a, each.system_b, each.difference, ", ".join(each.found_by), ", ".join(each.missed_by), each.why)
-        for each in found.disagreements[:40]
+        for each in found.disagreements[:SHOWN]
     ]
     left = len(found.disagreements) - len(shown)
-    title = "Pairs whose verdict changes" + (f" (the first 40; {left:,} more with --json)" if left else "")
+    title = "Pairs whose verdict changes, the most contested first"
+    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more with --json)" if left else ""))
+    return [tests, reasons, pairs] if shown else [tests]
+
+
+def _audit_sentence(measure: str, found: Audit) -> str:
     pairs = len(next(iter(found.comparisons.values())).first)
-    sentence = f"{len(found.disagreements):,} of {pairs:,} pairs change their verdict with the test."
-    return Document("audit", inputs, [tests, Table(columns, shown, title)], found.to_dict(), sentence,
-                    tuple(dict.fromkeys(CITATIONS.values())))  # fmt: skip
+    text = f"{measure}: {len(found.disagreements):,} of {pairs:,} pairs change their verdict with the test"
+    if found.mute:
+        text += f", those not counted that only {' and '.join(found.mute)} miss for want of resamples"
+    return text + "."

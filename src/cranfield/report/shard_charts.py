@@ -22,7 +22,7 @@ TESTED = {"MD2": COLOURS[2], "MD3": COLOURS[5], "MD4": COLOURS[4], "MD5": COLOUR
 COUNTS = {
     "significant_pairs": "significant pairs",
     "top_group": "systems in the top group",
-    "tau": "τ with the whole corpus",
+    "tau": "τ with the whole",
     "omega_squared": "ω² of systems",
 }
 FEW = 40  # systems whose names fit under a panel
@@ -45,7 +45,7 @@ def kinds_chart(study: ShardStudy) -> Any:
     panels = []
     for measure in _measures(study):
         for result, where in (
-            (_first(study, "MD1", measure, 1), "whole corpus, MD1"),
+            (_first(study, "MD1", measure, 1), f"{study.whole}, MD1"),
             (_first(study, "MD6", measure, fewest), f"{fewest} {study.replicate}, MD6"),
         ):
             reaches = {"Tukey": result.intervals.tukey, "ANOVA": result.intervals.anova,
@@ -84,7 +84,7 @@ def shards_chart(study: ShardStudy) -> Any:
             line, dotted = _line(study, measure, split), _line(study, measure, whole)
             panels.append(_panel(rows, colours, "model", title, line=line, dotted=dotted))
     columns = 2 if len(_measures(study)) == 1 else min(len(_numbers(study)), 4)
-    return _grid(panels, columns, "Tukey's intervals, one number of shards after another")
+    return _grid(panels, columns, f"Tukey's intervals, one number of {study.replicate} after another")
 
 
 def robustness_chart(study: ShardStudy) -> Any:
@@ -94,7 +94,7 @@ def robustness_chart(study: ShardStudy) -> Any:
     ]
     samples = 1 + max(result.sample for result in study.results)
     over = f"{samples} shardings: mean, least and most" if samples > 1 else "one sharding"
-    return _grid(panels, 2, f"What each model finds, over {over} (dashed: MD1, whole corpus)")
+    return _grid(panels, 2, f"What each model finds, over {over} (dashed: MD1, {study.whole})")
 
 
 FIGURES: Mapping[str, Callable[[ShardStudy], Any]] = {
@@ -177,7 +177,7 @@ def _panel(
     names = [row["system"] for row in line]
     few = len(names) <= FEW
     axis = altair.Axis(labels=few, ticks=few, labelAngle=-60, labelLimit=110, grid=False)
-    x = altair.X("system:N", sort=names, title="system, best on the whole corpus first", axis=axis)
+    x = altair.X("system:N", sort=names, title="system, best on the whole first", axis=axis)
     hover = [altair.Tooltip("system:N"), altair.Tooltip("rank:Q"), altair.Tooltip("band:N", title=legend),
              altair.Tooltip("score:Q"), altair.Tooltip("lower:Q"), altair.Tooltip("upper:Q")]  # fmt: skip
     y = altair.Y("lower:Q", title="mean score", scale=altair.Scale(zero=False))
@@ -222,7 +222,7 @@ def _spread_panel(study: ShardStudy, measure: str, word: str, title: str) -> Any
     if word != "tau":  # the whole corpus agrees with itself
         whole = [{"value": float(getattr(_first(study, "MD1", measure, 1), word))}]
         rule = altair.Chart(_values(whole)).mark_rule(color="#777777", strokeDash=[4, 3])
-        layers.insert(0, rule.encode(y="value:Q", tooltip=[altair.Tooltip("value:Q", title="MD1, whole corpus")]))
+        layers.insert(0, rule.encode(y="value:Q", tooltip=[altair.Tooltip("value:Q", title=f"MD1, {study.whole}")]))
     return altair.layer(*layers).properties(title=f"{measure}: {title}", width=PANEL, height=HEIGHT)
 
 

@@ -41,7 +41,7 @@ def shard_document(
     rows = found.to_dict()
     once = [result for result in found.results if result.sample == 0]
     spread, undefined = robustness_rows(found), undefined_rows(found)
-    tables = [_models_table(found, once), _intervals_table(once), *_anova_tables(once, anova)]
+    tables = [_models_table(found, once), _intervals_table(found, once), *_anova_tables(found, once, anova)]
     tables += [_robustness_table(found, spread)] if spread else []
     tables += [_undefined_table(found)] if undefined else []
     extra = {
@@ -120,7 +120,7 @@ def _anova_rows(result: ShardResult) -> Iterable[Row]:
 
 def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
     columns = (
-        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
+        Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
         Column("omega_squared", "ω² of systems", "score"), Column("size", "size"),
         Column("significant_pairs", "significant pairs", "count"), Column("top_group", "top group", "count"),
         Column("tau", "τ", "score"), Column("repeats", "repeats", "score"), Column("vanishes", "vanishes", "score"),
@@ -134,15 +134,16 @@ def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
     pairs = len(once[0].significant)
     samples = 1 + max(each.sample for each in found.results)
     which = f", the first of {samples} shardings" if samples > 1 else ""
-    title = f"What each model finds among {pairs:,} pairs of {len(found.systems):,} systems, α = {found.alpha:g}{which}"
+    among = f"{pairs:,} pair{'s' * (pairs != 1)} of {len(found.systems):,} systems"
+    title = f"What each model finds among {among}, α = {found.alpha:g}{which}"
     return Table(columns, rows, title)
 
 
-def _intervals_table(once: Sequence[ShardResult]) -> Table:
+def _intervals_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
     columns = (
-        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
+        Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
         Column("interval_tukey", "± Tukey", "score"), Column("interval_anova", "± ANOVA", "score"),
-        Column("interval_standard_error", "± standard error", "score"), Column("least", "least", "score"),
+        Column("interval_standard_error", "± by own sd", "score"), Column("least", "least", "score"),
         Column("most", "most", "score"),
     )  # fmt: skip
     rows = []
@@ -150,10 +151,12 @@ def _intervals_table(once: Sequence[ShardResult]) -> Table:
         own = each.intervals.standard_error
         rows.append((each.measure, each.shards, each.model, each.intervals.tukey, each.intervals.anova,
                      float(own.mean()), float(own.min()), float(own.max())))  # fmt: skip
-    return Table(columns, rows, "Intervals around a system's mean: half-widths of the three kinds")
+    return Table(
+        columns, rows, "Intervals around a system's mean, half-widths: Tukey's (about pairs), ANOVA's, by its own sd"
+    )
 
 
-def _anova_tables(once: Sequence[ShardResult], models: Sequence[str]) -> list[Table]:
+def _anova_tables(found: ShardStudy, once: Sequence[ShardResult], models: Sequence[str]) -> list[Table]:
     words = ("effect", "ss", "df", "ms", "f", "p_value", "omega_squared", "size")
     names = {"omega_squared": "ω²", "p_value": "p", "ss": "SS", "df": "DF", "ms": "MS", "f": "F"}
     kinds = {"effect": "text", "size": "text", "df": "count", "p_value": "probability"}
@@ -162,14 +165,14 @@ def _anova_tables(once: Sequence[ShardResult], models: Sequence[str]) -> list[Ta
     for result in once:
         if result.table is not None and result.model in models:
             rows = [tuple(row[word] for word in words) for row in result.table.to_dict()]
-            where = "whole corpus" if result.shards == 1 else f"{result.shards} shards"
+            where = found.whole if result.shards == 1 else f"{result.shards} {found.replicate}"
             tables.append(Table(columns, rows, f"ANOVA of {result.measure}: {result.model}, {where}"))
     return tables
 
 
 def _robustness_table(found: ShardStudy, spread: Sequence[Row]) -> Table:
     columns = (
-        Column("measure", "measure"), Column("shards", "shards", "count"), Column("model", "model"),
+        Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
         Column("tau", "τ", "score"), Column("tau_margin", "±", "score"),
         Column("width", "width", "score"), Column("width_margin", "±", "score"),
         Column("omega_squared", "ω²", "score"), Column("omega_squared_margin", "±", "score"),
