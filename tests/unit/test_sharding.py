@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield.compare import anova, bootstrap_anova, decompose, intervals, model_error
+from cranfield.compare import anova, audit, bootstrap_anova, compare, decompose, intervals, model_error
 from cranfield.compare.replicates import _moved_means
 from cranfield.compare.sharding import ShardStudy, replicate_study, shard_study
 from cranfield.report.charts import write_chart
@@ -195,3 +195,13 @@ def test_figure_3_draws_the_intervals_it_says(study: ShardStudy) -> None:
     assert {row["band"] for row in first} == {"Tukey"}
     assert first[0]["score"] == pytest.approx(whole.means.max())
     assert first[0]["upper"] - first[0]["lower"] == pytest.approx(2 * whole.intervals.tukey)
+
+
+def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collection: cranfield.Collection) -> None:
+    assert study.summary().count("MD1 tells") == 2
+    frame = study.to_frame("polars")
+    assert len(frame) == len(study.results)
+    found = compare(collection.score("AP"))
+    assert found.summary().startswith(f"{found.significant_pairs} of 66 pairs")
+    assert found.to_frame("polars")["significant"].sum() == found.significant_pairs
+    assert "change their verdict" in audit(collection.score("AP"), count=200).summary()

@@ -26,7 +26,7 @@ REASONS = {
     "steadier": "steadier than most pairs: Tukey takes the error of all pairs, pairwise tests their own",
     "large": "wins large rather than many: tests of means gain by it, tests of signs and ranks lose",
     "many": "wins many rather than large: tests of signs and ranks gain by it, tests of means lose",
-    "permuted": "between two thresholds: permutations mix all systems, unlike ones too, and set theirs elsewhere",
+    "permuted": "between two thresholds: permutations mix unlike systems and set theirs elsewhere",
     "correction": "significant alone: lost to the correction for many pairs, which Tukey's tests do not need",
     "shared": "topics not taken as shared: the one-way test counts their variation as error",
     "close": "close to the threshold of several tests",
@@ -72,6 +72,14 @@ class Audit:
         """Pairs that ``test`` and the default both find, that only it finds, and that only the default finds."""
         ours, theirs = self.comparisons["tukey"].significant, self.comparisons[test].significant
         return int((ours & theirs).sum()), int((theirs & ~ours).sum()), int((ours & ~theirs).sum())
+
+    def summary(self) -> str:
+        """How many verdicts hang on the choice of the test."""
+        pairs = len(self.comparisons["tukey"].first)
+        text = f"{len(self.disagreements):,} of {pairs:,} pairs change their verdict with the test"
+        if self.mute:
+            text += f"; {' and '.join(self.mute)} had too few resamples to find anything, and are not counted"
+        return text + "."
 
     def to_dict(self) -> list[dict[str, Any]]:
         return [

@@ -18,6 +18,7 @@ from cranfield.compare.pairwise import TESTS, equivalence
 from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, tukey
 from cranfield.errors import Caution, RequestError
 from cranfield.scores import ScoreTable
+from cranfield.scores.frames import make_frame
 from cranfield.stats.tails import t_critical
 from cranfield.variance.components import squares
 
@@ -90,6 +91,25 @@ class Comparison:
             if not runs or last > runs[-1][1]:
                 runs.append((start, last))
         return runs
+
+    def summary(self) -> str:
+        """How many pairs differ, and who cannot be told from the best."""
+        found = f"{self.significant_pairs:,} of {len(self.first):,} pairs differ significantly"
+        return f"{found}; {self._about_the_best()}."
+
+    def _about_the_best(self) -> str:
+        if self.baselines:  # nothing is known about other pairs
+            return f"only pairs with {', '.join(self.baselines)} were tested"
+        best, rest = self.systems[0], len(self.top_group) - 1
+        if rest == len(self.systems) - 1:
+            return f"no system can be told from {best}"
+        others = f"{rest} other{'s' * (rest != 1)} cannot be told from {best}"
+        return others if rest else f"{best} differs from all others"
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The pairs as a data frame."""
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One row a pair."""

@@ -27,6 +27,7 @@ from cranfield.compare.tukey import (
 from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measures
 from cranfield.scores import ScoreTable, score_view
+from cranfield.scores.frames import make_frame
 from cranfield.stats.kendall import kendall_tau
 
 Array = npt.NDArray[Any]
@@ -144,6 +145,25 @@ class ShardStudy:
             and (shards is None or result.shards == shards)
             and (measure is None or result.measure == measure)
         ]
+
+    def summary(self) -> str:
+        """For every measure, how many pairs are told apart: whole, with most shards, and when topics are a sample."""
+        return " ".join(self._claim(measure) for measure in dict.fromkeys(each.measure for each in self.results))
+
+    def _claim(self, measure: str) -> str:
+        (whole,) = self.get("MD1", measure=measure)
+        most = max(result.shards for result in self.results)
+        rich, random = (self.get(model, measure=measure, shards=most)[0] for model in ("MD6", RANDOM))
+        return (
+            f"{measure}: MD1 tells {whole.significant_pairs:,} of {len(whole.significant):,} pairs apart, MD6 with "
+            f"{most} {self.replicate} {rich.significant_pairs:,} on these topics, {random.significant_pairs:,} when "
+            "topics are a sample (MD6r)."
+        )
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """A row for every model on every sharding."""
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def to_dict(self) -> list[dict[str, Any]]:
         return [result.to_dict() for result in self.results]

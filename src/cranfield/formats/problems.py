@@ -215,14 +215,6 @@ KINDS = _kinds(
     # score tables
     ("score-twice", _E, "two scores for one cell", "It is unclear which one holds.", "Delete one of the lines."),
     ("cell-missing", _W, "cells without a score", "They count as missing.", "Fill them in, or choose a policy."),
-    ("cell-zero", _W, "cells without a score, settled", "They count 0, as was asked.", "Fill them in if they are not."),
-    (
-        "topic-dropped",
-        _W,
-        "topics that miss a score, settled",
-        "They are left out, as was asked.",
-        "Fill their scores in to keep them.",
-    ),
 )
 
 

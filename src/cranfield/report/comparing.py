@@ -7,10 +7,9 @@ from typing import Any
 
 from cranfield.compare.auditing import REASONS, Audit
 from cranfield.compare.comparison import Comparison
-from cranfield.formats.problems import Problem
-from cranfield.report.document import Column, Document, Table
+from cranfield.report.document import Column, Document, Table, Warnings
 
-SHOWN = 30  # contested pairs in a table
+SHOWN = 20  # contested pairs in a table
 
 TITLES = {
     "tukey": "Tukey's HSD, topics as blocks",
@@ -22,6 +21,10 @@ TITLES = {
     "bootstrap": "paired bootstrap",
     "randomisation": "Fisher's randomisation",
 }
+SHORT = {
+    **TITLES, "tukey": "Tukey, topics as blocks", "randomised": "Tukey by permutation", "unpaired": "one-way Tukey",
+    "wilcoxon": "signed ranks", "randomisation": "Fisher's", "bootstrap": "paired bootstrap",
+}  # fmt: skip
 CITATIONS = {
     "tukey": "FerroSanderson2019", "randomised": "Carterette2012", "unpaired": "Tukey1949", "t": "Student1908",
     "wilcoxon": "Wilcoxon1945", "sign": "Conover1999", "bootstrap": "EfronTibshirani1993",
@@ -66,7 +69,7 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
 def compare_document(
     found: Comparison | Sequence[Comparison],
     inputs: Mapping[str, Any],
-    warnings: Sequence[Problem] = (),
+    warnings: Warnings = (),
     *,
     most_pairs: int | None = 66,
 ) -> Document:
@@ -138,7 +141,7 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
 
 def _sentence(found: Comparison, most_pairs: int | None) -> str:
     count = len(found.first)
-    text = f"{found.significant_pairs:,} of {count:,} pairs differ significantly; {_top(found)}."
+    text = found.summary()
     if found.test == "unpaired":
         text += (
             " This test ignores that topics are shared, and loses power by it; the default, topics as blocks, does not."
@@ -159,18 +162,7 @@ def _sentence(found: Comparison, most_pairs: int | None) -> str:
     return text
 
 
-def _top(found: Comparison) -> str:
-    """Who cannot be told from the best; with baselines only pairs with them are known."""
-    if found.baselines:
-        names = ", ".join(found.baselines)
-        return f"only pairs with {names} were tested"
-    best, rest = found.systems[0], len(found.top_group) - 1
-    if rest == len(found.systems) - 1:
-        return f"no system can be told from {best}"
-    return f"{rest} other{'s' * (rest != 1)} cannot be told from {best}" if rest else f"{best} differs from all others"
-
-
-def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Sequence[Problem] = ()) -> Document:
+def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
     """How many pairs each test finds, what explains the differences, and the pairs whose verdict hangs on the test.
 
     Audits go by measure.
@@ -186,7 +178,7 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
         "reasons": {measure: each.reasons() for measure, each in found.items()},
     }  # fmt: skip
     cautions = dict.fromkeys(caution for each in found.values() for caution in each.warnings)
-    sentence = "\n".join(_audit_sentence(measure, each) for measure, each in found.items())
+    sentence = "\n".join(f"{measure}: {each.summary()}" for measure, each in found.items())
     seed = next(iter(found.values())).comparisons["randomised"].seed
     citations = tuple(dict.fromkeys(CITATIONS.values()))
     return Document("audit", inputs, tables, rows, sentence, citations, (*warnings, *cautions), seed, extra)
@@ -197,11 +189,11 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     named = {"holm": "corrected by Holm", "bh": "corrected by Benjamini–Hochberg", "none": "not corrected"}[correct]
     tests = Table(
         (Column("test", "test"), Column("title", "what it is"),
-         Column("significant_pairs", "significant pairs", "count"), Column("top_group", "top group", "count"),
-         Column("both", "also by tukey", "count"), Column("more", "not by tukey", "count"),
-         Column("less", "tukey only", "count"), Column("vote", "note")),
-        [(name, TITLES[name], each.significant_pairs, len(each.top_group), *found.against(name),
-          "too few resamples: no vote" if name in found.mute else "") for name, each in found.comparisons.items()],
+         Column("significant_pairs", "finds", "count"), Column("top_group", "top group", "count"),
+         Column("both", "with tukey", "count"), Column("more", "beyond it", "count"),
+         Column("less", "it alone", "count"), Column("vote", "note")),
+        [(name, SHORT[name], each.significant_pairs, len(each.top_group), *found.against(name),
+          "too few resamples" if name in found.mute else "") for name, each in found.comparisons.items()],
         f"{measure}: all tests on the same data (pairwise ones {named})",
     )  # fmt: skip
     reasons = Table(
@@ -221,11 +213,3 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     title = "Pairs whose verdict changes, the most contested first"
     pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more with --json)" if left else ""))
     return [tests, reasons, pairs] if shown else [tests]
-
-
-def _audit_sentence(measure: str, found: Audit) -> str:
-    pairs = len(next(iter(found.comparisons.values())).first)
-    text = f"{measure}: {len(found.disagreements):,} of {pairs:,} pairs change their verdict with the test"
-    if found.mute:
-        text += f", those not counted that only {' and '.join(found.mute)} miss for want of resamples"
-    return text + "."

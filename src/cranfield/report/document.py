@@ -10,6 +10,8 @@ import cranfield
 from cranfield.errors import Caution
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 
+Warnings = Sequence[Problem | Caution]
+
 
 @dataclass(frozen=True)
 class Column:
@@ -39,7 +41,7 @@ class Document:
     rows: Sequence[Mapping[str, Any]]
     sentence: str = ""
     citations: Sequence[str] = ()
-    warnings: Sequence[Problem | Caution] = ()
+    warnings: Warnings = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -73,7 +75,7 @@ def warning_row(problem: Problem | Caution) -> dict[str, Any]:
     }
 
 
-def warning_lines(problems: Sequence[Problem | Caution]) -> list[str]:
+def warning_lines(problems: Warnings) -> list[str]:
     """One line for each kind of warning, with how often and where first."""
     found = [problem for problem in problems if isinstance(problem, Problem)]
     notable = [problem for problem in found if problem.severity is not Severity.NOTE]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.compare.anova import MODELS
-from cranfield.compare.sharding import BOOTSTRAP, RANDOM, ShardResult, ShardStudy
+from cranfield.compare.sharding import BOOTSTRAP, ShardResult, ShardStudy
 from cranfield.errors import RequestError
-from cranfield.formats.problems import Problem
-from cranfield.report.document import Column, Document, Table
+from cranfield.report.document import Column, Document, Table, Warnings, show
 
 Row = dict[str, Any]
 SHOWN_TOPICS = 15
@@ -33,7 +32,7 @@ def anova_names(text: str) -> tuple[str, ...]:
 def shard_document(
     found: ShardStudy,
     inputs: Mapping[str, Any],
-    warnings: Sequence[Problem] = (),
+    warnings: Warnings = (),
     *,
     anova: Sequence[str] = ("MD1", "MD6"),
 ) -> Document:
@@ -121,14 +120,14 @@ def _anova_rows(result: ShardResult) -> Iterable[Row]:
 def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
     columns = (
         Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
-        Column("omega_squared", "ω² of systems", "score"), Column("size", "size"),
-        Column("significant_pairs", "significant pairs", "count"), Column("top_group", "top group", "count"),
+        Column("omega_squared", "ω²", "score"), Column("significant_pairs", "significant", "count"),
+        Column("top_group", "top group", "count"),
         Column("tau", "τ", "score"), Column("repeats", "repeats", "score"), Column("vanishes", "vanishes", "score"),
         Column("reverses", "reverses", "score"),
     )  # fmt: skip
     rows = [
-        (each.measure, each.shards, each.model, each.omega_squared, each.table["system"].size if each.table else "",
-         each.significant_pairs, each.top_group, each.tau, each.repeats, each.vanishes, each.reverses)
+        (each.measure, each.shards, each.model, each.omega_squared, each.significant_pairs,
+         each.top_group, each.tau, each.repeats, each.vanishes, each.reverses)
         for each in once
     ]  # fmt: skip
     pairs = len(once[0].significant)
@@ -173,16 +172,24 @@ def _anova_tables(found: ShardStudy, once: Sequence[ShardResult], models: Sequen
 def _robustness_table(found: ShardStudy, spread: Sequence[Row]) -> Table:
     columns = (
         Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
-        Column("tau", "τ", "score"), Column("tau_margin", "±", "score"),
-        Column("width", "width", "score"), Column("width_margin", "±", "score"),
-        Column("omega_squared", "ω²", "score"), Column("omega_squared_margin", "±", "score"),
-        Column("significant_pairs", "significant pairs", "number"), Column("significant_pairs_margin", "±", "number"),
-        Column("significant_pairs_least", "least", "count"), Column("significant_pairs_most", "most", "count"),
-        Column("in_all_samples", "in all samples", "count"), Column("top_group", "top group", "number"),
+        Column("tau", "τ"), Column("width", "width"), Column("significant_pairs", "significant pairs"),
+        Column("range", "from–to"), Column("in_all_samples", "in all", "count"),
     )  # fmt: skip
-    rows = [tuple(row[column.word] for column in columns) for row in spread]
+    rows = [
+        (row["measure"], row["shards"], row["model"], _pair(row, "tau", "score"), _pair(row, "width", "score"),
+         _pair(row, "significant_pairs", "number"),
+         f"{row['significant_pairs_least']:,}–{row['significant_pairs_most']:,}", row["in_all_samples"])
+        for row in spread
+    ]  # fmt: skip
     samples = max(row["samples"] for row in spread)
     return Table(columns, rows, f"Robustness over {samples} shardings: means with 95 % intervals")
+
+
+def _pair(row: Row, word: str, kind: str) -> str:
+    """A mean and its margin."""
+    if row[word] != row[word]:
+        return "–"
+    return f"{show(row[word], kind)} ± {show(row[f'{word}_margin'], kind)}"
 
 
 def _undefined_table(found: ShardStudy) -> Table:
@@ -213,11 +220,11 @@ def _samples(found: ShardStudy) -> int:
 
 
 def _sentence(found: ShardStudy) -> str:
-    parts = [_claim(found, measure) for measure in dict.fromkeys(result.measure for result in found.results)]
-    parts.append(
+    parts = [
+        found.summary(),
         "MD2 to MD6 and the bootstrap take the topics for fixed: what they find is about these topics. MD6r takes them "
-        "for a sample, as MD1 does, and speaks of new topics too."
-    )
+        "for a sample, as MD1 does, and speaks of new topics too.",
+    ]
     if any(result.repeats == result.repeats for result in found.results):
         parts.append(
             "Of what a model finds on one half of the topics, the share «repeats» is found on the other half again, "
@@ -226,17 +233,6 @@ def _sentence(found: ShardStudy) -> str:
     if any(result.undefined for result in found.results):
         parts.append(_about_undefined(found))
     return " ".join(parts)
-
-
-def _claim(found: ShardStudy, measure: str) -> str:
-    (whole,) = found.get("MD1", measure=measure)
-    most = max(result.shards for result in found.results)
-    rich, random = (found.get(model, measure=measure, shards=most)[0] for model in ("MD6", RANDOM))
-    return (
-        f"{measure}: MD1 tells {whole.significant_pairs:,} of {len(whole.significant):,} pairs apart, MD6 with "
-        f"{most} {found.replicate} {rich.significant_pairs:,} on these topics, {random.significant_pairs:,} when "
-        "topics are a sample (MD6r)."
-    )
 
 
 def _about_undefined(found: ShardStudy) -> str:

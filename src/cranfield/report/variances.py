@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.design.pairs import PairSizes
-from cranfield.formats.problems import Problem
-from cranfield.report.document import Column, Document, Table
+from cranfield.report.document import Column, Document, Table, Warnings
 from cranfield.variance import QUESTIONS, Variances
 from cranfield.variance.estimates import CITATIONS
 
 
-def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: Sequence[Problem] = ()) -> Document:
+def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
     """Every estimate with its interval, two-way with its parts, and the question each answers."""
     several = len({estimate.collection for estimate in found.estimates}) > 1
     percent = f"{100 * found.confidence:g} %"

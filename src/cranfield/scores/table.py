@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.names import natural_key
 from cranfield.formats.problems import Problem
 
@@ -44,7 +44,7 @@ class ScoreTable:
     systems: tuple[str, ...]
     values: Array
     shards: tuple[str, ...] = ()
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[Problem | Caution, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
@@ -109,19 +109,24 @@ class ScoreTable:
         if policy is Missing.NAN or not self.missing:
             return self
         if policy is Missing.ZERO:
-            noted = self._noting("cell-zero", f"{self.missing:,} cells", self.missing)
+            noted = self._noting(
+                "cell-zero", f"{self.missing:,} of {self.values.size:,} scores are missing and count 0"
+            )
             return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
         whole = np.asarray(~np.isnan(self.values).any(axis=(0, 2, 3)))
         if not whole.any():
             raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
         lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
-        noted = self._noting("topic-dropped", ", ".join(lost[:5]) + ", …" * (len(lost) > 5), len(lost))
+        names = ", ".join(lost[:5]) + f" and {len(lost) - 5:,} more" * (len(lost) > 5)
+        noted = self._noting(
+            "topic-dropped", f"{len(lost):,} of {len(self.topics):,} topics miss a score and are left out ({names})"
+        )
         return noted.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
 
-    def _noting(self, slug: str, detail: str, count: int) -> ScoreTable:
+    def _noting(self, slug: str, what: str) -> ScoreTable:
         """With what was settled among the warnings, in place of the cells having been missing."""
-        kept = tuple(problem for problem in self.warnings if problem.slug != "cell-missing")
-        return replace(self, warnings=(*kept, Problem(slug, "the table", detail=detail, count=count)))
+        kept = tuple(warning for warning in self.warnings if warning.slug != "cell-missing")
+        return replace(self, warnings=(*kept, Caution(slug, what, "Fill them in to be sure.")))
 
     # --- other shapes
 
