@@ -13,7 +13,7 @@ import cranfield
 from cranfield.compare import anova, audit, bootstrap_anova, compare, decompose, intervals, model_error
 from cranfield.compare.replicates import _moved_means
 from cranfield.compare.sharding import ShardStudy, replicate_study, shard_study
-from cranfield.report.charts import write_chart
+from cranfield.report.charts import interval_chart, write_chart
 from cranfield.report.shard_charts import FIGURES, shard_chart
 
 Array = npt.NDArray[Any]
@@ -205,3 +205,16 @@ def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collecti
     assert found.summary().startswith(f"{found.significant_pairs} of 66 pairs")
     assert found.to_frame("polars")["significant"].sum() == found.significant_pairs
     assert "change their verdict" in audit(collection.score("AP"), count=200).summary()
+
+
+def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
+    rows = [
+        {"system": f"run{at}", "rank": at, "score": 1 - at / 129, "interval_standard_error": 0.01} for at in range(129)
+    ]
+    found = {"test": "tukey", "interval_tukey": 0.05, "interval_anova": 0.03}
+    write_chart(interval_chart(rows, found, title="AP"), str(tmp_path / "chart.svg"))
+    text = (tmp_path / "chart.svg").read_text()
+    assert all(f">run{at}<" in text for at in range(129))
+    assert all(kind in text for kind in ("Tukey", "ANOVA", "standard error"))
+    drawn = interval_chart(rows, {**found, "interval_tukey": float("nan")}).to_dict()
+    assert len(drawn["layer"]) == 3  # a test without an interval of its own: two kinds and the means

@@ -258,8 +258,11 @@ def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
     """Intervals around the means, or every pair as a coloured cell."""
     from cranfield.report.charts import interval_chart, matrix_chart, write_chart
 
-    pairs = document.extra["pairs"]
-    write_chart(matrix_chart(document.rows, pairs) if matrix else interval_chart(document.rows), path)
+    title = document.tables[0].title
+    if matrix:
+        write_chart(matrix_chart(document.rows, document.extra["pairs"], title=title), path)
+    else:
+        write_chart(interval_chart(document.rows, document.extra, title=title), path)
 
 
 def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:

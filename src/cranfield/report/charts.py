@@ -148,24 +148,58 @@ def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
     return line_chart(rows, x="topics", y="value", colour="what", titles=TITLES)
 
 
-def interval_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Every system's mean with its interval, best first: FS19 Fig. 3. Names are on hover where there are many."""
+def _names_axis(count: int, *, upright: bool = False) -> Any:
+    """Names of systems under or beside a chart: plain while they are few, small while they fit, else on hover."""
     import altair
 
-    data = altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
-    few = len(rows) <= 40
+    few, fitting = count <= 40, count <= 160
+    turned = 0 if upright else -60 if few else -90
+    return altair.Axis(labels=fitting, ticks=few, labelAngle=turned, labelFontSize=12 if few else 7, labelLimit=160,
+                       labelOverlap=False)  # fmt: skip
+
+
+INTERVAL_KINDS = {"Tukey": "#b7d3ea", "permutation": "#b7d3ea", "ANOVA": "#6aaad6", "standard error": "#d55e00"}
+
+
+def interval_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], *, title: str = "") -> Any:
+    """Every system's mean with its intervals, best first: FS19 Fig. 3. Where there are very many, names are on hover.
+
+    ``found`` has the half-widths that all systems share: ``interval_tukey`` (nan where the test has none) and
+    ``interval_anova``.
+    """
+    import altair
+
+    decides = "permutation" if found["test"] == "randomised" else "Tukey"
+    shared = {decides: found["interval_tukey"], "ANOVA": found["interval_anova"]}
+    kinds = [*(kind for kind, reach in shared.items() if reach == reach), "standard error"]
+    colour = altair.Color("kind:N", title="interval", sort=None,
+                          scale=altair.Scale(domain=kinds, range=[INTERVAL_KINDS[kind] for kind in kinds]))  # fmt: skip
     order = [row["system"] for row in rows]
-    labels = altair.Axis(labels=few, ticks=few, labelAngle=-60, labelLimit=160)
-    x = altair.X("system:N", sort=order, title="system, best first", axis=labels)
-    hover = [altair.Tooltip(f"{name}:{'N' if name in ('measure', 'system', 'groups') else 'Q'}") for name in rows[0]]
-    base = altair.Chart(data, width=max(520, min(1100, 8 * len(rows))), height=320).encode(x=x, tooltip=hover)
-    low = altair.Y("lower:Q", title="mean score and its interval", scale=altair.Scale(zero=False))
-    bars = base.mark_rule(color="#9ebcda", strokeWidth=3).encode(y=low, y2="upper:Q")
-    points = base.mark_point(color="#0072b2", filled=True, size=28).encode(y="score:Q")
-    return styled(bars + points)
+    x = altair.X("system:N", sort=order, title="system, best first", axis=_names_axis(len(rows)))
+    low = altair.Y("low:Q", title="mean score and its intervals", scale=altair.Scale(zero=False))
+    words = {"system": "N", "rank": "Q", "kind": "N", "score": "Q", "low": "Q", "high": "Q"}
+    hover = [altair.Tooltip(f"{name}:{kind}") for name, kind in words.items()]
+    layers = []
+    for kind in kinds:  # the thin line in front, since it may be the shortest
+        values = [
+            {**{name: row[name] for name in ("system", "rank", "score")}, "kind": kind,
+             "low": row["score"] - reach, "high": row["score"] + reach}
+            for row in rows for reach in [shared.get(kind, row["interval_standard_error"])]
+        ]  # fmt: skip
+        base = altair.Chart(altair.Data(values=values))  # type: ignore[no-untyped-call]
+        layers.append(
+            base.mark_rule(strokeWidth=5 if kind in shared else 1.2).encode(
+                x=x, y=low, y2="high:Q", color=colour, tooltip=hover
+            )
+        )
+    points = [{name: row[name] for name in ("system", "rank", "score")} for row in rows]
+    base = altair.Chart(altair.Data(values=points))  # type: ignore[no-untyped-call]
+    layers.append(base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(x=x, y="score:Q"))
+    width = max(520, min(1400, 9 * len(rows)))
+    return styled(altair.layer(*layers).properties(title=title, width=width, height=340))
 
 
-def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> Any:
+def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, title: str = "") -> Any:
     """Every pair as a cell, coloured by its difference where that is significant, pale where it is not."""
     import altair
 
@@ -176,8 +210,7 @@ def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str,
         for pair in pairs
     ]
     data = altair.Data(values=both)  # type: ignore[no-untyped-call]
-    few = len(order) <= 40
-    axis = altair.Axis(labels=few, ticks=few, labelLimit=160)
+    across, down = _names_axis(len(order)), _names_axis(len(order), upright=True)
     reach = max(abs(pair["difference"]) for pair in pairs) or 1.0
     colour = altair.Color(
         "difference:Q",
@@ -186,14 +219,14 @@ def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str,
     )
     names = ("system_a", "system_b", "difference", "p_adjusted", "significant")
     hover = [altair.Tooltip(f"{name}:{'Q' if name in ('difference', 'p_adjusted') else 'N'}") for name in names]
-    size = max(320, min(800, 6 * len(order)))
+    size = max(320, min(1100, 8 * len(order)))
     shown = altair.condition("datum.significant", altair.value(1.0), altair.value(0.18))
     return styled(
-        altair.Chart(data, width=size, height=size)
+        altair.Chart(data, title=title, width=size, height=size)
         .mark_rect()
         .encode(
-            x=altair.X("system_b:N", sort=order, title="system, best first", axis=axis),
-            y=altair.Y("system_a:N", sort=order, title="system, best first", axis=axis),
+            x=altair.X("system_b:N", sort=order, title="system, best first", axis=across),
+            y=altair.Y("system_a:N", sort=order, title="system, best first", axis=down),
             color=colour,
             opacity=shown,
             tooltip=hover,
