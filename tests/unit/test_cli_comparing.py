@@ -92,7 +92,8 @@ def test_shards_of_runs_give_every_model_and_what_is_undefined(example: Path) ->
 
 
 def test_the_same_seed_gives_the_same_shards(example: Path) -> None:
-    once = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "3", "-m", "AP")
+    runs = (str(example / "runs"), "--qrels", str(example / "qrels.txt"))
+    once = ("shards", *runs, "-s", "3", "-m", "AP", "--no-held-out", "--resamples", "100")
     assert answer(*once)["rows"] == answer(*once)["rows"]
     assert answer(*once)["rows"] != answer(*once, "--seed", "2")["rows"]
 
@@ -242,8 +243,9 @@ def test_pairs_unlike_others_are_recognised(shift: list[float], sds: list[float]
 
 
 def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp_path: Path) -> None:
-    path = tmp_path / "figure.html"
-    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2,4", "--resamples", "100")
+    path = tmp_path / "figure.svg"
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2,4",
+             "--resamples", "100", "--no-held-out")  # fmt: skip
     result = run(*given, "--plot", str(path), "--figure", "shards", "--anova", "md2,MD3")
     assert result.exit_code == 0
     assert "4 shards" in path.read_text()
@@ -257,9 +259,24 @@ def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp
     assert sum(row["undefined"] for row in found["undefined"] if row["shards"] == 4) == found["rows"][-1]["undefined"]
 
 
+def test_pairs_can_be_had_by_model_and_as_csv(example: Path, scores: str) -> None:
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--no-held-out")
+    found = answer(*given, "--pairs", "MD6", "--resamples", "0")
+    assert len(found["pairs"]) == 66
+    (row,) = [row for row in found["rows"] if row["model"] == "MD6"]
+    assert sum(pair["significant"] for pair in found["pairs"]) == row["significant_pairs"]
+    assert all((pair["p_adjusted"] <= 0.05) == pair["significant"] for pair in found["pairs"])
+    assert all((pair["difference"] > row["width"]) == pair["significant"] for pair in found["pairs"])
+    assert len(run(*given, "--pairs", "MD6", "--csv").stdout.splitlines()) == 67
+    assert "no model «MD9»" in refused(*given, "--pairs", "MD9", "--resamples", "0")
+    lines = run("compare", scores, "--csv", "--all-pairs").stdout.splitlines()
+    assert len(lines) == 67
+    assert lines[0].startswith("measure,system_a,system_b,difference")
+
+
 def test_shards_of_several_samples_are_summed_up(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--samples", "3")
-    found = answer(*given, "--resamples", "0")
+    found = answer(*given, "--resamples", "0", "--no-held-out")
     assert not any(row["model"] == "bootstrap" for row in found["rows"])
     (row,) = [row for row in found["robustness"] if row["model"] == "MD6"]
     counts = [each["significant_pairs"] for each in found["rows"] if each["model"] == "MD6"]

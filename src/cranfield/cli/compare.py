@@ -35,7 +35,12 @@ def compare(
         bool, typer.Option("--audit", help="All tests on the same data: which verdicts change, and why.")
     ] = False,
     resamples: Annotated[int, typer.Option("--resamples", help="Permutations or resamples.", min=100)] = 10_000,
-    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="List the pairs however many there are.")] = False,
+    all_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--all-pairs", help="List the pairs however many there are; with --csv, they and not the ranking."
+        ),
+    ] = False,
     missing: options.MissingOrRefuse = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -88,4 +93,4 @@ def compare(
     document = comparing.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
     if plot is not None:
         options.draw_comparison(document, plot, matrix=matrix)
-    options.output(document, chosen)
+    options.output(document.showing("pairs") if all_pairs and csv else document, chosen)

@@ -36,6 +36,14 @@ def shards(
     anova: Annotated[
         str, typer.Option("--anova", help="ANOVA tables to print: a list of MD1 to MD6, all or none.", metavar="MODELS")
     ] = "MD1,MD6",
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            "--pairs",
+            help="Also give every pair by this model, in --json; --csv has nothing else then.",
+            metavar="MODEL",
+        ),
+    ] = None,
     missing: options.MissingOrRefuse = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -77,4 +85,5 @@ def shards(
             )  # fmt: skip
     if plot is not None:
         options.draw_shards(study, plot, figure)
-    options.output(shard_document(study, inputs, warnings, anova=names), chosen)
+    document = shard_document(study, inputs, warnings, anova=names, pairs=pairs)
+    options.output(document.showing("pairs") if pairs and csv else document, chosen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cranfield
@@ -44,6 +44,10 @@ class Document:
     warnings: Warnings = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def showing(self, part: str) -> Document:
+        """The same with another list of ``extra`` as the rows, for CSV."""
+        return replace(self, rows=self.extra[part])
 
     def details(self) -> dict[str, Any]:
         """What JSON says about a result besides its rows."""

@@ -35,6 +35,7 @@ def shard_document(
     warnings: Warnings = (),
     *,
     anova: Sequence[str] = ("MD1", "MD6"),
+    pairs: str | None = None,
 ) -> Document:
     """FS19's Table 1, the intervals of its §5, ANOVA tables of the models named, and Table 2 of several samples."""
     rows = found.to_dict()
@@ -48,6 +49,7 @@ def shard_document(
         "robustness": spread,
         "systems": system_rows(found),
         "undefined": undefined,
+        **({} if pairs is None else {"pairs": pair_rows(found, pairs)}),
     }
     citations = ["FerroSanderson2019", *(["Voorhees2017"] if found.get(BOOTSTRAP) else [])]
     return Document("shards", inputs, tables, rows, _sentence(found), citations, (*warnings, *found.warnings),
@@ -70,6 +72,34 @@ def system_rows(found: ShardStudy) -> list[Row]:
             ):
                 key = {"measure": result.measure, "shards": result.shards, "system": system}
                 rows.append({**key, "score": mean, "interval_standard_error": reach})
+    return rows
+
+
+def pair_rows(found: ShardStudy, model: str) -> list[Row]:
+    """Every pair by one model, on the first sharding of each; the better system comes first."""
+    chosen = [result for result in found.get(model) if result.sample == 0]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(result.model for result in found.results))
+        raise RequestError(f"there is no model «{model}» in this study", fix=f"Choose one of: {known}.")
+    rows = []
+    for result in chosen:
+        first, second = np.triu_indices(len(found.systems), k=1)
+        difference = result.means[first] - result.means[second]
+        better, worse = np.where(difference >= 0, first, second), np.where(difference >= 0, second, first)
+        p_value = np.asarray(result.p_value)
+        for at in np.argsort(-np.abs(difference), kind="stable").tolist():
+            rows.append(
+                {
+                    "measure": result.measure,
+                    "model": model,
+                    "shards": result.shards,
+                    "system_a": found.systems[better[at]],
+                    "system_b": found.systems[worse[at]],
+                    "difference": abs(float(difference[at])),
+                    "p_adjusted": float(p_value[at]),
+                    "significant": bool(result.significant[at]),
+                }
+            )
     return rows
 
 
