@@ -72,6 +72,15 @@ def test_table_2_has_the_widths_and_counts_of_md3(study: ShardStudy) -> None:
         assert md6 > 1.1 * pairs
 
 
+def test_the_bootstrap_finds_a_fifth_to_a_third_more_than_md3(collection: cranfield.Collection) -> None:
+    found = shard_study(collection, "AP", shards=[2, 5], held_out=False)
+    for shards in (2, 5):
+        md3, resampled = (found.get(model, shards=shards)[0] for model in ("MD3", "bootstrap"))
+        assert 1.15 * md3.significant_pairs < resampled.significant_pairs < 1.4 * md3.significant_pairs
+        # Without a correction for pairs the two have nearly the same interval: it is the correction that finds more.
+        assert resampled.intervals.anova == pytest.approx(md3.intervals.anova, rel=0.1)
+
+
 @pytest.mark.parametrize("measure", ["P@10", "RBP(p=0.8)", "nDCG(log=10)"])
 def test_richer_models_find_more_on_the_other_measures_too(collection: cranfield.Collection, measure: str) -> None:
     found = shard_study(collection, measure, shards=[5], held_out=False, resamples=0)

@@ -72,9 +72,12 @@ def models_chart(study: ShardStudy) -> Any:
 
 def shards_chart(study: ShardStudy) -> Any:
     """FS19 Fig. 5: Tukey's intervals of MD1 and MD6, a panel a number of shards."""
+    import altair
+
     colours = {name: MODELS[name] for name in ("MD1", "MD6")}
-    panels = []
+    rows_of_panels = []
     for measure in _measures(study):
+        panels = []
         whole = _first(study, "MD1", measure, 1)
         for count in _numbers(study):
             split = _first(study, "MD6", measure, count)
@@ -83,8 +86,9 @@ def shards_chart(study: ShardStudy) -> Any:
             title = f"{measure}, {count} {study.replicate}, τ = {split.tau:.3f}"
             line, dotted = _line(study, measure, split), _line(study, measure, whole)
             panels.append(_panel(rows, colours, "model", title, line=line, dotted=dotted))
-    columns = 2 if len(_measures(study)) == 1 else min(len(_numbers(study)), 4)
-    return _grid(panels, columns, f"Tukey's intervals, one number of {study.replicate} after another")
+        rows_of_panels.append(_grid(panels, _columns(study), ""))
+    title = f"Tukey's intervals, one number of {study.replicate} after another"
+    return altair.vconcat(*rows_of_panels, title=title)
 
 
 def robustness_chart(study: ShardStudy) -> Any:
@@ -94,7 +98,7 @@ def robustness_chart(study: ShardStudy) -> Any:
     ]
     samples = 1 + max(result.sample for result in study.results)
     over = f"{samples} shardings: mean, least and most" if samples > 1 else "one sharding"
-    return _grid(panels, 2, f"What each model finds, over {over} (dashed: MD1, {study.whole})")
+    return _grid(panels, _columns(study), f"What each model finds, over {over} (dashed: MD1, {study.whole})")
 
 
 FIGURES: Mapping[str, Callable[[ShardStudy], Any]] = {
@@ -110,6 +114,11 @@ FIGURES: Mapping[str, Callable[[ShardStudy], Any]] = {
 
 def _measures(study: ShardStudy) -> list[str]:
     return list(dict.fromkeys(result.measure for result in study.results))
+
+
+def _columns(study: ShardStudy) -> int:
+    """Panels beside one another: a measure's own in a square, those of several measures in rows."""
+    return 2 if len(_measures(study)) == 1 else 4
 
 
 def _numbers(study: ShardStudy) -> list[int]:
@@ -229,4 +238,5 @@ def _spread_panel(study: ShardStudy, measure: str, word: str, title: str) -> Any
 def _grid(panels: Sequence[Any], columns: int, title: str) -> Any:
     import altair
 
-    return altair.concat(*panels, columns=columns, title=title).resolve_scale(y="independent", x="independent")
+    named = {"title": title} if title else {}
+    return altair.concat(*panels, columns=columns, **named).resolve_scale(y="independent", x="independent")
