@@ -347,6 +347,21 @@ def test_constant_scores_are_answered_with_a_warning(write: Callable[[str, str],
     assert {row["significant_pairs"] for row in found["rows"]} == {0}
 
 
+def test_constant_scores_can_be_drawn_and_audited(write: Callable[[str, str], str], tmp_path: Path) -> None:
+    flat, constant = write("flat.csv", "topic,a,b\n1,0.5,0.5\n2,0.4,0.4\n"), write("c.csv", replicated(score="0.5"))
+    for at, given in enumerate((("compare", flat), ("compare", flat, "--matrix"), ("shards", constant))):
+        path = tmp_path / f"{at}.svg"
+        assert run(*given, "--plot", str(path)).exit_code == 0
+        assert path.exists()
+    found = answer("compare", flat, "--audit")
+    assert found["rows"] == []
+    mute = [row["test"] for row in found["tests"] if row["mute"]]
+    assert mute == ["sign", "randomisation"]
+    said = {warning["kind"]: warning["problem"] for warning in found["warnings"]}
+    assert said["too-few-topics"].startswith("sign and randomisation: with 2 topics")
+    assert said["same-everywhere"].startswith("all systems")
+
+
 def test_more_shards_than_relevant_documents(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"))
     assert "more than any topic has relevant documents" in refused(*given, "-s", "500")

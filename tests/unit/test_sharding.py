@@ -220,3 +220,12 @@ def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
     assert all(kind in text for kind in ("Tukey", "ANOVA", "standard error"))
     drawn = interval_chart(rows, {**found, "interval_tukey": float("nan")}).to_dict()
     assert len(drawn["layer"]) == 3  # a test without an interval of its own: two kinds and the means
+
+
+def test_long_work_reports_its_progress(collection: cranfield.Collection) -> None:
+    steps: list[tuple[int, int]] = []
+    compare(collection.score("AP"), test="bootstrap", count=300, progress=lambda *step: steps.append(step))
+    assert steps[-1] == (300, 300)
+    steps.clear()
+    audit(collection.score("AP"), count=200, progress=lambda *step: steps.append(step))
+    assert steps == [(at, 8) for at in range(8)]

@@ -74,22 +74,25 @@ def compare(
     warnings = [problem for table in {id(table): table for table, _ in wanted.values()}.values()
                 for problem in table.warnings]  # fmt: skip
     if audit:
-        audits = {
-            label: run_audit(table, measure=name, correct=correct or "holm", alpha=alpha, baselines=baseline or (),
-                             count=resamples, seed=seed)
-            for label, (table, name) in wanted.items()
-        }  # fmt: skip
+        with options.progress_bar("testing") as step:
+            audits = {
+                label: run_audit(table, measure=name, correct=correct or "holm", alpha=alpha, baselines=baseline or (),
+                                 count=resamples, seed=seed, progress=step)
+                for label, (table, name) in wanted.items()
+            }  # fmt: skip
         options.output(comparing.audit_document(audits, inputs, warnings), chosen)
         return
     if plot is not None and len(wanted) > 1:
         raise typer.BadParameter("--plot draws one measure of one table; choose it with -m")
-    results = [
-        run_comparison(
-            table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,
-            baselines=baseline or (), equivalent_within=equivalence, count=resamples, seed=seed, label=label,
-        )
-        for label, (table, name) in wanted.items()
-    ]  # fmt: skip
+    with options.progress_bar("resampling") as step:
+        results = [
+            run_comparison(
+                table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,
+                baselines=baseline or (), equivalent_within=equivalence, count=resamples, seed=seed, label=label,
+                progress=step,
+            )
+            for label, (table, name) in wanted.items()
+        ]  # fmt: skip
     document = comparing.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
     if plot is not None:
         options.draw_comparison(document, plot, matrix=matrix)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ Array = npt.NDArray[Any]
 
 # A pair is noisier, or steadier, than others when its sd is so many times the pooled one, or less than its inverse.
 UNLIKE = 1.1
+
+TOO_FEW = ("too-few-resamples", "too-few-topics")
 
 REASONS = {
     "noisier": "noisier than most pairs: Tukey takes the error of all pairs, pairwise tests their own",
@@ -60,9 +62,18 @@ class Audit:
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
-        """Those of the tests, each once; what --unpaired loses is among the reasons already."""
-        found = [each for comparison in self.comparisons.values() for each in comparison.warnings]
-        return tuple(dict.fromkeys(each for each in found if each.slug != "topics-ignored"))
+        """Those of the tests, named where not all have them; what --unpaired loses is among the reasons."""
+        said: dict[Caution, list[str]] = {}
+        for test, each in self.comparisons.items():
+            for caution in each.warnings:
+                said.setdefault(caution, []).append(test)
+        return tuple(
+            caution
+            if len(tests) == len(self.comparisons)
+            else replace(caution, what=f"{_names(tests)}: {caution.what}")
+            for caution, tests in said.items()
+            if caution.slug != "topics-ignored"
+        )
 
     def reasons(self) -> dict[str, int]:
         """How many pairs each reason explains, alone or with others; the most frequent first."""
@@ -78,7 +89,7 @@ class Audit:
         pairs = len(self.comparisons["tukey"].first)
         text = f"{len(self.disagreements):,} of {pairs:,} pairs change their verdict with the test"
         if self.mute:
-            text += f"; {' and '.join(self.mute)} had too few resamples to find anything, and are not counted"
+            text += f"; {_names(self.mute)} had too few resamples or topics to find anything and do not count"
         return text + "."
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -106,17 +117,21 @@ def audit(
     baselines: Sequence[str] = (),
     count: int = 10_000,
     seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
-    done = {
-        test: compare(table, measure=measure, test=test, correct=correct if test in TESTS else None, alpha=alpha,
-                      baselines=baselines, count=count, seed=seed)
-        for test in ALL_TESTS
-    }  # fmt: skip
+    done: dict[str, Comparison] = {}
+    for test in ALL_TESTS:
+        if progress is not None:
+            progress(len(done), len(ALL_TESTS))
+        wanted = correct if test in TESTS else None
+        done[test] = compare(
+            table, measure=measure, test=test, correct=wanted, alpha=alpha, baselines=baselines, count=count, seed=seed
+        )
     mute = tuple(
         test
         for test, each in done.items()
-        if not each.significant.any() and any(caution.slug == "too-few-resamples" for caution in each.warnings)
+        if not each.significant.any() and any(caution.slug in TOO_FEW for caution in each.warnings)
     )
     voting = {test: each for test, each in done.items() if test not in mute}
     verdicts = np.array([each.significant for each in voting.values()])
@@ -215,3 +230,7 @@ class _Pair:
 def _skew(gaps: Array) -> float:
     spread = gaps.std()
     return float((((gaps - gaps.mean()) / spread) ** 3).mean()) if spread > 0 else 0.0
+
+
+def _names(tests: Sequence[str]) -> str:
+    return " and ".join([", ".join(tests[:-1]), tests[-1]] if len(tests) > 1 else tests)

@@ -14,7 +14,7 @@ from cranfield.compare.balance import check_balance
 from cranfield.compare.cautions import nothing_to_tell, too_few_resamples, too_few_topics, unpaired_loses
 from cranfield.compare.corrections import correction
 from cranfield.compare.kernels import permuted_ranges
-from cranfield.compare.pairwise import TESTS, equivalence
+from cranfield.compare.pairwise import TESTS, Progress, equivalence
 from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, tukey
 from cranfield.errors import Caution, RequestError
 from cranfield.scores import ScoreTable
@@ -144,6 +144,7 @@ def compare(
     count: int = 10_000,
     seed: int = 1,
     label: str | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Compare all systems of a table, or all with some baselines.
 
@@ -176,7 +177,7 @@ def compare(
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     ordered, names = scores[:, order], tuple(table.systems[at] for at in order.tolist())
     first, second = _pairs(names, tuple(baselines))
-    made = _Sample(ordered, first, second, alpha, count, seed)
+    made = _Sample(ordered, first, second, alpha, count, seed, progress)
     found = made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm")
     p_value, p_adjusted, lower, upper, half_width = found
     p_value, p_adjusted = np.maximum(p_value, TINY), np.maximum(p_adjusted, TINY)  # small, but not 0
@@ -241,6 +242,7 @@ class _Sample:
     alpha: float
     count: int
     seed: int
+    progress: Progress | None = None
 
     @property
     def differences(self) -> Array:
@@ -300,6 +302,6 @@ class _Sample:
 
     def pairwise(self, test: str, correct: str) -> Found:
         gaps = self.differences
-        options: dict[str, Any] = {"count": self.count, "seed": self.seed}
+        options: dict[str, Any] = {"count": self.count, "seed": self.seed, "progress": self.progress}
         done = TESTS[test](gaps, self.alpha, **(options if test in ("bootstrap", "randomisation") else {}))
         return done.p_value, correction(correct)(done.p_value), done.lower, done.upper, float("nan")

@@ -13,6 +13,7 @@ from scipy import special
 from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
 
 _BLOCK = 4_000_000  # resampled means at a time, so that memory does not grow with their number
 
@@ -85,6 +86,7 @@ def _exceedances(
     count: int,
     statistic: Callable[[Array, Array], Array],
     seen: Array,
+    progress: Progress | None,
 ) -> Array:
     """How many of ``count`` resamples are at least as extreme as what was seen, for every pair."""
     step = max(1, _BLOCK // differences.shape[1])
@@ -93,10 +95,14 @@ def _exceedances(
         weights = draws(first, min(first + step, count))
         # A hair below: ties, and the identity itself, must not be lost to rounding.
         more += (statistic(weights, differences) >= seen * (1 - 1e-12)).sum(axis=0)
+        if progress is not None:
+            progress(min(first + step, count), count)
     return more
 
 
-def randomisation(differences: Array, alpha: float, *, count: int, seed: int) -> Tested:
+def randomisation(
+    differences: Array, alpha: float, *, count: int, seed: int, progress: Progress | None = None
+) -> Tested:
     """Fisher's randomisation: had the two systems' names been swapped on some topics; p = (b + 1) / (B + 1)."""
     rng = np.random.default_rng(seed)
     n = len(differences)
@@ -107,11 +113,11 @@ def randomisation(differences: Array, alpha: float, *, count: int, seed: int) ->
     def statistic(signs: Array, gaps: Array) -> Array:
         return np.asarray(np.abs(signs @ gaps) / n)
 
-    more = _exceedances(differences, draws, count, statistic, np.abs(differences.mean(axis=0)))
+    more = _exceedances(differences, draws, count, statistic, np.abs(differences.mean(axis=0)), progress)
     return Tested((more + 1) / (count + 1), *t_interval(differences, alpha))
 
 
-def bootstrap(differences: Array, alpha: float, *, count: int, seed: int) -> Tested:
+def bootstrap(differences: Array, alpha: float, *, count: int, seed: int, progress: Progress | None = None) -> Tested:
     """The paired bootstrap of the studentised mean difference, shifted to no difference; p = (b + 1) / (B + 1)."""
     rng = np.random.default_rng(seed)
     n = len(differences)
@@ -128,7 +134,7 @@ def bootstrap(differences: Array, alpha: float, *, count: int, seed: int) -> Tes
             t = np.where(means == 0, 0.0, np.abs(means) / np.sqrt(variances / n))
         return np.asarray(t)
 
-    more = _exceedances(centred, draws, count, statistic, np.abs(_ratio(mean, error)))
+    more = _exceedances(centred, draws, count, statistic, np.abs(_ratio(mean, error)), progress)
     return Tested((more + 1) / (count + 1), *t_interval(differences, alpha))
 
 

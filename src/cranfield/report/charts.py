@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.formats.text import atomic_write
+from cranfield.report.document import finite
 
 ENDINGS = (".html", ".svg", ".png", ".json")
 # Okabe and Ito's colours, told apart by everybody and in grey.
@@ -72,7 +73,7 @@ def write_chart(chart: Any, path: str) -> None:
     check_chart_name(path)
     import vl_convert
 
-    spec = json.dumps(chart.to_dict())
+    spec = json.dumps(finite(chart.to_dict()))
     ending = Path(path).suffix
     if ending == ".png":
         data: bytes = vl_convert.vegalite_to_png(spec, scale=2)

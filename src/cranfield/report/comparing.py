@@ -193,7 +193,7 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
          Column("both", "with tukey", "count"), Column("more", "beyond it", "count"),
          Column("less", "it alone", "count"), Column("vote", "note")),
         [(name, SHORT[name], each.significant_pairs, len(each.top_group), *found.against(name),
-          "too few resamples" if name in found.mute else "") for name, each in found.comparisons.items()],
+          "does not count" if name in found.mute else "") for name, each in found.comparisons.items()],
         f"{measure}: all tests on the same data (pairwise ones {named})",
     )  # fmt: skip
     reasons = Table(

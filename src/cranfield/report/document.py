@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -109,3 +110,12 @@ def show(value: Any, kind: str) -> str:
     if kind == "count":
         return f"{value:,}"
     return str(value)
+
+
+def finite(value: Any) -> Any:
+    """The same with null for every number that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import Any
 
 from cranfield.formats.scores import format_scores
-from cranfield.report.document import Document, Table, show, warning_lines
+from cranfield.report.document import Document, Table, finite, show, warning_lines
 
 
 def to_json(document: Document) -> str:
     """One object: inputs, method, citations, warnings, seed, version, rows."""
-    whole = _finite({**document.details(), "rows": list(document.rows)})
+    whole = finite({**document.details(), "rows": list(document.rows)})
     return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    """The same with null for every number that JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def to_csv(document: Document) -> str:
