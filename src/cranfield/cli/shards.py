@@ -28,7 +28,7 @@ def shards(
         float, typer.Option("--undefined", help="Score x of a topic without relevant documents in a shard.")
     ] = 0.0,
     resamples: Annotated[
-        int, typer.Option("--resamples", help="Of the bootstrap ANOVA; 0 leaves it out.", min=0)
+        int, typer.Option("--resamples", help="Of the bootstrap ANOVA of each first sample; 0 leaves it out.", min=0)
     ] = 2000,
     held_out: Annotated[
         bool, typer.Option("--held-out/--no-held-out", help="See which findings hold on other topics.")

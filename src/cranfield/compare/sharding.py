@@ -178,9 +178,11 @@ class _Plan:
     resamples: int
     seed: int
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        return SHARD_MODELS if self.resamples else tuple(name for name in SHARD_MODELS if name != BOOTSTRAP)
+    def models(self, sample: int) -> tuple[str, ...]:
+        """The bootstrap costs more than all others together, and is done on the first sample of each S."""
+        if self.resamples and sample == 0:
+            return SHARD_MODELS
+        return tuple(name for name in SHARD_MODELS if name != BOOTSTRAP)
 
 
 def undefined_cells(view: View) -> Array:
@@ -209,7 +211,7 @@ def shard_study(
     x
         The score of a (topic, shard) without relevant documents, for every system; MD6 does not depend on it.
     resamples
-        Of the bootstrap ANOVA; 0 leaves it out.
+        Of the bootstrap ANOVA, which is done on the first sample of each number of shards; 0 leaves it out.
     held_out
         Also split the topics in half, and see which findings of one half hold in the other.
     """
@@ -362,8 +364,9 @@ class _Sharding:
         found = decompose(scores)
         other = decompose(self.filled(1.0 if self.x != 1.0 else 0.0)) if self.empty.any() else found
         tau = kendall_tau(self.whole.mean(axis=0), found.system_means)
-        tests = _tests(scores, found, self.plan.models, self.plan, self.stream)
-        fates = _fates(scores, self.plan.models, self.plan, self.stream)
+        models = self.plan.models(self.sample)
+        tests = _tests(scores, found, models, self.plan, self.stream)
+        fates = _fates(scores, models, self.plan, self.stream)
         spread = standard_error_reach(scores, alpha=self.plan.alpha)
         made = []
         for model, test in tests.items():
