@@ -53,11 +53,14 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
     total = draws @ (centred**2).sum(axis=1) - m * n * grand**2
     s_a = n * ((system_means - grand[:, np.newaxis]) ** 2).sum(axis=1)  # S14 Eq. 2
     s_b = m * (draws @ topic_means**2 - n * grand**2)  # S14 Eq. 5
+    s_e1, s_e2 = total - s_a, total - s_a - s_b
+    # Where systems or topics are all alike, what rounding leaves of a sum, either side of 0, is nothing.
+    s_a, s_b, s_e1, s_e2 = (np.where(part > 1e-13 * total, part, 0.0) for part in (s_a, s_b, s_e1, s_e2))
     parts = (
         s_a / max(m - 1, 1),  # S14 Eq. 3
         s_b / max(n - 1, 1),  # S14 Eq. 6
-        (total - s_a) / max(m * (n - 1), 1),
-        (total - s_a - s_b) / max((m - 1) * (n - 1), 1),
+        s_e1 / max(m * (n - 1), 1),
+        s_e2 / max((m - 1) * (n - 1), 1),
     )
     return Squares(n, m, *(part[0] if weights is None else part for part in parts))
 
