@@ -165,10 +165,7 @@ def compare(
     """
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
-    if test not in ALL_TESTS:
-        raise RequestError(f"there is no test «{test}»", fix=f"Choose one of: {', '.join(ALL_TESTS)}.")
-    if test in FAMILY and correct not in (None, "none"):
-        raise RequestError(f"{test} controls the whole family's error by itself", fix="Leave out the correction.")
+    check_test(test, correct)
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError("this table has shards", fix="Use the models of cranfield shards, or average over them.")
@@ -215,6 +212,26 @@ def compare(
         seed if test in RESAMPLED else None,
         made.warnings(test, correct, int((p_adjusted <= alpha).sum())),
     )
+
+
+def pair_p_values(
+    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, count: int, seed: int
+) -> Array:
+    """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``np.triu_indices``."""
+    check_test(test, correct)
+    check_table(scores[:, :, np.newaxis])
+    made = _Sample(scores, *np.triu_indices(scores.shape[1], k=1), alpha, count, seed)
+    return (made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm"))[1]
+
+
+def check_test(test: str, correct: str | None) -> None:
+    """Refuse tests and corrections that do not exist, or do not go together."""
+    if test not in ALL_TESTS:
+        raise RequestError(f"there is no test «{test}»", fix=f"Choose one of: {', '.join(ALL_TESTS)}.")
+    if test in FAMILY and correct not in (None, "none"):
+        raise RequestError(f"{test} controls the whole family's error by itself", fix="Leave out the correction.")
+    if correct is not None:
+        correction(correct)
 
 
 def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, Array]:
