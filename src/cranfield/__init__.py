@@ -9,6 +9,15 @@ if TYPE_CHECKING:
     from cranfield.collection import Collection, open_collection, read_collection
     from cranfield.errors import CranfieldError, InputError, PackedFileError, RequestError, WriteError
     from cranfield.measures import CATALOG, Measure, parse_measure
+    from cranfield.reliability import (
+        Reliability,
+        assess_reliability,
+        discriminative_power,
+        generalise,
+        rank_stability,
+        split_halves,
+        swap_rates,
+    )
     from cranfield.scores import ScoreTable, read_scores, score, write_scores
     from cranfield.simulate import write_example
 
@@ -26,6 +35,13 @@ _HOME = {
     "CATALOG": "measures",
     "Measure": "measures",
     "parse_measure": "measures",
+    "Reliability": "reliability",
+    "assess_reliability": "reliability",
+    "discriminative_power": "reliability",
+    "generalise": "reliability",
+    "rank_stability": "reliability",
+    "split_halves": "reliability",
+    "swap_rates": "reliability",
     "ScoreTable": "scores",
     "read_scores": "scores",
     "score": "scores",
@@ -40,14 +56,21 @@ __all__ = [
     "InputError",
     "Measure",
     "PackedFileError",
+    "Reliability",
     "RequestError",
     "ScoreTable",
     "WriteError",
+    "assess_reliability",
+    "discriminative_power",
+    "generalise",
     "open_collection",
     "parse_measure",
+    "rank_stability",
     "read_collection",
     "read_scores",
     "score",
+    "split_halves",
+    "swap_rates",
     "write_example",
     "write_scores",
 ]

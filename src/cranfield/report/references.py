@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 REFERENCES = {
+    "Arteaga1982": "Arteaga, C., Jeyaratnam, S. and Franklin, G. A.: Confidence Intervals for Proportions of Total "
+    "Variance in the Two-Way Cross Component of Variance Model. Communications in Statistics 11(15), 1982.",
+    "Brennan2001": "Brennan, R. L.: Generalizability Theory. Springer, 2001.",
     "BuckleyVoorhees2004": "Buckley, C. and Voorhees, E. M.: Retrieval Evaluation with Incomplete Information. "
     "SIGIR 2004.",
     "BuckleyVoorhees2005": "Buckley, C. and Voorhees, E. M.: Retrieval System Evaluation. In: TREC: Experiment and "
@@ -20,18 +23,23 @@ REFERENCES = {
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
     "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
     "EfronTibshirani1993": "Efron, B. and Tibshirani, R. J.: An Introduction to the Bootstrap. Chapman & Hall, 1993.",
+    "Feldt1965": "Feldt, L. S.: The Approximate Sampling Distribution of Kuder-Richardson Reliability Coefficient "
+    "Twenty. Psychometrika 30(3), 1965.",
     "FerroSanderson2019": "Ferro, N. and Sanderson, M.: Improving the Accuracy of System Performance Estimation by "
     "Using Shards. SIGIR 2019.",
     "JarvelinKekalainen2002": "Järvelin, K. and Kekäläinen, J.: Cumulated Gain-Based Evaluation of IR Techniques. "
     "ACM TOIS 20(4), 2002.",
     "KantorVoorhees2000": "Kantor, P. B. and Voorhees, E. M.: The TREC-5 Confusion Track: Comparing Retrieval Methods "
     "for Scanned Text. Information Retrieval 2, 2000.",
+    "LinHauptmann2005": "Lin, W.-H. and Hauptmann, A.: Revisiting the Effect of Topic Set Size on Retrieval Error. "
+    "SIGIR 2005.",
     "MacAvaney2022": "MacAvaney, S., Macdonald, C. and Ounis, I.: Streamlining Evaluation with ir-measures. ECIR 2022.",
     "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
     "ACM TOIS 27(1), 2008.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Sakai2004": "Sakai, T.: New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
     "Answering. NTCIR-4, 2004.",
+    "Sakai2006": "Sakai, T.: Evaluating Evaluation Metrics Based on the Bootstrap. SIGIR 2006.",
     "Sakai2007": "Sakai, T.: On the Properties of Evaluation Metrics for Finding One Highly Relevant Document. "
     "IPSJ TOD 48(SIG9), 2007.",
     "Sakai2014": "Sakai, T.: Topic Set Size Design with Variance Estimates from Two-Way ANOVA. EVIA 2014.",
@@ -44,6 +52,12 @@ REFERENCES = {
     "Tukey1949": "Tukey, J. W.: Comparing Individual Means in the Analysis of Variance. Biometrics 5(2), 1949.",
     "Voorhees2017": "Voorhees, E. M., Samarov, D. and Soboroff, I.: Using Replicates in Information Retrieval "
     "Evaluation. ACM TOIS 36(2), 2017.",
+    "Urbano2013": "Urbano, J., Marrero, M. and Martín, D.: On the Measurement of Test Collection Reliability. "
+    "SIGIR 2013.",
+    "VoorheesBuckley2002": "Voorhees, E. M. and Buckley, C.: The Effect of Topic Set Size on Retrieval Experiment "
+    "Error. SIGIR 2002.",
     "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
+    "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
+    "Retrieval. SIGIR 2008.",
 }

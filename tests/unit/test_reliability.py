@@ -1,0 +1,186 @@
+"""The parts of a reliability study, on tables small enough to check by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import cranfield
+from cranfield import ScoreTable, discriminative_power, split_halves, swap_rates
+from cranfield.compare import compare
+from cranfield.compare.comparison import ALL_TESTS, pair_p_values
+from cranfield.reliability.resampling import default_sizes, tasks
+from cranfield.variance.components import squares
+
+Array = npt.NDArray[Any]
+
+
+def table_of(values: Array) -> ScoreTable:
+    topics, systems = values.shape
+    names = tuple(f"s{at}" for at in range(systems))
+    return ScoreTable(("x",), tuple(map(str, range(topics))), names, values[np.newaxis, :, :, np.newaxis])
+
+
+@pytest.fixture(scope="module")
+def noisy() -> ScoreTable:
+    rng = np.random.default_rng(3)
+    return table_of(rng.normal(size=(30, 6)) + rng.normal(size=(30, 1)) + np.linspace(0, 1.5, 6))
+
+
+def test_a_halving_is_what_comparing_both_halves_gives() -> None:
+    rng = np.random.default_rng(3)
+    table = table_of(rng.normal(scale=0.5, size=(20, 5)) + np.linspace(0, 1.0, 5))
+    found = split_halves(table, trials=1, seed=9)
+    order = np.random.default_rng(tasks(9, 1)[0][0]).permutation(20)
+    verdicts: list[dict[frozenset[str], str]] = []
+    for half in (order[:10], order[10:]):
+        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]))
+        sure = [row for row in result.to_dict() if row["significant"]]
+        verdicts.append({frozenset((row["system_a"], row["system_b"])): row["system_a"] for row in sure})
+    one, other = verdicts
+    assert found.found.tolist() == [[len(one), len(other)]]
+    assert one
+    for side, (mine, others) in enumerate(((one, other), (other, one))):
+        repeats = sum(others.get(pair) == better for pair, better in mine.items())
+        reverses = sum(pair in others and others[pair] != better for pair, better in mine.items())
+        assert found.fates[0, side, [0, 3]].tolist() == [repeats, reverses]
+        assert found.fates[0, side].sum() == len(mine)
+
+
+def test_findings_reverse_where_half_of_the_topics_say_the_opposite() -> None:
+    # Four topics prefer the one system, four the other; a halving that parts them finds both, and opposites.
+    signs = np.repeat([1.0, -1.0], 4)[:, np.newaxis]
+    scores = np.hstack([signs, -signs]) + np.random.default_rng(1).normal(scale=0.05, size=(8, 2))
+    found = split_halves(table_of(scores), trials=400)
+    assert found.share("reverses") > 0.5
+    assert found.share("repeats") == 0
+    assert found.share("vanishes") + found.share("reverses") == pytest.approx(1)
+    assert found.agreeing.mean() < 0.5
+
+
+@pytest.mark.parametrize("test", ["tukey", "randomised", "unpaired"])
+def test_the_difference_needed_is_where_pairs_become_significant(noisy: ScoreTable, test: str) -> None:
+    found = discriminative_power(noisy, test=test, resamples=2000)
+    assert ((found.p_values <= 0.05) == (found.differences >= found.difference)).all()
+    assert 0 < found.significant_pairs < 15
+    assert found.share == found.significant_pairs / 15 == found.share_at(0.05)
+    assert (np.diff(found.p_values) >= 0).all()
+    assert found.p_values.min() > 0
+
+
+def test_a_pairwise_test_needs_the_difference_from_which_all_are_significant(noisy: ScoreTable) -> None:
+    found = discriminative_power(noisy, test="t")
+    sure = found.differences >= found.difference
+    assert sure.any()
+    assert (found.p_values[sure] <= 0.05).all()
+    missed = found.differences[found.p_values > 0.05].max()
+    assert missed < found.difference
+    assert not ((found.differences > missed) & (found.differences < found.difference)).any()
+    equal = table_of(np.random.default_rng(1).normal(size=(10, 3)))
+    assert np.isnan(discriminative_power(equal, test="t").difference)
+
+
+def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(shared: Path) -> None:
+    table = cranfield.read_scores(shared / "data" / "trec8" / "scores" / "map.csv", measure="AP")
+    found = discriminative_power(table)
+    assert (found.significant_pairs, len(found.p_values)) == (3423, 8256)
+    # Shuffled scores keep the systems' own variance, so that the randomised margin is wider by its share.
+    randomised = discriminative_power(table, test="randomised", resamples=2000)
+    spread = table.of().var(axis=1, ddof=1).mean() / squares(table.of()).residual
+    assert randomised.difference / found.difference == pytest.approx(np.sqrt(spread), rel=0.03)
+    assert randomised.share < found.share
+    curve = found.curve(100)
+    assert len(curve) == 100
+    assert curve[-1]["share"] == 1
+
+
+@pytest.mark.parametrize("test", ALL_TESTS)
+def test_p_values_of_all_pairs_are_those_of_a_comparison(noisy: ScoreTable, test: str) -> None:
+    scores = noisy.of()
+    p_values = pair_p_values(scores, test=test, count=300, seed=4)
+    found = compare(noisy, test=test, count=300, seed=4)
+    first, second = np.triu_indices(6, k=1)
+    mine = {frozenset((f"s{a}", f"s{b}")): p for a, b, p in zip(first, second, p_values.tolist(), strict=True)}
+    # Permutations are of the columns as they stand, so that another order of systems shuffles otherwise.
+    loose = 0.06 if test in ("randomised",) else 1e-9
+    for row in found.to_dict():
+        assert mine[frozenset((row["system_a"], row["system_b"]))] == pytest.approx(row["p_adjusted"], abs=loose)
+
+
+def test_differences_are_binned_by_their_size() -> None:
+    scores = np.tile([0.0, 0.015, 0.5], (10, 1)) + np.zeros((10, 1))
+    found = swap_rates(table_of(scores), sizes=[5], trials=3)
+    assert np.flatnonzero(found.seen[0]).tolist() == [1, 20]  # .015 in the second bin, .485 and .5 beyond all bins
+    assert found.seen[0, [1, 20]].tolist() == [6, 12]  # both sets of three trials
+    assert found.mean_difference[0, 20] == pytest.approx(0.4925)
+    assert found.rate[0, 1] == 0
+    assert np.isnan(found.rate[0, 0])
+
+
+def test_bins_are_wider_for_scores_beyond_1() -> None:
+    scores = np.random.default_rng(1).uniform(0, 30, (10, 3))
+    assert swap_rates(table_of(scores), trials=5).edges[1] == pytest.approx(0.3, abs=0.01)
+    assert swap_rates(table_of(scores), trials=5, width=2.0).edges[1] == 2.0
+
+
+def test_the_resampled_difference_is_where_swaps_stay_rare(noisy: ScoreTable) -> None:
+    found = swap_rates(noisy, sizes=[15], trials=300, width=0.1)
+    needed = found.resampled_difference_for(0.05, 15)
+    column = round(needed / 0.1)
+    rate = found.rate[0]
+    assert (rate[column:][~np.isnan(rate[column:])] <= 0.05).all()
+    assert rate[column - 1] > 0.05
+    assert np.isnan(found.resampled_difference_for(1e-9, 15)) or found.resampled_difference_for(1e-9, 15) > needed
+
+
+def test_sets_have_up_to_five_sizes() -> None:
+    assert default_sizes(50) == (5, 10, 15, 20, 25)
+    assert default_sizes(249) == (25, 50, 74, 99, 124)
+    assert default_sizes(4) == (1, 2)
+    assert default_sizes(8, 4) == (1, 2)
+
+
+def test_tasks_are_cut_alike_whatever_the_trials() -> None:
+    few, many = tasks(1, 30), tasks(1, 100)
+    assert [count for _, count in few] == [20, 10]
+    assert few[0][0].spawn_key == many[0][0].spawn_key
+    assert sum(count for _, count in many) == 100
+
+
+@pytest.mark.parametrize("trials", [0, -1])
+def test_no_trials_are_refused(noisy: ScoreTable, trials: int) -> None:
+    for function in (swap_rates, split_halves, cranfield.rank_stability):
+        with pytest.raises(cranfield.RequestError, match="trial"):
+            function(noisy, trials=trials)
+
+
+def test_four_sets_need_four_times_the_topics(noisy: ScoreTable) -> None:
+    with pytest.raises(cranfield.RequestError, match="4 disjoint sets of 8 topics take 32"):
+        swap_rates(noisy, sizes=[8], shared=False)
+    assert swap_rates(noisy, sizes=[8], shared=False, replacement=True, trials=5).sizes == (8,)
+
+
+def test_rates_no_difference_can_bring_are_refused(noisy: ScoreTable) -> None:
+    found = swap_rates(noisy, trials=5)
+    for rate in (0.0, 0.5, 0.7):
+        with pytest.raises(cranfield.RequestError, match="swap rate"):
+            found.difference_for(rate, 10)
+
+
+def test_coefficients_and_targets_out_of_range_are_refused(noisy: ScoreTable) -> None:
+    found = cranfield.generalise(noisy)
+    for wrong in (
+        lambda: found.relative(0),
+        lambda: found.topics_for(1.0),
+        lambda: found.topics_for(0.9, "other"),
+        lambda: cranfield.generalise(noisy, confidence=1.0),
+        lambda: cranfield.generalise(noisy, drop=1.0),
+        lambda: cranfield.assess_reliability({}),
+        lambda: cranfield.assess_reliability(noisy, targets=[]),
+    ):
+        with pytest.raises(cranfield.RequestError):
+            wrong()
