@@ -12,7 +12,7 @@ import typer
 
 import cranfield
 from cranfield import parallel
-from cranfield.cli import check, compare, demo, measures, pack, power, score, shards, size, variance
+from cranfield.cli import check, compare, demo, measures, pack, power, reliability, score, shards, size, variance
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command("size")(size.size)
 app.command("power")(power.power)
 app.command("compare")(compare.compare)
 app.command("shards")(shards.shards)
+app.command("reliability")(reliability.reliability)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

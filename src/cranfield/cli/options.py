@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from cranfield.collection import Collection
     from cranfield.compare.sharding import ShardStudy
+    from cranfield.reliability import Reliability
     from cranfield.report import Document
     from cranfield.scores import ScoreTable
     from cranfield.variance import Variances
@@ -295,6 +296,21 @@ def wholes(text: str, name: str) -> list[int]:
     from cranfield.design.grid import parse_grid
 
     return [whole(value, name) for value in parse_grid(text, name=name)]
+
+
+def check_reliability_plot(path: str, chart: str) -> None:
+    from cranfield.report.reliability_charts import check_chart
+
+    check_plot(path)
+    check_chart(chart)
+
+
+def draw_reliability(found: Reliability, path: str, chart: str) -> None:
+    """One chart of a reliability study, or the whole page."""
+    from cranfield.report.charts import write_chart
+    from cranfield.report.reliability_charts import reliability_chart
+
+    write_chart(reliability_chart(found, chart), path)
 
 
 def is_score_table(paths: list[str], qrels: str | None) -> bool:

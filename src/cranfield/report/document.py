@@ -108,7 +108,7 @@ def show(value: Any, kind: str) -> str:
     if kind == "number":
         return f"{value:.4g}"
     if kind == "count":
-        return f"{value:,}"
+        return "∞" if value == float("inf") else f"{value:,}"
     return str(value)
 
 
