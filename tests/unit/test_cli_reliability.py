@@ -63,7 +63,7 @@ def test_json_is_one_object_with_every_part(scores: str) -> None:
     assert words <= set(found["rows"][0])
     assert len(found["components"]) == 2 * 3
     assert [row["topics"] for row in found["coefficients"] if row["measure"] == "AP"] == [20, 20, 40, 40, 60, 60]
-    assert {row["target"] for row in found["topics"]} == {0.9, 0.95}
+    assert {row["target"] for row in found["topics_needed"]} == {0.9, 0.95}
     assert {"swap_rate", "closed_form", "closed_form_paired", "difference"} <= set(found["swaps"][0])
     assert [row["topics"] for row in found["rankings"] if row["measure"] == "AP"] == [4, 8, 12, 16, 20, 40, 60]
     assert found["p_values"]
@@ -136,6 +136,8 @@ def test_charts_are_drawn(scores: str, tmp_path: Path, chart: str) -> None:
     assert result.exit_code == 0, result.output
     drawn = path.read_text()
     assert "P@10" in drawn
+    if chart == "all":
+        assert "the other half repeats" in drawn
     if chart in ("all", "swaps"):
         assert "closed form, own topics" in drawn
         assert "resampled" in drawn

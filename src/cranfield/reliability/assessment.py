@@ -90,7 +90,7 @@ class Reliability:
         )
 
     def to_dict(self, part: str = "headline") -> list[Row]:
-        """Rows of one part: headline, components, coefficients, topics, indicators, swaps, …"""
+        """Rows of one part: headline, components, coefficients, topics_needed, indicators, swaps, …"""
         if part not in PARTS:
             raise RequestError(f"there is no part «{part}»", fix=f"Choose one of: {', '.join(PARTS)}.")
         several = len({each.collection for each in self.studies}) > 1
@@ -144,7 +144,7 @@ def _coefficients(whole: Reliability, each: MeasureReliability) -> list[Row]:
     ]  # fmt: skip
 
 
-def _topics(whole: Reliability, each: MeasureReliability) -> list[Row]:
+def _topics_needed(whole: Reliability, each: MeasureReliability) -> list[Row]:
     return [
         {"measure": each.measure, "coefficient": word, "target": target, "topics": found.topics, "lower": found.lower,
          "upper": found.upper}
@@ -171,7 +171,7 @@ PARTS: Mapping[str, Callable[[Reliability, MeasureReliability], list[Row]]] = {
     "headline": _headline,
     "components": _components,
     "coefficients": _coefficients,
-    "topics": _topics,
+    "topics_needed": _topics_needed,
     "indicators": _indicators,
     "swaps": lambda whole, each: each.swaps.to_dict(),
     "swap_totals": _swap_totals,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from cranfield.parallel import slices, spread
 from cranfield.reliability.checking import check_trials, chosen_scores
 from cranfield.reliability.resampling import Progress, check_sizes, default_sizes, set_means, tasks
 from cranfield.scores import ScoreTable
+from cranfield.stats.roots import crossing
 from cranfield.stats.tails import normal_critical
 from cranfield.variance.components import pair_variances
 
@@ -90,8 +91,8 @@ class SwapRates:
         if not 0 < rate < 0.5:
             raise RequestError(f"no difference brings the swap rate to {rate:g}", fix="Give a rate between 0 and 0.5.")
         variance = self._variance(paired=paired)
+        # No pair needs more than the one that varies most.
         high = np.sqrt(-np.log(2 * rate) * np.pi / 2 * max(float(variance.max()), 1e-300) / topics)
-        from cranfield.stats.roots import crossing
 
         def function(x: Array, index: Array) -> Array:
             return np.array([reer(each, topics, variance).mean() for each in x])
@@ -117,6 +118,10 @@ class SwapRates:
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One row a size of the set and a bin of the difference in which any was seen."""
+        return [dict(row) for row in self._rows]
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
         rate, rows = self.rate, []
         highs = [*self.edges[1:].tolist(), None]
         for row, size in enumerate(self.sizes):

@@ -99,7 +99,7 @@ def _coefficients(found: Reliability) -> Table:
 
 
 def _topics(found: Reliability) -> Table:
-    rows = [{**row, "coefficient": COEFFICIENTS[row["coefficient"]]} for row in found.to_dict("topics")]
+    rows = [{**row, "coefficient": COEFFICIENTS[row["coefficient"]]} for row in found.to_dict("topics_needed")]
     columns = [
         MEASURE,
         ("coefficient", "coefficient", "text"),
@@ -198,32 +198,31 @@ def _percent(found: Reliability) -> str:
 
 
 def _sentences(found: Reliability) -> str:
-    lines = [_sentence(found, each) for each in found.studies]
+    lines = [" ".join(claims(found, each)) for each in found.studies]
     return "\n".join([*lines, *(f"Note: {warning}." for warning in found.warnings)])
 
 
-def _sentence(found: Reliability, each: MeasureReliability) -> str:
-    """What may be claimed of one measure."""
+def claims(found: Reliability, each: MeasureReliability) -> list[str]:
+    """What may be claimed of one measure, sentence by sentence."""
     study, halves = each.generalisability, each.halves
     relative, needed = study.relative(), study.topics_for(found.targets[0])
     name = f"{each.measure} ({each.collection})" if len({one.collection for one in found.studies}) > 1 else each.measure
     dependable = each.swaps.dependable_difference(study.topics, alpha=found.alpha)
     topics, low, high = (show(each, "count") for each in (needed.topics, needed.lower, needed.upper))
-    parts = [
+    told = "Half of the topics find no pair significant."
+    if halves.found.sum():
+        told = (
+            f"Of what half of the topics finds significant, the other half repeats {halves.share('repeats'):.1%} and "
+            f"reverses {_percentage(halves.share('reverses'))}."
+        )
+    return [
         f"{name}: {study.topics} topics order these systems with Eρ² {relative.value:.3f} "
         f"[{relative.lower:.3f}, {relative.upper:.3f}]; {found.targets[0]:g} takes {topics} topics [{low}, {high}].",
         f"A system no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of such "
         "topic sets, on average over pairs.",
+        told,
+        f"All {study.topics} topics tell {each.discrimination.share:.1%} of the pairs apart.",
     ]
-    if halves.found.sum():
-        parts.append(
-            f"Of what half of the topics finds significant, the other half repeats {halves.share('repeats'):.1%} and "
-            f"reverses {_percentage(halves.share('reverses'))}."
-        )
-    else:
-        parts.append("Half of the topics find no pair significant.")
-    parts.append(f"All {study.topics} topics tell {each.discrimination.share:.1%} of the pairs apart.")
-    return " ".join(parts)
 
 
 def _percentage(share: float) -> str:

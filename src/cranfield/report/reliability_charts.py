@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.reliability import ABSOLUTE, RELATIVE, MeasureReliability, Reliability
 from cranfield.report.charts import COLOURS, styled
+from cranfield.report.reliability import claims
 
 CHARTS = ("all", "coefficients", "swaps", "sizes", "rankings", "p-values")
 DASHES = ([1, 0], [6, 3], [2, 2])
@@ -35,6 +36,12 @@ def reliability_chart(found: Reliability, chart: str = "all") -> Any:
     if chart == "all":
         panels.append(_p_values(found))
     page = altair.concat(*panels, columns=2, spacing=30)
+    if chart == "all":
+        lines = [sentence for each in found.studies for sentence in claims(found, each)]
+        title = altair.TitleParams(
+            "How far it can be trusted", subtitle=lines, fontSize=16, subtitleFontSize=12, offset=20
+        )
+        page = page.properties(title=title)
     return styled(page.resolve_scale(color="independent", strokeDash="independent"))
 
 
