@@ -31,7 +31,8 @@ def reliability(
         str, typer.Option("--test", help="For halves and discriminative power, as in compare.", metavar="NAME")
     ] = "tukey",
     correct: Annotated[
-        str | None, typer.Option("--correct", help="For pairwise tests: holm [default], bh or none.", metavar="NAME")
+        str | None,
+        typer.Option("--correct", help="For pairwise tests: holm (if none is named), bh or none.", metavar="NAME"),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level, and swaps allowed.")] = 0.05,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.", min=0.5, max=0.9999)] = 0.95,

@@ -26,7 +26,6 @@ from cranfield.reliability.resampling import Progress, check_sizes, default_size
 from cranfield.scores import ScoreTable
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import normal_critical
-from cranfield.variance.components import pair_variances
 
 Array = npt.NDArray[Any]
 
@@ -231,7 +230,8 @@ def swap_rates(
         if progress is not None:
             progress(at + 1, len(chosen))
     seen, swapped, total = (np.array(each) for each in zip(*cells, strict=True))
-    own, (n, m) = scores.var(axis=0, ddof=1), scores.shape
+    own, paired = _pair_variances(scores, pairs)
+    n, m = scores.shape
     return SwapRates(
         measure or table.measures[0],
         n,
@@ -242,13 +242,22 @@ def swap_rates(
         swapped,
         _share(total, seen),
         np.abs(whole),
-        own[pairs[0]] + own[pairs[1]],
-        pair_variances(scores),
+        own,
+        paired,
         trials,
         replacement,
         shared,
         seed,
     )
+
+
+def _pair_variances(scores: Array, pairs: tuple[Array, Array]) -> tuple[Array, Array]:
+    """σ_X² + σ_Y² and σ_d² of every pair, from covariances: a table of all differences could be too large."""
+    covariance = np.atleast_2d(np.cov(scores, rowvar=False, ddof=1))
+    variance = np.diag(covariance)
+    own = variance[pairs[0]] + variance[pairs[1]]
+    paired = own - 2 * covariance[pairs]
+    return own, np.where(paired > 1e-13 * own, paired, 0.0)  # below is what rounding leaves of equal systems
 
 
 def _width(scores: Array) -> float:
