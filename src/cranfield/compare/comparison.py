@@ -178,7 +178,7 @@ def compare(
     found = made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm")
     p_value, p_adjusted, lower, upper, half_width = found
     p_value, p_adjusted = np.maximum(p_value, TINY), np.maximum(p_adjusted, TINY)  # small, but not 0
-    difference = made.differences.mean(axis=0)
+    difference = made.gaps
     correct = "none" if test in FAMILY else (correct or "holm")
     close = None
     if equivalent_within is not None:
@@ -283,13 +283,17 @@ class _Sample:
         )
         return tuple(caution for caution in cautions if caution is not None)
 
+    @property
+    def gaps(self) -> Array:
+        """Mean differences, without the table of all differences, which may be large."""
+        means = self.scores.mean(axis=0)
+        return np.asarray(means[self.first] - means[self.second])
+
     def effect_sizes(self, test: str) -> Array:
-        gaps = self.differences
-        mean = gaps.mean(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             if test in FAMILY:
-                return np.asarray(mean / np.sqrt(squares(self.scores).residual))
-            return np.asarray(mean / gaps.std(axis=0, ddof=1))
+                return np.asarray(self.gaps / np.sqrt(squares(self.scores).residual))
+            return np.asarray(self.gaps / self.differences.std(axis=0, ddof=1))
 
     def family(self, test: str) -> Found:
         if test == "randomised":
@@ -300,8 +304,8 @@ class _Sample:
         if test == "unpaired":
             error = ErrorTerm(found.within_systems, m * (n - 1), n)
         result = tukey(self.scores.mean(axis=0), error, alpha=self.alpha)
-        place = {pair: at for at, pair in enumerate(zip(result.first.tolist(), result.second.tolist(), strict=True))}
-        kept = [place[pair] for pair in zip(self.first.tolist(), self.second.tolist(), strict=True)]
+        # Pairs come in the order of np.triu_indices: row by row, each one shorter.
+        kept = self.first * (2 * m - self.first - 1) // 2 + self.second - self.first - 1
         p_value, gap = result.p_value[kept], result.difference[kept]
         return p_value, p_value, gap - result.margin, gap + result.margin, result.margin / 2
 
@@ -311,7 +315,7 @@ class _Sample:
         ranges = np.zeros(self.count)
         permuted_ranges(self.count, self.scores, seeds, ranges, work=max(self.count * n * m, 10**9))
         ranges = np.sort(ranges / n)
-        gap = self.differences.mean(axis=0)
+        gap = self.gaps
         more = self.count - np.searchsorted(ranges, np.abs(gap) * (1 - 1e-12), side="left")
         p_value = (more + 1) / (self.count + 1)
         margin = float(np.quantile(ranges, 1 - self.alpha, method="higher"))
