@@ -58,3 +58,9 @@ def test_many_values_at_once_equal_one_at_a_time() -> None:
     np.testing.assert_allclose(together[::150], alone, rtol=1e-9)
     assert (np.diff(together) <= 1e-12).all()
     assert together[-1] > 0  # never shown as 0
+
+
+@pytest.mark.parametrize("df", [1, 2, 30])
+def test_next_to_zero_two_groups_are_students_t(df: int) -> None:
+    q = np.array([0.0, 1e-6, 3e-4, 9.9e-4])
+    np.testing.assert_allclose(studentized_range_tail(q, 2, df), 2 * special.stdtr(df, -q / np.sqrt(2)), rtol=1e-8)

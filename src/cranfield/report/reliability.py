@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.formats.problems import Problem
 from cranfield.reliability import PARTS, MeasureReliability, Reliability
 from cranfield.report.comparing import TITLES
-from cranfield.report.document import Column, Document, Table, show
+from cranfield.report.document import Column, Document, Table, Warnings, show
 
 Row = Mapping[str, Any]
 
@@ -17,7 +16,7 @@ COEFFICIENTS = {"e_rho2": "Eρ²", "phi": "Φ"}
 SHOWN_BINS = (1, 3, 5, 7, 10)  # of a width of .01: differences around .015, .035, …
 
 
-def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings: Sequence[Problem] = ()) -> Document:
+def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
     """Generalisability, swaps, halves, discrimination and rankings of every measure, and what may be claimed."""
     parts = {part: [_plain(row) for row in found.to_dict(part)] for part in PARTS if part != "headline"}
     tables = [

@@ -30,6 +30,7 @@ Numbers = npt.ArrayLike
 
 _WIDEST = 50.0  # ranges beyond have a tail below 1e-270
 _TOLERANCE = 1e-11
+_NEAR = 1e-3  # ranges this small are not tabled
 
 
 def _log_range_tail(w: Array, groups: int) -> Array:
@@ -144,14 +145,17 @@ def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
     0.05
     """
     values = np.asarray(q, float)
-    flat = np.maximum(values.ravel(), 1e-3)  # closer to 0 the tail is 1 but for k = 2, where it is all but linear
+    flat = np.maximum(values.ravel(), _NEAR)
     if len(flat) < 200:
         tail = _log_tail(flat, groups, df) if len(flat) else flat
     else:
         # Ends at powers of two, so that tables are found again for other data of the same shape.
         low, high = np.floor(np.log2(flat.min())), np.ceil(np.log2(flat.max()) + 1e-9)
         tail = _tail_table(groups, float(df), float(low * np.log(2)), float(high * np.log(2)))(np.log(flat))
-    return np.exp(np.minimum(tail, 0.0)).reshape(values.shape)
+    found = np.exp(np.minimum(tail, 0.0)).reshape(values.shape)
+    # Next to 0 what is missing of 1 goes with the volume of k − 1 differences that small.
+    nearness = np.clip(values / _NEAR, 0.0, 1.0) ** (groups - 1)
+    return np.where(values < _NEAR, 1 - (1 - found) * nearness, found)
 
 
 def studentized_range_critical(alpha: Numbers, groups: int, df: float) -> Array:
