@@ -33,6 +33,8 @@ REFERENCES = {
     "for Scanned Text. Information Retrieval 2, 2000.",
     "LinHauptmann2005": "Lin, W.-H. and Hauptmann, A.: Revisiting the Effect of Topic Set Size on Retrieval Error. "
     "SIGIR 2005.",
+    "LanDeMets1983": "Lan, K. K. G. and DeMets, D. L.: Discrete Sequential Boundaries for Clinical Trials. Biometrika "
+    "70(3), 1983.",
     "MacAvaney2022": "MacAvaney, S., Macdonald, C. and Ounis, I.: Streamlining Evaluation with ir-measures. ECIR 2022.",
     "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
     "ACM TOIS 27(1), 2008.",
@@ -56,6 +58,8 @@ REFERENCES = {
     "SIGIR 2013.",
     "VoorheesBuckley2002": "Voorhees, E. M. and Buckley, C.: The Effect of Topic Set Size on Retrieval Experiment "
     "Error. SIGIR 2002.",
+    "WaudbySmithRamdas2024": "Waudby-Smith, I. and Ramdas, A.: Estimating Means of Bounded Random Variables by "
+    "Betting. JRSS B 86(1), 2024.",
     "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "

@@ -1,0 +1,154 @@
+"""A confidence sequence for the mean of bounded differences: right at every number of topics at once.
+
+Suppose every difference lies between a and b and has mean m. A bettor who stakes a share f ∈ [0, 1) of the wealth on
+differences above m multiplies it, at each topic, by 1 + f·(x − m)/(m − a), which is never negative and 1 on average.
+The wealth is then a fair game, and by Ville's inequality the probability that it ever reaches 2/α times the first
+stake is at most α/2; the same holds for a bettor below m. Values of m at which neither has ever done so are the
+confidence sequence. Nothing but the bounds is assumed: not the shape, not the variance.
+
+The stake is divided over several shares f beforehand (a mixture of fair games is one), so that whatever the variance
+turns out to be, some of it was placed well. Each wealth is monotone in m, so what is left is an interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import InputError
+from cranfield.sequential.goals import Goal
+from cranfield.stats.roots import crossing
+
+Array = npt.NDArray[Any]
+
+BOLDEST = 0.95  # the largest share ever staked: one topic at the bound leaves a twentieth
+_LADDER = BOLDEST / 2.0 ** np.arange(7)
+
+
+@dataclass(frozen=True, eq=False)
+class Bets:
+    """Shares of the wealth that are staked, and how the first stake is divided over them."""
+
+    shares: Array
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """The interval after n topics. ``evidence`` is the larger wealth against no difference, over the first stake.
+
+    ``p_value`` is 2 / ``evidence``, at most 1: it may be compared with α whenever anybody likes.
+    """
+
+    topics: int
+    mean: float
+    lower: float
+    upper: float
+    evidence: float
+    p_value: float
+    alpha: float
+
+    @property
+    def significant(self) -> bool:
+        return self.p_value <= self.alpha
+
+
+def bets_for(goal: Goal | None = None) -> Bets:
+    """Half of the stake on the bet that suits the goal best (in one topic, f·E[x] − f²·E[x²]/2), half on a ladder."""
+    ladder = 0.5 ** np.arange(1, len(_LADDER) + 1)
+    ladder /= ladder.sum()
+    if goal is None:
+        return Bets(_LADDER, ladder)
+    reach = min(-goal.lowest, goal.highest)
+    best = min(reach * goal.difference / (goal.sd**2 + goal.difference**2), BOLDEST)
+    return Bets(np.concatenate([[best], _LADDER]), np.concatenate([[0.5], ladder / 2]))
+
+
+def wealth(gains: Array, bets: Bets) -> Array:
+    """The wealth after every topic, from a stake of 1; ``gains`` are (x − m)/(m − a) or (m − x)/(b − m)."""
+    logs = np.log1p(gains[:, np.newaxis] * bets.shares)
+    return np.asarray(np.exp(np.minimum(np.cumsum(logs, axis=0), 600.0)) @ bets.weights)
+
+
+def confidence_sequence(
+    differences: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    lowest: float = -1.0,
+    highest: float = 1.0,
+    bets: Bets | None = None,
+) -> Sequence:
+    """The interval for the mean after these topics, in the order they came; all earlier intervals contain it too.
+
+    >>> found = confidence_sequence(np.tile([0.2, -0.1, 0.1, 0.05], 40))
+    >>> 0 < found.lower < found.mean < found.upper, found.significant
+    (True, True)
+    """
+    x = check_bounded(differences, lowest, highest)
+    staked = bets or bets_for()
+    lower = _end(lambda m: wealth((x - m) / (m - lowest), staked).max(), lowest, highest, alpha)
+    upper = _end(lambda m: wealth((m - x) / (highest - m), staked).max(), highest, lowest, alpha)
+    evidence = max(
+        float(wealth(x / -lowest, staked).max(initial=1.0)), float(wealth(-x / highest, staked).max(initial=1.0))
+    )
+    return Sequence(len(x), float(x.mean()), lower, upper, evidence, min(1.0, 2 / evidence), alpha)
+
+
+def check_bounded(differences: npt.ArrayLike, lowest: float, highest: float) -> Array:
+    """The differences, when all of them lie within the bounds the guarantee rests on."""
+    x = np.asarray(differences, float)
+    if not len(x):
+        raise InputError("there are no differences yet", fix="Add topics first.")
+    beyond = x[~((x >= lowest) & (x <= highest))]
+    if len(beyond):
+        raise InputError(
+            f"a difference of {beyond[0]:g} lies outside {lowest:g} and {highest:g}",
+            fix="The guarantee rests on the bounds; name those of the measure.",
+        )
+    return x
+
+
+def _end(wealth_at: Callable[[float], Any], bound: float, other: float, alpha: float) -> float:
+    """Where the largest wealth so far is 2/α; it falls as m goes from ``bound`` to ``other``."""
+    near, low, high = bound + (other - bound) * 1e-12, min(bound, other), max(bound, other)
+
+    def logged(m: Array, _: Array) -> Array:
+        return np.array([np.log(wealth_at(each)) for each in m.tolist()])
+
+    ends = (near, high) if bound == low else (low, near)
+    found = crossing(logged, np.array([np.log(2 / alpha)]), np.array([ends[0]]), np.array([ends[1]]), rounds=50)[0]
+    return float(found) if found == found else bound  # no m is ruled out on this side yet
+
+
+def expected_topics(goal: Goal, *, sd: float | None = None) -> float:
+    """About how many topics until a difference as large as the goal's is found, for normal differences.
+
+    Some paths are walked, three times as far as Wald's approximation expects: log(2/α) over the wealth's growth.
+    """
+    spread, bets = goal.sd if sd is None else sd, bets_for(goal)
+    rough = _wald(goal, spread, bets)
+    if not rough < 1e6:
+        return rough
+    length = int(3 * rough) + 10
+    paths = int(np.clip(2_000_000 // (length * len(bets.shares)), 20, 500))
+    x = goal.difference + spread * np.random.default_rng(1).standard_normal((paths, length))
+    x = np.clip(x, goal.lowest, goal.highest)
+    crossed = np.zeros((paths, length), bool)
+    for at, row in enumerate(x):
+        crossed[at] = wealth(row / -goal.lowest, bets) >= 2 / goal.alpha
+    crossed[:, -1] = True
+    return float(crossed.argmax(axis=1).mean() + 1)
+
+
+def _wald(goal: Goal, sd: float, bets: Bets) -> float:
+    from scipy import special
+
+    x = goal.difference + sd * special.ndtri((np.arange(400) + 0.5) / 400)
+    growth = np.log1p(np.outer(np.clip(x, goal.lowest, goal.highest), bets.shares) / -goal.lowest).mean(axis=0)
+    with np.errstate(divide="ignore"):
+        needed = np.where(growth > 0, np.log(2 / goal.alpha / bets.weights) / np.maximum(growth, 0.0), np.inf)
+    return float(needed.min())

@@ -1,0 +1,89 @@
+"""The goal of a study, fixed before its first topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
+from typing import Any
+
+from cranfield.design.checking import broadcast
+from cranfield.errors import RequestError
+from cranfield.sequential.boundaries import SPENDING
+
+PLANS = ("fixed", "iterative", "hybrid", "group-sequential", "anytime")
+FEWEST = 30  # topics before the sd is first looked at; WMZ08 §3.1: t asks for some 25 of unknown distribution
+FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without an end are followed
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What two systems are compared for, and how topics will be added.
+
+    ``difference`` is the least that matters, ``sd`` the first estimate of the sd of paired differences, ``sd_from``
+    where it comes from. ``first`` is how many topics the iterative plan begins with, ``looks`` at which shares of its
+    topics a group-sequential plan looks, ``spending`` how α is spread over them; ``lowest`` and ``highest`` bound any
+    difference, which the anytime plan needs to know.
+    """
+
+    difference: float
+    sd: float
+    plan: str = "hybrid"
+    alpha: float = 0.05
+    power: float = 0.8
+    sd_from: str = "given"
+    first: int = FEWEST
+    looks: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
+    spending: str = "obrien-fleming"
+    lowest: float = -1.0
+    highest: float = 1.0
+
+    def __post_init__(self) -> None:
+        numbers = {"difference": self.difference, "sd": self.sd, "alpha": self.alpha, "power": self.power}
+        broadcast({**numbers, "topics": self.first})
+        if self.plan not in PLANS:
+            raise RequestError(f"there is no plan «{self.plan}»", fix=f"Choose one of: {', '.join(PLANS)}.")
+        if self.spending not in SPENDING:
+            raise RequestError(f"α cannot be spent as «{self.spending}»", fix=f"Choose one of: {', '.join(SPENDING)}.")
+        _check_looks(self.looks)
+        if not self.lowest < 0 < self.highest:
+            raise RequestError(
+                f"differences from {self.lowest:g} to {self.highest:g} leave no room for «no difference»",
+                fix="Name the least and the largest difference two scores can have; −1 and 1 for scores from 0 to 1.",
+            )
+        if self.difference >= self.highest or self.difference >= -self.lowest:
+            raise RequestError(
+                f"a difference of {self.difference:g} is not within {self.lowest:g} and {self.highest:g}",
+                fix="Name a smaller difference, or wider bounds.",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"looks": list(self.looks)}
+
+    def changed(self, changes: Mapping[str, Any]) -> Goal:
+        """The goal with some of its numbers replaced, checked again."""
+        return replace(self, **changes)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Goal:
+        known = {field.name for field in fields(cls)}
+        return cls(**{**{name: content[name] for name in known if name in content}, "looks": tuple(content["looks"])})
+
+
+def _check_looks(looks: tuple[float, ...]) -> None:
+    if not looks or looks[0] <= 0 or looks[-1] != 1.0 or any(b <= a for a, b in pairwise(looks)):
+        raise RequestError(
+            f"looks at {', '.join(f'{look:g}' for look in looks) or 'nothing'} make no plan",
+            fix="Give how many, or growing shares of the topics that end with 1, such as 0.25,0.5,0.75,1.",
+        )
+
+
+def even_looks(count: int) -> tuple[float, ...]:
+    """So many looks at even distances.
+
+    >>> even_looks(4)
+    (0.25, 0.5, 0.75, 1.0)
+    """
+    if count < 1:
+        raise RequestError(f"{count} looks are none", fix="Look once or more.")
+    return tuple((at + 1) / count for at in range(count))

@@ -1,0 +1,117 @@
+"""Past experience: what the pairs of systems of an earlier table say about the sd to expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.design import detectable_difference, power_for_difference, size_for_difference
+from cranfield.errors import RequestError
+from cranfield.scores import ScoreTable
+from cranfield.sequential.pairs import complete_scores
+from cranfield.variance.components import pair_variances
+
+Array = npt.NDArray[Any]
+
+TABLE_1_TOPICS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One way to take the sd from the past, and what comes of it.
+
+    ``topics`` find ``difference`` when the sd is ``sd``; ``misses`` is the share of the pairs whose own sd would leave
+    so many topics without the power; ``detectable`` is what 50 topics find.
+    """
+
+    name: str
+    sd: float
+    topics: int
+    misses: float
+    detectable: float
+
+
+@dataclass(frozen=True, eq=False)
+class PastExperience:
+    """The sd of every pair of an earlier table, and two estimates made of them: the mean and a high percentile."""
+
+    measure: str
+    systems: int
+    topics: int
+    sds: Array
+    difference: float
+    alpha: float
+    power: float
+    percentile: float
+    typical: Estimate
+    cautious: Estimate
+    citations: tuple[str, ...] = ("Webber2008",)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The middle 95 % of the pairs' sds."""
+        low, high = np.percentile(self.sds, [2.5, 97.5])
+        return float(low), float(high)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row an estimate: Table 1's columns, and what they mean for the difference asked about."""
+        shared = {"measure": self.measure, "systems": self.systems, "pairs": len(self.sds)}
+        asked = {"difference": self.difference, "alpha": self.alpha, "power": self.power}
+        return [
+            {**shared, "estimate": each.name, "sd": each.sd, **asked, "topics": each.topics, "misses": each.misses,
+             "detectable_difference": each.detectable}
+            for each in (self.typical, self.cautious)
+        ]  # fmt: skip
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import make_frame
+
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def summary(self) -> str:
+        """What may be claimed."""
+        low, high = self.spread
+        return (
+            f"{self.typical.topics:,} topics if the sd is the mean of {len(self.sds):,} pairs ({self.typical.sd:.3f}), "
+            f"and then {100 * self.typical.misses:.0f} % of such pairs would miss the power; {self.cautious.topics:,} "
+            f"at the {self.percentile:g}th percentile ({self.cautious.sd:.3f}), where {100 * self.cautious.misses:.0f} "
+            f"% would. The middle 95 % of the pairs lie between {low:.3f} and {high:.3f}."
+        )
+
+
+def past_experience(
+    table: ScoreTable,
+    *,
+    difference: float,
+    measure: str | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    percentile: float = 95.0,
+) -> PastExperience:
+    """WMZ08 §5.1 and Table 1 on any score table."""
+    name = measure or table.measures[0]
+    scores = complete_scores(table, name)
+    if scores.shape[1] < 2:
+        raise RequestError("one system makes no pair", fix="Give the scores of two systems or more.")
+    sds = np.sqrt(pair_variances(scores))
+    goal = {"difference": difference, "alpha": alpha, "power": power}
+    typical = _estimate("mean", float(sds.mean()), sds, goal)
+    cautious = _estimate("percentile", float(np.percentile(sds, percentile)), sds, goal)
+    return PastExperience(
+        name, scores.shape[1], scores.shape[0], sds, difference, alpha, power, percentile, typical, cautious
+    )
+
+
+def _estimate(name: str, sd: float, sds: Array, goal: dict[str, Any]) -> Estimate:
+    if not sd > 0:
+        raise RequestError("the systems of this table do not differ on any topic", fix="Give scores of other systems.")
+    topics = int(size_for_difference(sd=sd, **goal).topics)
+    moving = np.maximum(sds, 1e-9)  # two equal systems never vary, and have all the power
+    reached = power_for_difference(topics=topics, difference=goal["difference"], sd=moving, alpha=goal["alpha"])
+    detectable = detectable_difference(topics=TABLE_1_TOPICS, sd=sd, alpha=goal["alpha"], power=goal["power"])
+    return Estimate(name, sd, topics, float(np.mean(reached < goal["power"])), float(detectable))

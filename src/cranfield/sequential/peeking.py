@@ -1,0 +1,93 @@
+"""Testing after every topic: how many near misses become findings when somebody stops at the right moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cranfield.errors import RequestError
+from cranfield.sequential.pairs import Pairs
+from cranfield.sequential.paths import Population, t_rule_paths
+from cranfield.sequential.thresholds import t_squares
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class NearMisses:
+    """Pairs with p between ``low`` and ``high`` on all topics, tested after every topic from ``first`` on.
+
+    ``found`` is the mean share of them that is significant at some look, over random orders of the topics; ``lower``
+    and ``upper`` hold the middle 95 % of such shares. ``shares`` has each pair's own.
+    """
+
+    pairs: int
+    of: int
+    low: float
+    high: float
+    alpha: float
+    first: int
+    topics: int
+    found: float
+    lower: float
+    upper: float
+    shares: Array
+    repeats: int
+    seed: int
+    citations: tuple[str, ...] = ("Webber2008",)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("shares", "citations")}
+
+    def summary(self) -> str:
+        return (
+            f"Of {self.pairs:,} pairs with p between {self.low:g} and {self.high:g} on all {self.topics} topics, "
+            f"{100 * self.found:.0f} % would have been called significant at some look after topic {self.first} "
+            f"({100 * self.lower:.0f} to {100 * self.upper:.0f} % in 95 of 100 orders of the topics)."
+        )
+
+
+def near_misses(
+    pairs: Pairs,
+    *,
+    low: float = 0.05,
+    high: float = 0.10,
+    first: int = 50,
+    alpha: float = 0.05,
+    repeats: int = 200,
+    seed: int = 1,
+    workers: int | None = None,
+) -> NearMisses:
+    """WMZ08 §5.3 on any table: topics in random order, a t test after each."""
+    topics = pairs.differences.shape[1]
+    if not 2 <= first <= topics:
+        raise RequestError(f"looking from topic {first} on makes no sense with {topics} topics", fix="Look earlier.")
+    p_value = _p_values(pairs.differences)
+    near = pairs.differences[(p_value > low) & (p_value < high)]
+    if not len(near):
+        raise RequestError(f"no pair has p between {low:g} and {high:g}", fix="Give more systems, or a wider range.")
+    population = Population.of(near)
+    critical = t_squares(alpha, topics)
+    critical[:first] = np.inf
+    walked = t_rule_paths(
+        population, critical, np.full(len(near), topics), shift=population.mean, repeats=repeats, seed=seed,
+        replace=False, workers=workers,
+    )  # fmt: skip
+    hit = walked.significant.reshape(len(near), repeats)
+    lower, upper = np.percentile(hit.mean(axis=0), [2.5, 97.5])
+    return NearMisses(
+        len(near), len(p_value), low, high, alpha, first, topics, float(hit.mean()), float(lower), float(upper),
+        hit.mean(axis=1), repeats, seed,
+    )  # fmt: skip
+
+
+def _p_values(differences: Array) -> Array:
+    n = differences.shape[1]
+    error = differences.std(axis=1, ddof=1) / np.sqrt(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = differences.mean(axis=1) / error
+    return np.where(error > 0, 2 * special.stdtr(n - 1, -np.abs(t)), 1.0)

@@ -1,0 +1,184 @@
+"""The plans a study can follow: how each adds topics, what it promises, and how many topics it will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.design import size_for_difference
+from cranfield.sequential import confidence
+from cranfield.sequential.goals import FARTHEST_LOOK, Goal
+from cranfield.sequential.groups import group_design
+from cranfield.sequential.thresholds import variance_limits
+
+Array = npt.NDArray[Any]
+
+_MODEL_PATHS = 2000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How topics are added, and the error guarantee in words; ``valid`` says whether α is held."""
+
+    name: str
+    title: str
+    rule: str
+    guarantee: str
+    citation: str
+    valid: bool
+
+
+CATALOG = {
+    plan.name: plan
+    for plan in (
+        Plan(
+            "fixed", "fixed number of topics",
+            "All topics at once, as many as the first estimate of the sd asks for; one test.",
+            "False positives at α, as far as t holds; the power is missed when the sd was underestimated.",
+            "Webber2008", True,
+        ),
+        Plan(
+            "iterative", "until the power is reached (WMZ08 Algorithm 1)",
+            "Topics are added until the difference is detectable at the sd seen so far; then one test.",
+            "None: the sd is underestimated and false positives lie somewhat above α. The power is reached.",
+            "Webber2008", False,
+        ),
+        Plan(
+            "hybrid", "first estimate, then until the power is reached (WMZ08 §5.5)",
+            "As many topics as the first estimate asks for; where the power is missed, as many as the sd asks for.",
+            "None: p-values are slightly too small, by an unknown amount to be reported. The power is reached.",
+            "Webber2008", False,
+        ),
+        Plan(
+            "group-sequential", "a few looks agreed on beforehand",
+            "A test at each look, at levels that together spend α; a significant look ends the study.",
+            "All looks together err with probability α, as far as t holds at each of them.",
+            "LanDeMets1983", True,
+        ),
+        Plan(
+            "anytime", "a confidence sequence, looked at whenever one likes",
+            "After any topic the interval may be looked at, and the study may stop for any reason.",
+            "The interval misses the true difference at any time with probability at most α, whatever the distribution "
+            "within the bounds.",
+            "WaudbySmithRamdas2024", True,
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What a plan will take, were the first estimate of the sd right.
+
+    ``first`` is the number of topics at which something may first be decided, ``expected`` the mean number when the
+    systems differ by the goal's difference, ``expected_null`` when they do not differ (none where a plan has no end),
+    ``most`` the largest (none where there is none).
+    """
+
+    plan: str
+    title: str
+    guarantee: str
+    valid: bool
+    first: int
+    expected: float
+    expected_null: float | None
+    most: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def prospect(goal: Goal) -> Prospect:
+    """What the goal's plan will take.
+
+    >>> round(prospect(Goal(0.033, 0.15, plan="fixed")).expected)  # WMZ08 §5.1 prints the truncated 164
+    165
+    """
+    first, expected, expected_null, most = _TAKES[goal.plan](goal)
+    plan = CATALOG[goal.plan]
+    return Prospect(plan.name, plan.title, plan.guarantee, plan.valid, first, expected, expected_null, most)
+
+
+def needed_topics(goal: Goal, sd: float | None = None) -> int:
+    """Topics with which the goal's difference is found, for its own sd or another."""
+    wanted = goal.sd if sd is None else sd
+    found = size_for_difference(difference=goal.difference, sd=wanted, alpha=goal.alpha, power=goal.power)
+    return int(found.topics)
+
+
+_Takes = tuple[int, float, float | None, int | None]
+
+
+def _fixed(goal: Goal) -> _Takes:
+    n = needed_topics(goal)
+    return n, float(n), float(n), n
+
+
+def _iterative(goal: Goal) -> _Takes:
+    limits = _limits(goal)
+    expected = float(_first_within(_model_variances(goal, len(limits)), limits, goal.first).mean())
+    return goal.first, expected, expected, None
+
+
+def _hybrid(goal: Goal) -> _Takes:
+    limits, first = _limits(goal), needed_topics(goal)
+    variances = _model_variances(goal, len(limits))
+    n = np.full(len(variances), first)
+    for _ in range(20):  # each round adds topics only where the last one fell short
+        seen = variances[np.arange(len(n)), n]
+        wanted = np.searchsorted(limits, seen, side="left")
+        more = (seen > limits[n]) & (n < len(limits) - 1)
+        if not more.any():
+            break
+        n[more] = np.minimum(np.maximum(wanted[more], n[more] + 1), len(limits) - 1)
+    expected = float(n.mean())
+    return first, expected, expected, None
+
+
+def _group(goal: Goal) -> _Takes:
+    design = group_design(goal)
+    return int(design.topics[0]), design.expected, design.expected_null, int(design.topics[-1])
+
+
+def _anytime(goal: Goal) -> _Takes:
+    return 1, confidence.expected_topics(goal), None, None
+
+
+_TAKES = {
+    "fixed": _fixed,
+    "iterative": _iterative,
+    "hybrid": _hybrid,
+    "group-sequential": _group,
+    "anytime": _anytime,
+}
+
+
+def _limits(goal: Goal) -> Array:
+    most = max(FARTHEST_LOOK * needed_topics(goal), 2 * goal.first)
+    limits = variance_limits(np.array([goal.difference]), most=most, alpha=goal.alpha, power=goal.power)
+    return np.asarray(limits[0])
+
+
+def _model_variances(goal: Goal, count: int) -> Array:
+    """s² after every topic of some studies with normal differences: paths × n, nothing known before two topics."""
+    x = goal.sd * np.random.default_rng(1).standard_normal((_model_paths(count), count - 1))
+    n = np.arange(1, count)
+    sums, squares = np.cumsum(x, axis=1), np.cumsum(np.square(x), axis=1)
+    out = np.full((len(x), count), np.inf)
+    out[:, 2:] = ((squares - np.square(sums) / n) / np.maximum(n - 1, 1))[:, 1:]
+    return out
+
+
+def _model_paths(count: int) -> int:
+    """Fewer where paths are long: memory stays within some 30 MB."""
+    return int(np.clip(1_000_000 // count, 20, _MODEL_PATHS))
+
+
+def _first_within(variances: Array, limits: Array, first: int) -> Array:
+    within = variances <= limits
+    within[:, :first] = False
+    within[:, -1] = True
+    return np.asarray(within.argmax(axis=1))

@@ -1,0 +1,180 @@
+"""Where a study stands: its steps replayed in order, under the goal that was in force at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.design import power_for_difference
+from cranfield.sequential.goals import Goal
+from cranfield.sequential.groups import GroupDesign, group_design
+from cranfield.sequential.plans import needed_topics
+
+Array = npt.NDArray[Any]
+Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """The sd was looked at after so many topics."""
+
+    topics: int
+    sd: float
+    achieved_power: float
+    enough: bool
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of the goal after the study had begun."""
+
+    step: int
+    at: str
+    topics: int
+    changes: Mapping[str, tuple[Any, Any]]  # name: (before, after)
+    reason: str
+
+
+@dataclass
+class Progress:
+    """What the steps so far add up to."""
+
+    goal: Goal
+    systems: tuple[str, str] | None
+    measure: str | None
+    trial_topics: tuple[str, ...]
+    first_goal: Goal = field(init=False)
+    topics: list[str] = field(default_factory=list)
+    scores: list[tuple[float, float]] = field(default_factory=list)
+    additions: int = 0
+    checks: list[Check] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    looks: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.first_goal = self.goal
+
+    @property
+    def differences(self) -> Array:
+        return np.array([a - b for a, b in self.scores])
+
+    @property
+    def sd(self) -> float:
+        return float(self.differences.std(ddof=1)) if len(self.scores) > 1 else float("nan")
+
+    @property
+    def count(self) -> int:
+        return len(self.topics)
+
+    @property
+    def next_look(self) -> int | None:
+        """The number of topics at which something is decided next; none when all is decided."""
+        if self.goal.plan == "group-sequential":
+            return self._next_group_look()
+        if self.goal.plan == "anytime":
+            return max(self.count, 1)
+        if self.checks and self.checks[-1].enough:
+            return self.count
+        if self.goal.plan == "fixed":
+            return needed_topics(self.goal)
+        if not self.checks:
+            return self.goal.first if self.goal.plan == "iterative" else needed_topics(self.goal)
+        return max(needed_topics(self.goal, self.checks[-1].sd), self.count + 1)
+
+    def _next_group_look(self) -> int | None:
+        if self.finished:
+            return None
+        seen = self.looks[-1]["topics"] if self.looks else 0
+        return next((n for n in self.design.topics.tolist() if n > seen), None)
+
+    @property
+    def design(self) -> GroupDesign:
+        return group_design(self.goal)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the test may be made now."""
+        if self.goal.plan == "anytime":
+            return self.count > 0
+        if self.goal.plan == "group-sequential":
+            due = self._next_group_look()
+            return due is not None and self.count >= due
+        return bool(self.checks) and self.checks[-1].enough
+
+    @property
+    def finished(self) -> bool:
+        """Whether the plan allows no further topics."""
+        if self.goal.plan == "anytime":
+            return False
+        if self.goal.plan == "group-sequential":
+            return bool(self.looks) and (self.looks[-1]["significant"] or self.looks[-1]["last"])
+        return self.ready
+
+    # --- replaying
+
+    def apply(self, step: Step) -> None:
+        {"add": self._add, "edit": self._edit, "test": self._test}[step["event"]](step)
+
+    def _add(self, step: Step) -> None:
+        self.systems, self.measure = tuple(step["systems"]), step["measure"]
+        self.topics += [row[0] for row in step["scores"]]
+        self.scores += [(row[1], row[2]) for row in step["scores"]]
+        self.additions += 1
+        self._look_at_sd()
+
+    def _look_at_sd(self) -> None:
+        if self.goal.plan not in ("fixed", "iterative", "hybrid") or self.count < 2:
+            return
+        due = self.next_look
+        if due is not None and self.count >= min(due, self._unless_iterative(due)):
+            self.checks.append(self._check())
+
+    def _unless_iterative(self, due: int) -> int:
+        """Algorithm 1 looks after every addition, not only when the last sd's number of topics is there."""
+        return self.goal.first if self.goal.plan == "iterative" else due
+
+    def _check(self) -> Check:
+        power = achieved_power(self.goal, self.count, self.sd)
+        return Check(self.count, self.sd, power, power >= self.goal.power or self.goal.plan == "fixed")
+
+    def _edit(self, step: Step) -> None:
+        before = self.goal.to_dict()
+        self.goal = self.goal.changed({**step["changes"], **_looks(step["changes"])})
+        changes = {name: (before[name], value) for name, value in step["changes"].items()}
+        self.edits.append(Edit(step["step"], step["at"], self.count, changes, step["reason"]))
+        if self.checks:
+            self.checks.append(self._check())
+        else:
+            self._look_at_sd()
+
+    def _test(self, step: Step) -> None:
+        self.looks.append(step)
+
+
+def _looks(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"looks": tuple(changes["looks"])} if "looks" in changes else {}
+
+
+def achieved_power(goal: Goal, topics: int, sd: float) -> float:
+    """The power of one t test on so many topics, were the sd seen the true one."""
+    if topics < 2:
+        return float("nan")
+    if not sd > 0:
+        return 1.0
+    return float(power_for_difference(topics=topics, difference=goal.difference, sd=sd, alpha=goal.alpha))
+
+
+def replay(steps: Iterable[Step]) -> Progress:
+    """The state after all steps; the first is the one that started the study."""
+    start, *rest = steps
+    systems = tuple(start["systems"]) if start.get("systems") else None
+    progress = Progress(
+        Goal.from_dict(start["goal"]), systems, start.get("measure"), tuple(start.get("trial_topics", ()))
+    )
+    for step in rest:
+        progress.apply(step)
+    return progress

@@ -1,0 +1,414 @@
+"""Every plan on the user's own differences: topics used, bias of the sd, false positives and power, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+from cranfield.sequential.confidence import bets_for
+from cranfield.sequential.goals import FARTHEST_LOOK, FEWEST, Goal
+from cranfield.sequential.groups import GroupDesign, group_design
+from cranfield.sequential.pairs import Pairs
+from cranfield.sequential.paths import (
+    Paths,
+    Population,
+    betting_paths,
+    fixed_paths,
+    inclusion,
+    sd_rule_paths,
+    t_rule_paths,
+)
+from cranfield.sequential.plans import CATALOG
+from cranfield.sequential.thresholds import effect_sizes, t_squares, variance_limits
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+
+MOST_TOPICS = 20_000
+EVERY_TOPIC = "every-topic"
+RANDOM = "random"
+WAYS = {
+    "fixed": CATALOG["fixed"].title,
+    "iterative": CATALOG["iterative"].title,
+    RANDOM: "fixed sampling of as many topics as iterative took",
+    "hybrid": CATALOG["hybrid"].title,
+    "group-obrien-fleming": "looks agreed on beforehand, O'Brien–Fleming spending",
+    "group-pocock": "looks agreed on beforehand, Pocock spending",
+    "anytime": CATALOG["anytime"].title,
+    EVERY_TOPIC: "testing after every topic until significant: seriously flawed",
+}
+VALID = ("fixed", RANDOM, "group-obrien-fleming", "group-pocock", "anytime")
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """A share with its exact 95 % interval (Clopper–Pearson)."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+def rate(hits: int, count: int) -> Rate:
+    """The share of ``count`` paths that are ``hits``.
+
+    >>> found = rate(5, 100)
+    >>> round(found.lower, 4), round(found.upper, 4)
+    (0.0164, 0.1128)
+    """
+    from scipy import special
+
+    lower = special.betaincinv(hits, count - hits + 1, 0.025) if hits else 0.0
+    upper = special.betaincinv(hits + 1, count - hits, 0.975) if hits < count else 1.0
+    return Rate(hits / count, float(lower), float(upper))
+
+
+@dataclass(frozen=True, eq=False)
+class PlanOutcome:
+    """One plan. ``topics`` when the systems differ by the difference sought, ``topics_null`` when they do not.
+
+    ``sd_bias`` is the mean of s/σ − 1 at the end, over pairs; the arrays have a place a pair.
+    """
+
+    plan: str
+    topics: float
+    topics_low: float
+    topics_high: float
+    topics_null: float
+    sd_bias: Rate
+    false_positives: Rate
+    power: Rate
+    pair_sd: Array
+    pair_false_positives: Array
+    pair_topics: Array
+
+    @property
+    def valid(self) -> bool:
+        return self.plan in VALID
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "plan": self.plan,
+            "topics": self.topics,
+            "topics_low": self.topics_low,
+            "topics_high": self.topics_high,
+            "topics_null": self.topics_null,
+            "sd_bias": self.sd_bias.value,
+            "sd_bias_lower": self.sd_bias.lower,
+            "sd_bias_upper": self.sd_bias.upper,
+            "false_positives": self.false_positives.value,
+            "false_positives_lower": self.false_positives.lower,
+            "false_positives_upper": self.false_positives.upper,
+            "power": self.power.value,
+            "power_lower": self.power.lower,
+            "power_upper": self.power.upper,
+            "valid": self.valid,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """All plans on one population, or on several pairs' populations together.
+
+    ``difference`` and ``sd`` have a place a pair: what is sought, and the sd of all the pair's topics. ``included`` is,
+    for a single pair, the probability of each topic to be in a finished iterative study.
+    """
+
+    measure: str
+    names: tuple[tuple[str, str], ...]
+    topic_names: tuple[str, ...]
+    outcomes: tuple[PlanOutcome, ...]
+    difference: Array
+    sd: Array
+    mean: Array
+    alpha: float
+    wanted_power: float
+    fixed_topics: Array
+    first: int
+    step: int
+    repeats: int
+    seed: int
+    differences: Array
+    included: Array | None
+    warnings: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ("Webber2008", "LanDeMets1983", "WaudbySmithRamdas2024")
+
+    def get(self, plan: str) -> PlanOutcome:
+        for outcome in self.outcomes:
+            if outcome.plan == plan:
+                return outcome
+        raise RequestError(f"the plan «{plan}» was not simulated", fix=f"There are: {', '.join(WAYS)}.")
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row a plan."""
+        return [outcome.to_dict() for outcome in self.outcomes]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import make_frame
+
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def summary(self) -> str:
+        """The cheapest plan that keeps its word on these differences."""
+        holding = [o for o in self.outcomes if o.plan != RANDOM and o.false_positives.lower <= self.alpha]
+        if not holding:
+            return f"No plan holds α = {self.alpha:g} on these differences: t itself is misled by their distribution."
+        best = min(holding, key=lambda outcome: outcome.topics)
+        return (
+            f"Of the plans whose false positives are not shown to exceed α = {self.alpha:g} on these differences, "
+            f"{best.plan} takes the fewest topics when there is something to find ({best.topics:.0f} on average, with "
+            f"power {best.power.value:.2f})."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """What every plan is run with: a goal a pair, and how the paths are drawn."""
+
+    population: Population
+    goals: list[Goal]
+    needed: Array
+    step: int
+    most: int
+    repeats: int
+    seed: int
+    workers: int | None
+
+    @property
+    def differences(self) -> Array:
+        return np.array([goal.difference for goal in self.goals])
+
+    @property
+    def alpha(self) -> float:
+        return self.goals[0].alpha
+
+    def options(self, shift: Array | float, *, stream: int = 0) -> dict[str, Any]:
+        seed = self.seed if stream == 0 else int(np.random.SeedSequence([self.seed, stream]).generate_state(1)[0])
+        return {"shift": shift, "repeats": self.repeats, "seed": seed, "workers": self.workers}
+
+
+def _fixed(ask: _Request, shift: Array | float) -> Paths:
+    return fixed_paths(ask.population, ask.needed, alpha=ask.alpha, **ask.options(shift))
+
+
+def _limits(ask: _Request) -> Array:
+    return variance_limits(ask.differences, most=ask.most, alpha=ask.alpha, power=ask.goals[0].power)
+
+
+def _iterative(ask: _Request, shift: Array | float) -> Paths:
+    start = np.full(ask.population.pairs, ask.goals[0].first)
+    return sd_rule_paths(ask.population, start, _limits(ask), step=ask.step, alpha=ask.alpha, **ask.options(shift))
+
+
+def _random(ask: _Request, shift: Array | float) -> Paths:
+    """WMZ08 Fig. 6's other axis: the same sizes, other topics."""
+    sizes = _iterative(ask, shift).topics
+    return fixed_paths(ask.population, sizes, alpha=ask.alpha, **ask.options(shift, stream=1))
+
+
+def _hybrid(ask: _Request, shift: Array | float) -> Paths:
+    return sd_rule_paths(ask.population, ask.needed, _limits(ask), step=0, alpha=ask.alpha, **ask.options(shift))
+
+
+def _group(spending: str) -> Callable[[_Request, Array | float], Paths]:
+    def run(ask: _Request, shift: Array | float) -> Paths:
+        designs = [group_design(goal.changed({"spending": spending})) for goal in ask.goals]
+        critical, ends = look_table(designs)
+        return t_rule_paths(ask.population, critical, ends, **ask.options(shift))
+
+    return run
+
+
+def look_table(designs: Sequence[GroupDesign]) -> tuple[Array, Array]:
+    """t² to be reached at every look, a row a design, infinite between looks; and where each design ends."""
+    ends = np.array([int(design.topics[-1]) for design in designs])
+    critical = np.full((len(designs), int(ends.max()) + 1), np.inf)
+    for row, design in enumerate(designs):
+        levels = np.full(critical.shape[1], 0.5)
+        levels[design.topics] = design.levels
+        critical[row, design.topics] = t_squares(levels, critical.shape[1] - 1)[design.topics]
+    return critical, ends
+
+
+def _anytime(ask: _Request, shift: Array | float) -> Paths:
+    goal = ask.goals[0]
+    return betting_paths(
+        ask.population, [bets_for(each) for each in ask.goals], np.full(ask.population.pairs, ask.most),
+        alpha=ask.alpha, lowest=goal.lowest, highest=goal.highest, **ask.options(shift),
+    )  # fmt: skip
+
+
+def _every_topic(ask: _Request, shift: Array | float) -> Paths:
+    critical = t_squares(ask.alpha, int(ask.needed.max()))
+    critical[: ask.goals[0].first] = np.inf
+    return t_rule_paths(ask.population, critical, ask.needed, **ask.options(shift))
+
+
+_RUN: dict[str, Callable[[_Request, Array | float], Paths]] = {
+    "fixed": _fixed,
+    "iterative": _iterative,
+    RANDOM: _random,
+    "hybrid": _hybrid,
+    "group-obrien-fleming": _group("obrien-fleming"),
+    "group-pocock": _group("pocock"),
+    "anytime": _anytime,
+    EVERY_TOPIC: _every_topic,
+}
+
+
+def simulate(
+    pairs: Pairs | npt.ArrayLike,
+    *,
+    difference: float | None = None,
+    detectable_with: int = 100,
+    sd: float | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    plans: Sequence[str] = tuple(WAYS),
+    first: int = FEWEST,
+    step: int = 1,
+    looks: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0),
+    lowest: float = -1.0,
+    highest: float = 1.0,
+    most: int | None = None,
+    repeats: int = 1000,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Run every plan on populations made of the pairs' own topics, drawn with replacement.
+
+    Parameters
+    ----------
+    pairs
+        Differences of one pair or of several (pairs × topics).
+    difference
+        What is sought. Where it is left out: for every pair, what ``detectable_with`` topics find (WMZ08 §5.3).
+    sd
+        The first estimate of the sd; the true one of every pair where it is left out.
+    first, step
+        Topics the iterative plan begins with, and how many it adds at a time.
+    most
+        Where plans without an end are given up; five times the topics of the fixed plan unless said otherwise.
+    repeats
+        Paths a pair, for no difference and again for the difference sought.
+    """
+    given = pairs if isinstance(pairs, Pairs) else _unnamed(pairs)
+    chosen = _known(plans)
+    population = Population.of(given.differences)
+    ask = _request(population, difference, detectable_with, sd, most, first, step, repeats, seed, workers,
+                   alpha=alpha, power=power, looks=looks, lowest=lowest, highest=highest)  # fmt: skip
+    outcomes = []
+    for at, name in enumerate(chosen):
+        outcomes.append(_outcome(name, ask))
+        if progress is not None:
+            progress(at + 1, len(chosen))
+    included = None
+    if population.pairs == 1 and "iterative" in chosen:
+        included = inclusion(population, _iterative(ask, 0.0), seed=seed, workers=workers)
+    return Simulation(
+        given.measure, given.names, given.topics, tuple(outcomes), ask.differences, population.sd, population.mean,
+        alpha, power, ask.needed, first, step, repeats, seed, given.differences, included, _warnings(ask),
+    )  # fmt: skip
+
+
+def _unnamed(differences: npt.ArrayLike) -> Pairs:
+    rows = np.atleast_2d(np.asarray(differences, float))
+    if not np.isfinite(rows).all():
+        raise RequestError("some differences are missing or infinite", fix="Leave those topics out.")
+    names = tuple((f"pair {at + 1}", "0") for at in range(len(rows)))
+    return Pairs("difference", names, tuple(str(at + 1) for at in range(rows.shape[1])), rows)
+
+
+def _known(plans: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in plans:
+        wanted = ["group-obrien-fleming", "group-pocock"] if name == "group-sequential" else [name]
+        unknown = [each for each in wanted if each not in WAYS]
+        if unknown:
+            raise RequestError(f"there is no plan «{unknown[0]}»", fix=f"Choose among: {', '.join(WAYS)}.")
+        found += wanted
+    return list(dict.fromkeys(found))
+
+
+def _request(
+    population: Population,
+    difference: float | None,
+    detectable_with: int,
+    sd: float | None,
+    most: int | None,
+    first: int,
+    step: int,
+    repeats: int,
+    seed: int,
+    workers: int | None,
+    **goal: Any,
+) -> _Request:
+    from cranfield.design import size_for_difference
+
+    if repeats < 1:
+        raise RequestError(f"{repeats} repeats are none", fix="Give 1000, for instance.")
+    if step < 1:
+        raise RequestError(f"adding {step} topics at a time leads nowhere", fix="Add 1 or more.")
+    if difference is None:
+        if not 2 <= detectable_with <= MOST_TOPICS:
+            raise RequestError(f"{detectable_with} topics are no design", fix="Give 100, for instance.")
+        sizes = effect_sizes(detectable_with, goal["alpha"], goal["power"])
+        sought = population.sd * sizes[detectable_with]
+    else:
+        sought = np.full(population.pairs, difference)
+    guessed = population.sd if sd is None else np.full(population.pairs, sd)
+    goals = [
+        Goal(gap, spread, first=first, **goal) for gap, spread in zip(sought.tolist(), guessed.tolist(), strict=True)
+    ]
+    needed = size_for_difference(
+        difference=sought, sd=guessed * (1 - 1e-9), alpha=goal["alpha"], power=goal["power"]
+    ).topics
+    end = most or max(FARTHEST_LOOK * int(needed.max()), 2 * first)
+    if max(end, int(needed.max())) > MOST_TOPICS * FARTHEST_LOOK:
+        raise RequestError(
+            f"{int(needed.max()):,} topics are more than anybody judges, and too many to simulate",
+            fix=f"Seek a larger difference; up to {MOST_TOPICS:,} topics are simulated.",
+        )
+    return _Request(population, goals, needed, step, max(end, int(needed.max())), repeats, seed, workers)
+
+
+def _outcome(name: str, ask: _Request) -> PlanOutcome:
+    null, real = _RUN[name](ask, 0.0), _RUN[name](ask, ask.differences)
+    shape = (ask.population.pairs, ask.repeats)
+    sds, wrong = null.sd.reshape(shape), null.significant.reshape(shape)
+    low, high = np.percentile(real.topics, [5, 95])
+    return PlanOutcome(
+        name, float(real.topics.mean()), float(low), float(high), float(null.topics.mean()),
+        _bias(sds / ask.population.sd[:, np.newaxis] - 1),
+        rate(int(null.significant.sum()), null.significant.size),
+        rate(int(real.significant.sum()), real.significant.size),
+        sds.mean(axis=1), wrong.mean(axis=1), null.topics.reshape(shape).mean(axis=1),
+    )  # fmt: skip
+
+
+def _bias(relative: Array) -> Rate:
+    """The mean over pairs with an interval for the repeats, the pairs being what they are."""
+    pairs, repeats = relative.shape
+    mean = float(relative.mean())
+    spread = np.sqrt(relative.var(axis=1, ddof=1).sum() / repeats) / pairs if repeats > 1 else np.nan
+    return Rate(mean, float(mean - 1.96 * spread), float(mean + 1.96 * spread))
+
+
+def _warnings(ask: _Request) -> tuple[str, ...]:
+    skew = np.abs((ask.population.centred**3).mean(axis=1) / ask.population.sd**3)
+    odd = int((skew / np.sqrt(ask.needed) > 0.25).sum())
+    if not odd:
+        return ()
+    which = "these differences are" if ask.population.pairs == 1 else f"the differences of {odd} pairs are"
+    return (
+        f"{which} so skewed that t, the basis of every plan but anytime, is misled: a few topics decide, and samples "
+        "often miss them",
+    )

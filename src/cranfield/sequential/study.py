@@ -1,0 +1,347 @@
+"""A study that grows: its goal fixed first, its scores added as they come, its test made when the plan says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import CranfieldError, InputError, RequestError
+from cranfield.scores import ScoreTable
+from cranfield.sequential import journal
+from cranfield.sequential.confidence import expected_topics
+from cranfield.sequential.goals import Goal
+from cranfield.sequential.pairs import complete_scores, one_pair
+from cranfield.sequential.past import past_experience
+from cranfield.sequential.plans import CATALOG, Plan, needed_topics
+from cranfield.sequential.progress import Edit, Progress, achieved_power, replay
+from cranfield.sequential.testing import Tested, anytime_test, group_test, single_test
+from cranfield.sequential.trial import upper_limit
+
+EDITABLE = ("difference", "alpha", "power", "sd", "plan", "first", "looks", "spending", "lowest", "highest")
+
+
+class TooEarlyError(CranfieldError):
+    """A test before the plan allows it; an answer would cost the guarantee."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """How far a study is.
+
+    ``achieved_power`` is that of a test on the topics there are, were the sd seen the true one (of the whole design,
+    for group-sequential; none for anytime). ``more`` is how many topics the next decision takes, ``next_look`` where
+    it falls. The difference seen is not among these numbers: only a test shows it.
+    """
+
+    file: str
+    goal: Goal
+    plan: Plan
+    systems: tuple[str, str] | None
+    measure: str | None
+    topics: int
+    sd: float
+    achieved_power: float | None
+    next_look: int | None
+    more: int
+    looks: int
+    additions: int
+    ready: bool
+    finished: bool
+    tested: bool
+    edits: tuple[Edit, ...]
+    unfinished: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row: the goal and where the study stands."""
+        return {
+            "plan": self.plan.name,
+            "difference": self.goal.difference,
+            "alpha": self.goal.alpha,
+            "power": self.goal.power,
+            "topics": self.topics,
+            "sd": self.sd,
+            "first_sd": self.goal.sd,
+            "achieved_power": self.achieved_power,
+            "next_look": self.next_look,
+            "more": self.more,
+            "looks": self.looks,
+            "ready": self.ready,
+            "finished": self.finished,
+            "tested": self.tested,
+            "goal_changes": len(self.edits),
+        }
+
+    def summary(self) -> str:
+        """What to do next."""
+        if self.finished and self.tested:
+            return f"The study is over, with {self.topics:,} topics; study test shows its result again."
+        if self.plan.name == "anytime":
+            return (
+                f"{self.topics:,} topics; the interval may be looked at now, or after any other topic. If the systems "
+                f"differ by {self.goal.difference:g}, expect about {self.more:,} topics more."
+            )
+        if self.ready:
+            return f"{self.topics:,} topics are enough: make the test (study test)."
+        return f"{self.more:,} topics more, {self.next_look:,} in all, before anything may be tested."
+
+
+@dataclass(frozen=True)
+class Added:
+    """What an addition did: topics taken, and those that were there already with the same scores."""
+
+    taken: tuple[str, ...]
+    repeated: tuple[str, ...]
+    status: Status
+
+
+class Study:
+    """A study file. Every method reads the file anew, so that whatever another process added is seen."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.progress()  # a file that is no study is refused at once
+
+    def progress(self) -> Progress:
+        """All that has happened, added up."""
+        return replay(journal.read(self.path).steps)
+
+    def history(self) -> list[dict[str, Any]]:
+        """Every step in order, as it was recorded."""
+        return [dict(step) for step in journal.read(self.path).steps]
+
+    def status(self) -> Status:
+        reading = journal.read(self.path)
+        return _status(self.path, replay(reading.steps), reading.unfinished)
+
+    def add(self, table: ScoreTable, *, measure: str | None = None) -> Added:
+        """Take the scores of the two systems on new topics; when this returns, they are on the disk.
+
+        Topics that are there already with the same scores are passed over; other scores for them are refused.
+        """
+        made: dict[str, Any] = {}
+
+        def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any] | None:
+            progress = replay(steps)
+            systems, name, rows = _rows(table, progress, measure)
+            new, old = _split(rows, progress)
+            made["taken"], made["repeated"] = tuple(row[0] for row in new), tuple(old)
+            if not new:
+                return None
+            _check_addition(progress, new)
+            return {"event": "add", "systems": systems, "measure": name, "scores": new}
+
+        steps = journal.append(self.path, decide)
+        return Added(made["taken"], made["repeated"], _status(self.path, replay(steps)))
+
+    def edit(self, changes: Mapping[str, Any], *, reason: str) -> Status:
+        """Change the goal. The change is one more step of the file, and every report of the test will name it."""
+        unknown = [name for name in changes if name not in EDITABLE]
+        if unknown or not changes:
+            raise RequestError(
+                f"«{unknown[0]}» is no part of a goal" if unknown else "nothing is to be changed",
+                fix=f"Change one of: {', '.join(EDITABLE)}.",
+            )
+        if not reason.strip():
+            raise RequestError("a change of the goal needs a reason", fix="Say why: --because «…».")
+
+        def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any]:
+            goal = replay(steps).goal
+            goal.changed(changes)  # refused before it is written
+            plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changes.items()}
+            return {"event": "edit", "changes": plain, "reason": reason.strip()}
+
+        return _status(self.path, replay(journal.append(self.path, decide)))
+
+    def test(self) -> Tested:
+        """The test, when the plan allows it; the look is recorded before its result is known to anybody.
+
+        Raises
+        ------
+        TooEarlyError
+            Before the goal is reached, or between looks.
+        """
+        found: dict[str, Tested] = {}
+
+        def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any] | None:
+            progress = replay(steps)
+            again = bool(progress.looks) and progress.looks[-1]["topics"] == progress.count
+            if not (again and progress.goal.plan == "group-sequential"):
+                _refuse_early(progress, str(self.path))
+            tested = found["test"] = _tested(progress, again=again)
+            same = again and progress.looks[-1]["level"] == tested.level
+            return None if same else {"event": "test", **tested.record()}
+
+        journal.append(self.path, decide)
+        return found["test"]
+
+
+def open_study(path: str | Path) -> Study:
+    """Go on with a study."""
+    return Study(path)
+
+
+def create_study(
+    path: str | Path,
+    goal: Goal,
+    *,
+    system: str | None = None,
+    baseline: str | None = None,
+    measure: str | None = None,
+    trial_topics: Sequence[str] = (),
+) -> Study:
+    """Fix the goal of a study in a new file.
+
+    ``system`` less ``baseline`` is the difference; where they are not named the first scores added say.
+    ``trial_topics`` were used to estimate the sd, and are refused as topics of the study.
+    """
+    _prepared(goal)
+    if (system is None) != (baseline is None):
+        raise RequestError("a pair has two systems", fix="Name both, --system A --baseline B, or neither.")
+    systems = None if system is None else [system, baseline]
+    content = {"event": "new", "goal": goal.to_dict(), "systems": systems, "measure": measure}
+    journal.create(path, {**content, "trial_topics": list(trial_topics)})
+    return Study(path)
+
+
+def _prepared(goal: Goal) -> None:
+    """Refuse what the plan cannot do before it is written down."""
+    if goal.plan == "group-sequential":
+        Progress(goal, None, None, ()).design  # noqa: B018
+    else:
+        needed_topics(goal)
+
+
+# --- where the first estimate of the sd comes from
+
+
+def sd_from_past(table: ScoreTable, *, measure: str | None = None, percentile: float | None = None) -> float:
+    """The mean sd over all pairs of an earlier table, or a percentile of them to be on the safe side (WMZ08 §5.1)."""
+    found = past_experience(table, difference=0.05, measure=measure, percentile=percentile or 95.0)
+    return found.typical.sd if percentile is None else found.cautious.sd
+
+
+def sd_from_trial(
+    table: ScoreTable,
+    *,
+    system: str | None = None,
+    baseline: str | None = None,
+    measure: str | None = None,
+    confidence: float | None = None,
+) -> float:
+    """The sd a trial found, or its upper limit to be on the safe side (WMZ08 §5.2)."""
+    differences = one_pair(table, system=system, baseline=baseline, measure=measure).differences[0]
+    sd = float(differences.std(ddof=1))
+    if not sd > 0:
+        raise InputError("the two systems differ by the same on every topic of the trial",
+                         fix="Give a trial with more topics, or an sd.")  # fmt: skip
+    return sd if confidence is None else float(upper_limit(sd, len(differences), confidence=confidence))
+
+
+# --- additions
+
+
+_Row = tuple[str, float, float]
+
+
+def _rows(table: ScoreTable, progress: Progress, measure: str | None) -> tuple[tuple[str, str], str, list[_Row]]:
+    name = measure or progress.measure or (table.measures[0] if len(table.measures) == 1 else None)
+    if progress.measure is not None and name != progress.measure:
+        raise RequestError(f"the study is about {progress.measure}, not {name}", fix="Add scores of the same measure.")
+    scores = complete_scores(table, name, fewest=1)
+    systems = progress.systems or _pair(table)
+    absent = [system for system in systems if system not in table.systems]
+    if absent:
+        raise InputError(f"there are no scores of «{absent[0]}»", fix=f"The study compares {' with '.join(systems)}.")
+    a, b = (table.systems.index(system) for system in systems)
+    rows = [(topic, float(scores[at, a]), float(scores[at, b])) for at, topic in enumerate(table.topics)]
+    return systems, name or table.measures[0], rows
+
+
+def _pair(table: ScoreTable) -> tuple[str, str]:
+    if len(table.systems) != 2:
+        raise RequestError(
+            f"the scores are of {len(table.systems)} systems: it is unclear which two are compared",
+            fix="Name them when the study is started: --system A --baseline B.",
+        )
+    return table.systems[0], table.systems[1]
+
+
+def _split(rows: Sequence[_Row], progress: Progress) -> tuple[list[_Row], list[str]]:
+    known = dict(zip(progress.topics, progress.scores, strict=True))
+    for topic, a, b in rows:
+        if topic in known and known[topic] != (a, b):
+            raise InputError(
+                f"topic {topic} is in the study with other scores ({known[topic][0]:g} and {known[topic][1]:g})",
+                fix="Scores of a study do not change; leave the topic out.",
+            )
+    return [row for row in rows if row[0] not in known], [row[0] for row in rows if row[0] in known]
+
+
+def _check_addition(progress: Progress, new: Sequence[_Row]) -> None:
+    goal = progress.goal
+    if progress.finished:
+        raise RequestError(
+            f"the study has all its topics ({progress.count:,}): more of them would depend on what was seen",
+            fix="Make the test (study test); or change the goal first (study edit), which is recorded.",
+        )
+    for topic, a, b in new:
+        if topic in progress.trial_topics:
+            raise InputError(f"topic {topic} was in the trial that gave the sd", fix="Take new topics; see WMZ08 §5.2.")
+        if not goal.lowest <= a - b <= goal.highest:
+            raise InputError(
+                f"on topic {topic} the systems differ by {a - b:g}, outside {goal.lowest:g} and {goal.highest:g}",
+                fix="Name the bounds of the measure when the study is started: --bounds LOW,HIGH.",
+            )
+
+
+# --- status and tests
+
+
+def _status(path: Path, progress: Progress, unfinished: int = 0) -> Status:
+    goal = progress.goal
+    due = progress.next_look
+    more = max((due or progress.count) - progress.count, 0)
+    if goal.plan == "anytime":
+        sd = progress.sd if progress.sd > 0 else goal.sd
+        more = max(int(np.ceil(expected_topics(goal, sd=sd))) - progress.count, 0)
+    looks = progress.looks if goal.plan in ("group-sequential", "anytime") else progress.checks
+    return Status(
+        str(path), goal, CATALOG[goal.plan], progress.systems, progress.measure, progress.count, progress.sd,
+        _power_so_far(progress), due, more, len(looks), progress.additions, progress.ready, progress.finished,
+        bool(progress.looks), tuple(progress.edits), unfinished,
+    )  # fmt: skip
+
+
+def _power_so_far(progress: Progress) -> float | None:
+    if progress.goal.plan == "anytime" or progress.count < 2:
+        return None
+    if progress.goal.plan == "group-sequential" and progress.sd > 0:
+        return progress.design.power(progress.goal.difference, progress.sd)
+    return achieved_power(progress.goal, progress.count, progress.sd)
+
+
+def _refuse_early(progress: Progress, where: str) -> None:
+    if progress.ready:
+        return
+    due = progress.next_look
+    if due is None:
+        raise TooEarlyError("the study is over: every look has been used", where=where, fix="See study log.")
+    raise TooEarlyError(
+        f"it is too early for a test: {progress.count:,} topics, where the {progress.goal.plan} plan wants {due:,}",
+        where=where,
+        fix=f"Add {max(due - progress.count, 1):,} topics. Testing before would make findings out of chance.",
+    )
+
+
+def _tested(progress: Progress, *, again: bool) -> Tested:
+    if progress.goal.plan == "anytime":
+        return anytime_test(progress)
+    if progress.goal.plan == "group-sequential":
+        return group_test(progress, again=again)
+    return single_test(progress)

@@ -1,0 +1,177 @@
+"""Trial experiments: how large a trial, how well it knows the sd, and what trial and main experiment take together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.design import size_for_difference
+from cranfield.errors import RequestError
+from cranfield.stats.tails import t_critical
+
+Array = npt.NDArray[Any]
+
+
+def standard_error(sd: npt.ArrayLike, topics: npt.ArrayLike) -> Array:
+    """σ/√(2n): how far a sample's sd strays, were the differences normal."""
+    return np.asarray(np.asarray(sd, float) / np.sqrt(2 * np.asarray(topics, float)))  # WMZ08 Eq. 4
+
+
+def upper_limit(sd: npt.ArrayLike, topics: npt.ArrayLike, *, confidence: float = 0.95) -> Array:
+    """The sd that, after a trial, is exceeded with probability 1 − ``confidence``.
+
+    >>> round(float(upper_limit(0.15, 30)), 3)  # WMZ08 §5.2
+    0.183
+    """
+    n = np.asarray(topics, float)
+    return np.asarray(sd + t_critical(1 - confidence, n - 1) * standard_error(sd, n))
+
+
+def sd_interval(sd: npt.ArrayLike, topics: int, *, confidence: float = 0.95) -> tuple[Array, Array]:
+    """The theoretical two-sided interval of a sample's sd: the line of Fig. 2."""
+    reach = t_critical((1 - confidence) / 2, topics - 1) * standard_error(sd, topics)
+    return np.maximum(np.asarray(sd, float) - reach, 0.0), np.asarray(sd, float) + reach
+
+
+@dataclass(frozen=True, eq=False)
+class TrialPlan:
+    """Trials of several sizes for several sds they might find; arrays are sds × sizes.
+
+    ``main`` is the main experiment's topics at the trial's upper limit of the sd, ``total`` trial and main together;
+    ``needed`` is what would do were the sd known.
+    """
+
+    difference: float
+    alpha: float
+    power: float
+    confidence: float
+    sds: Array
+    sizes: Array
+    upper: Array
+    main: Array
+    total: Array
+    needed: Array
+    citations: tuple[str, ...] = ("Webber2008",)
+
+    @property
+    def best(self) -> Array:
+        """The place of the smallest total, for every sd."""
+        return np.asarray(self.total.argmin(axis=1))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row a trial: Fig. 3."""
+        rows = []
+        for row, sd in enumerate(self.sds.tolist()):
+            for at, size in enumerate(self.sizes.tolist()):
+                rows.append(
+                    {"sd": sd, "trial": size, "upper_sd": float(self.upper[row, at]),
+                     "main": int(self.main[row, at]), "topics": int(self.total[row, at]),
+                     "needed": int(self.needed[row]), "best": bool(at == self.best[row])}
+                )  # fmt: skip
+        return rows
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import make_frame
+
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def summary(self) -> str:
+        """The best trial for the first sd."""
+        at = int(self.best[0])
+        total, needed = int(self.total[0, at]), int(self.needed[0])
+        return (
+            f"If the sd is {self.sds[0]:g}, a trial of {int(self.sizes[at])} topics is best: {total:,} topics in all, "
+            f"{100 * (total / needed - 1):.0f} % more than the {needed:,} that would do were the sd known. The trial's "
+            "topics do not count in the main experiment."
+        )
+
+
+def plan_trial(
+    *,
+    difference: float,
+    sd: npt.ArrayLike,
+    sizes: npt.ArrayLike | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    confidence: float = 0.95,
+) -> TrialPlan:
+    """WMZ08 §5.2 and Fig. 3: total topics against the size of the trial, and the best size.
+
+    >>> plan = plan_trial(difference=0.033, sd=0.15, sizes=[30])
+    >>> int(plan.main[0, 0])  # WMZ08 prints the truncated 243
+    244
+    """
+    sds = np.atleast_1d(np.asarray(sd, float))
+    needed = size_for_difference(difference=difference, sd=sds, alpha=alpha, power=power).topics
+    sizes = _sizes(needed) if sizes is None else np.atleast_1d(np.asarray(sizes, float))
+    if (sizes < 2).any() or (sizes != np.floor(sizes)).any():
+        raise RequestError("a trial has two topics or more, and whole ones", fix="Give sizes such as 10:100:10.")
+    if not 0.5 <= confidence < 1:
+        raise RequestError(f"a confidence of {confidence:g} makes no sense", fix="0.95 is usual.")
+    upper = upper_limit(sds[:, np.newaxis], sizes, confidence=confidence)
+    main = size_for_difference(difference=difference, sd=upper, alpha=alpha, power=power).topics
+    total = main + sizes.astype(np.int64)
+    return TrialPlan(difference, alpha, power, confidence, sds, sizes.astype(np.int64), upper, main, total, needed)
+
+
+def _sizes(needed: Array) -> Array:
+    """Every size up to the largest main experiment, as long as these are not too many."""
+    most = int(max(needed.max(), 10))
+    return np.arange(5.0, most + 1, max(1, most // 500))
+
+
+@dataclass(frozen=True, eq=False)
+class TrialCoverage:
+    """How far the sd of so many topics strays from that of all of them: theory and what resampling shows (Fig. 2).
+
+    A place a pair: its sd over all topics, the middle 95 % of samples' sds, and what Eq. 4 says they are.
+    """
+
+    topics: int
+    confidence: float
+    repeats: int
+    seed: int
+    sd: Array
+    lower: Array
+    upper: Array
+    theory_lower: Array
+    theory_upper: Array
+
+    @property
+    def ratio(self) -> float:
+        """How much wider the empirical intervals are than the theoretical ones, on average."""
+        return float(np.mean((self.upper - self.lower) / (self.theory_upper - self.theory_lower)))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        names = ("sd", "lower", "upper", "theory_lower", "theory_upper")
+        columns = [getattr(self, name).tolist() for name in names]
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+    def summary(self) -> str:
+        return (
+            f"Over {len(self.sd):,} pairs, the sd of {self.topics} topics strays {self.ratio:.2f} times as far as "
+            "normal differences would let it: the formula is too sure of a trial."
+            if self.ratio > 1
+            else f"Over {len(self.sd):,} pairs, the sd of {self.topics} topics strays {self.ratio:.2f} times as far "
+            "as the formula says."
+        )
+
+
+def trial_coverage(
+    differences: npt.ArrayLike, *, topics: int = 30, confidence: float = 0.95, repeats: int = 1000, seed: int = 1
+) -> TrialCoverage:
+    """Draw trials from every row of ``differences`` (pairs × topics), with replacement, and see the sds they find."""
+    from cranfield.sequential.paths import Population, fixed_paths
+
+    population = Population.of(differences)
+    found = fixed_paths(population, np.full(population.pairs, topics), alpha=0.05, repeats=repeats, seed=seed)
+    sds = found.sd.reshape(population.pairs, repeats)
+    tail = 50 * (1 - confidence)
+    lower, upper = np.percentile(sds, [tail, 100 - tail], axis=1)
+    theory = sd_interval(population.sd, topics, confidence=confidence)
+    return TrialCoverage(topics, confidence, repeats, seed, population.sd, lower, upper, *theory)
