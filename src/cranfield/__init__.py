@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         swap_rates,
     )
     from cranfield.scores import ScoreTable, read_scores, score, write_scores
+    from cranfield.sequential import Goal, Study, create_study, open_study
     from cranfield.simulate import write_example
 
 __version__ = "0.1.0"
@@ -46,6 +47,10 @@ _HOME = {
     "read_scores": "scores",
     "score": "scores",
     "write_scores": "scores",
+    "Goal": "sequential",
+    "Study": "sequential",
+    "create_study": "sequential",
+    "open_study": "sequential",
     "write_example": "simulate",
 }
 
@@ -53,17 +58,21 @@ __all__ = [
     "CATALOG",
     "Collection",
     "CranfieldError",
+    "Goal",
     "InputError",
     "Measure",
     "PackedFileError",
     "Reliability",
     "RequestError",
     "ScoreTable",
+    "Study",
     "WriteError",
     "assess_reliability",
+    "create_study",
     "discriminative_power",
     "generalise",
     "open_collection",
+    "open_study",
     "parse_measure",
     "rank_stability",
     "read_collection",

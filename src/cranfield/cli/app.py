@@ -12,7 +12,7 @@ import typer
 
 import cranfield
 from cranfield import parallel
-from cranfield.cli import check, compare, demo, measures, pack, power, reliability, score, shards, size, variance
+from cranfield.cli import check, compare, demo, measures, pack, power, reliability, score, shards, size, study, variance
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command("power")(power.power)
 app.command("compare")(compare.compare)
 app.command("shards")(shards.shards)
 app.command("reliability")(reliability.reliability)
+app.add_typer(study.app, name="study")
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

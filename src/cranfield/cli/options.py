@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cranfield.reliability import Reliability
     from cranfield.report import Document
     from cranfield.scores import ScoreTable
+    from cranfield.sequential import Study
     from cranfield.variance import Variances
 
 
@@ -311,6 +312,31 @@ def draw_reliability(found: Reliability, path: str, chart: str) -> None:
     from cranfield.report.reliability_charts import reliability_chart
 
     write_chart(reliability_chart(found, chart), path)
+
+
+def draw_study(document: Document, path: str, figure: str) -> None:
+    """A chart of planning or simulating a study."""
+    from cranfield.report import study_charts
+    from cranfield.report.charts import write_chart
+
+    if figure == "past":
+        chart = study_charts.sd_chart(document.extra["sds"])
+    elif figure in ("trial", "coverage"):
+        chart = getattr(study_charts, f"{figure}_chart")(document.rows)
+    else:
+        chart = study_charts.simulation_chart(document, figure)
+    write_chart(chart, path)
+
+
+def draw_course(study: Study, path: str) -> None:
+    """How a study went so far."""
+    from cranfield.report.charts import write_chart
+    from cranfield.report.study_charts import course_chart
+    from cranfield.sequential.study import course
+
+    progress = study.progress()
+    goal = 0.0 if progress.goal.plan == "anytime" else progress.goal.power
+    write_chart(course_chart(course(progress), goal), path)
 
 
 def is_score_table(paths: list[str], qrels: str | None) -> bool:

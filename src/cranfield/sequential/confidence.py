@@ -124,13 +124,13 @@ def _end(wealth_at: Callable[[float], Any], bound: float, other: float, alpha: f
     return float(found) if found == found else bound  # no m is ruled out on this side yet
 
 
-def expected_topics(goal: Goal, *, sd: float | None = None) -> float:
+def expected_topics(goal: Goal) -> float:
     """About how many topics until a difference as large as the goal's is found, for normal differences.
 
-    Some paths are walked, three times as far as Wald's approximation expects: log(2/α) over the wealth's growth.
+    Some paths are walked, three times as far as Wald's approximation expects.
     """
-    spread, bets = goal.sd if sd is None else sd, bets_for(goal)
-    rough = _wald(goal, spread, bets)
+    spread, bets = goal.sd, bets_for(goal)
+    rough = rough_topics(goal, spread)
     if not rough < 1e6:
         return rough
     length = int(3 * rough) + 10
@@ -144,9 +144,11 @@ def expected_topics(goal: Goal, *, sd: float | None = None) -> float:
     return float(crossed.argmax(axis=1).mean() + 1)
 
 
-def _wald(goal: Goal, sd: float, bets: Bets) -> float:
+def rough_topics(goal: Goal, sd: float) -> float:
+    """Wald's approximation: log(2/α) over the growth of the wealth in one topic, for the bet that does best."""
     from scipy import special
 
+    bets = bets_for(goal)
     x = goal.difference + sd * special.ndtri((np.arange(400) + 0.5) / 400)
     growth = np.log1p(np.outer(np.clip(x, goal.lowest, goal.highest), bets.shares) / -goal.lowest).mean(axis=0)
     with np.errstate(divide="ignore"):

@@ -87,3 +87,27 @@ def even_looks(count: int) -> tuple[float, ...]:
     if count < 1:
         raise RequestError(f"{count} looks are none", fix="Look once or more.")
     return tuple((at + 1) / count for at in range(count))
+
+
+def parse_looks(text: str) -> tuple[float, ...]:
+    """Looks as people type them: how many, or the shares of the topics.
+
+    >>> parse_looks("2"), parse_looks("0.3,0.6,1")
+    ((0.5, 1.0), (0.3, 0.6, 1.0))
+    """
+    from cranfield.design.grid import parse_grid
+
+    numbers = parse_grid(text, name="looks")
+    if len(numbers) == 1 and numbers[0] == int(numbers[0]):
+        return even_looks(int(numbers[0]))
+    return tuple(numbers)
+
+
+def parse_bounds(text: str) -> tuple[float, float]:
+    """The least and the largest difference: ``-1,1``."""
+    from cranfield.design.grid import parse_grid
+
+    numbers = parse_grid(text, name="bounds")
+    if len(numbers) != 2:
+        raise RequestError(f"the bounds «{text}» are not two numbers", fix="Write the least and the largest: -1,1.")
+    return numbers[0], numbers[1]

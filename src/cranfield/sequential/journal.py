@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -193,6 +194,8 @@ def _opened(path: str | Path, *, writing: bool) -> Iterator[int]:
         raise InputError(f"the study cannot be opened: {error.strerror}", where=str(path),
                          fix="Check the path and the permissions.") from None  # fmt: skip
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InputError("this is no plain file", where=str(path), fix="Name the study's file.")
         _lock(descriptor, str(path), exclusive=writing)
         yield descriptor
     finally:
@@ -222,6 +225,7 @@ def _lock(descriptor: int, path: str, *, exclusive: bool) -> None:
 
 
 def _everything(descriptor: int) -> bytes:
+    """All bytes of the file."""
     parts = []
     os.lseek(descriptor, 0, os.SEEK_SET)
     while part := os.read(descriptor, 1 << 20):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,9 +105,13 @@ def prospect(goal: Goal) -> Prospect:
 
 def needed_topics(goal: Goal, sd: float | None = None) -> int:
     """Topics with which the goal's difference is found, for its own sd or another."""
-    wanted = goal.sd if sd is None else sd
-    found = size_for_difference(difference=goal.difference, sd=wanted, alpha=goal.alpha, power=goal.power)
-    return int(found.topics)
+    wanted = goal.sd if sd is None else max(sd, 1e-9)  # systems that never differ still need two topics
+    return _needed(goal.difference, wanted, goal.alpha, goal.power)
+
+
+@lru_cache(maxsize=4096)
+def _needed(difference: float, sd: float, alpha: float, power: float) -> int:
+    return int(size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power).topics)
 
 
 _Takes = tuple[int, float, float | None, int | None]

@@ -83,7 +83,7 @@ class Progress:
             return needed_topics(self.goal)
         if not self.checks:
             return self.goal.first if self.goal.plan == "iterative" else needed_topics(self.goal)
-        return max(needed_topics(self.goal, self.checks[-1].sd), self.count + 1)
+        return max(needed_topics(self.goal, self.checks[-1].sd), self.checks[-1].topics + 1)
 
     def _next_group_look(self) -> int | None:
         if self.finished:
@@ -129,17 +129,15 @@ class Progress:
     def _look_at_sd(self) -> None:
         if self.goal.plan not in ("fixed", "iterative", "hybrid") or self.count < 2:
             return
-        due = self.next_look
-        if due is not None and self.count >= min(due, self._unless_iterative(due)):
+        # Algorithm 1 looks after every addition, not only when there are as many topics as the last sd asked for.
+        due = self.goal.first if self.goal.plan == "iterative" else self.next_look
+        if due is not None and self.count >= due:
             self.checks.append(self._check())
-
-    def _unless_iterative(self, due: int) -> int:
-        """Algorithm 1 looks after every addition, not only when the last sd's number of topics is there."""
-        return self.goal.first if self.goal.plan == "iterative" else due
 
     def _check(self) -> Check:
         power = achieved_power(self.goal, self.count, self.sd)
-        return Check(self.count, self.sd, power, power >= self.goal.power or self.goal.plan == "fixed")
+        enough = self.count >= needed_topics(self.goal) if self.goal.plan == "fixed" else power >= self.goal.power
+        return Check(self.count, self.sd, power, enough)
 
     def _edit(self, step: Step) -> None:
         before = self.goal.to_dict()

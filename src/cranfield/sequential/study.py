@@ -12,9 +12,9 @@ import numpy as np
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.scores import ScoreTable
 from cranfield.sequential import journal
-from cranfield.sequential.confidence import expected_topics
+from cranfield.sequential.confidence import bets_for, confidence_sequence, rough_topics
 from cranfield.sequential.goals import Goal
-from cranfield.sequential.pairs import complete_scores, one_pair
+from cranfield.sequential.pairs import Pairs, complete_scores, one_pair
 from cranfield.sequential.past import past_experience
 from cranfield.sequential.plans import CATALOG, Plan, needed_topics
 from cranfield.sequential.progress import Edit, Progress, achieved_power, replay
@@ -119,6 +119,14 @@ class Study:
         reading = journal.read(self.path)
         return _status(self.path, replay(reading.steps), reading.unfinished)
 
+    def pairs(self) -> Pairs:
+        """The differences so far, as simulations take them."""
+        progress = self.progress()
+        if progress.count < 2:
+            raise InputError("the study has too few topics to sample from", where=str(self.path), fix="Add some.")
+        names = progress.systems or ("", "")
+        return Pairs(progress.measure or "", (names,), tuple(progress.topics), progress.differences[np.newaxis])
+
     def add(self, table: ScoreTable, *, measure: str | None = None) -> Added:
         """Take the scores of the two systems on new topics; when this returns, they are on the disk.
 
@@ -220,6 +228,43 @@ def _prepared(goal: Goal) -> None:
 # --- where the first estimate of the sd comes from
 
 
+@dataclass(frozen=True)
+class SdEstimate:
+    """A first estimate of the sd, where it comes from in words, and the topics that may not be used again."""
+
+    sd: float
+    source: str
+    trial_topics: tuple[str, ...] = ()
+
+
+def estimate_sd(
+    *,
+    sd: float | None = None,
+    past: ScoreTable | None = None,
+    trial: ScoreTable | None = None,
+    system: str | None = None,
+    baseline: str | None = None,
+    measure: str | None = None,
+    cautious: bool = False,
+) -> SdEstimate:
+    """The sd from exactly one source; ``cautious`` takes the 95th percentile of the past, or a trial's upper limit."""
+    if sum(source is not None for source in (sd, past, trial)) != 1:
+        raise RequestError(
+            "the sd comes from one place", fix="Give one of --sd, --from earlier.csv and --trial trial.csv."
+        )
+    if past is not None:
+        pairs = len(past.systems) * (len(past.systems) - 1) // 2
+        what = "95th percentile" if cautious else "mean"
+        found = sd_from_past(past, measure=measure, percentile=95.0 if cautious else None)
+        return SdEstimate(found, f"{what} of {pairs} earlier pairs")
+    if trial is not None:
+        options = {"system": system, "baseline": baseline, "measure": measure}
+        found = sd_from_trial(trial, **options, confidence=0.95 if cautious else None)
+        limit = ", upper 95 % limit" if cautious else ""
+        return SdEstimate(found, f"trial of {len(trial.topics)} topics{limit}", trial.topics)
+    return SdEstimate(float(sd or 0.0), "given")
+
+
 def sd_from_past(table: ScoreTable, *, measure: str | None = None, percentile: float | None = None) -> float:
     """The mean sd over all pairs of an earlier table, or a percentile of them to be on the safe side (WMZ08 §5.1)."""
     found = past_experience(table, difference=0.05, measure=measure, percentile=percentile or 95.0)
@@ -309,7 +354,7 @@ def _status(path: Path, progress: Progress, unfinished: int = 0) -> Status:
     more = max((due or progress.count) - progress.count, 0)
     if goal.plan == "anytime":
         sd = progress.sd if progress.sd > 0 else goal.sd
-        more = max(int(np.ceil(expected_topics(goal, sd=sd))) - progress.count, 0)
+        more = max(int(np.ceil(rough_topics(goal, sd))) - progress.count, 0)
     looks = progress.looks if goal.plan in ("group-sequential", "anytime") else progress.checks
     return Status(
         str(path), goal, CATALOG[goal.plan], progress.systems, progress.measure, progress.count, progress.sd,
@@ -341,7 +386,23 @@ def _refuse_early(progress: Progress, where: str) -> None:
 
 def _tested(progress: Progress, *, again: bool) -> Tested:
     if progress.goal.plan == "anytime":
-        return anytime_test(progress)
+        return anytime_test(progress, again=again)
     if progress.goal.plan == "group-sequential":
         return group_test(progress, again=again)
     return single_test(progress)
+
+
+def course(progress: Progress) -> list[dict[str, Any]]:
+    """How a study went, topic by topic: the power it had, or for anytime its confidence sequence."""
+    x, goal = progress.differences, progress.goal
+    if goal.plan != "anytime":
+        sds = [(n, float(x[:n].std(ddof=1))) for n in range(2, len(x) + 1)]
+        return [{"topics": n, "sd": sd, "achieved_power": achieved_power(goal, n, sd)} for n, sd in sds]
+    rows = []
+    every = max(1, len(x) // 200)
+    for n in [*range(1, len(x), every), len(x)] if len(x) else []:
+        found = confidence_sequence(
+            x[:n], alpha=goal.alpha, lowest=goal.lowest, highest=goal.highest, bets=bets_for(progress.first_goal)
+        )
+        rows.append({"topics": n, "difference": found.mean, "lower": found.lower, "upper": found.upper})
+    return rows

@@ -153,7 +153,8 @@ def _t(differences: Array, level: float) -> tuple[float, float, float, float]:
     n, mean = len(differences), float(differences.mean())
     error = float(differences.std(ddof=1)) / np.sqrt(n)
     if not error > 0:
-        return float("nan") if mean == 0 else np.copysign(np.inf, mean), 1.0 if mean == 0 else 0.0, mean, mean
+        least = float(np.nextafter(0, 1))  # p is never 0
+        return float("nan") if mean == 0 else float(np.copysign(np.inf, mean)), 1.0 if mean == 0 else least, mean, mean
     t = mean / error
     reach = float(t_critical(level / 2, n - 1)) * error
     return t, float(2 * special.stdtr(n - 1, -abs(t))), mean - reach, mean + reach
@@ -192,7 +193,7 @@ def _made(progress: Progress, level: float, first: int, looks: int, last: bool) 
     )  # fmt: skip
 
 
-def anytime_test(progress: Progress) -> Tested:
+def anytime_test(progress: Progress, *, again: bool) -> Tested:
     """The confidence sequence after all topics so far, in the order they came.
 
     The bets are those of the goal the study began with: they must not know the scores.
@@ -205,5 +206,5 @@ def anytime_test(progress: Progress) -> Tested:
     return Tested(
         goal, CATALOG[goal.plan], system, baseline, progress.measure or "", progress.count, found.mean,
         progress.sd, found.evidence, found.p_value, goal.alpha, found.significant, found.lower, found.upper,
-        float("nan"), 1, len(progress.looks) + 1, False, is_skewed(x), tuple(progress.edits),
+        float("nan"), 1, len(progress.looks) + (not again), False, is_skewed(x), tuple(progress.edits),
     )  # fmt: skip

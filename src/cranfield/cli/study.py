@@ -1,0 +1,478 @@
+"""cranfield study"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cranfield.cli import options
+
+if TYPE_CHECKING:
+    from cranfield.scores import ScoreTable
+    from cranfield.sequential import Pairs
+
+app = typer.Typer(
+    name="study",
+    help="Studies that grow: fix a goal, add topics as they are judged, test when the plan says so.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[str, typer.Argument(help="The study's file.", metavar="FILE", show_default=False)]
+Measure = Annotated[str | None, typer.Option("--measure", "-m", help="The measure the study is about.", metavar="NAME")]
+System = Annotated[str | None, typer.Option("--system", help="The system on trial.", metavar="NAME")]
+Baseline = Annotated[str | None, typer.Option("--baseline", help="What it is compared with.", metavar="NAME")]
+Difference = Annotated[float, typer.Option("--difference", help="The least difference that matters.", metavar="D")]
+Sd = Annotated[float | None, typer.Option("--sd", help="First estimate of the sd of paired differences.", metavar="SD")]
+Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
+Power = Annotated[float, typer.Option("--power", help="Probability of finding what is there.")]
+First = Annotated[int, typer.Option("--first", help="Topics the iterative plan begins with.", min=2)]
+Looks = Annotated[str, typer.Option("--looks", help="Group-sequential: how many, or shares of the topics: 0.3,0.6,1.")]
+Spending = Annotated[
+    str, typer.Option("--spending", help="Group-sequential: obrien-fleming or pocock.", metavar="NAME")
+]
+Bounds = Annotated[str, typer.Option("--bounds", help="Least and largest difference of two scores.")]
+Past = Annotated[
+    list[str] | None,
+    typer.Option("--from", help="Estimate the sd from all pairs of an earlier score table.", metavar="SCORES"),
+]
+Trial = Annotated[
+    list[str] | None, typer.Option("--trial", help="Estimate the sd from a trial of the two systems.", metavar="SCORES")
+]
+Cautious = Annotated[
+    bool, typer.Option("--cautious", help="95th percentile of the pairs, or upper limit of the trial, for the sd.")
+]
+
+
+def _one_table(scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice) -> ScoreTable:
+    tables = options.load_tables(scores, qrels=qrels, measures=[measure] if measure else None, missing=missing)
+    if len(tables) > 1:
+        raise typer.BadParameter("name one score table")
+    return next(iter(tables.values()))
+
+
+@app.command("new")
+def new(
+    file: File,
+    difference: Difference,
+    sd: Sd = None,
+    past: Past = None,
+    trial: Trial = None,
+    cautious: Cautious = False,
+    plan: Annotated[
+        str, typer.Option("--plan", help="fixed, iterative, hybrid, group-sequential or anytime.", metavar="NAME")
+    ] = "hybrid",
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    first: First = 30,
+    looks: Looks = "4",
+    spending: Spending = "obrien-fleming",
+    bounds: Bounds = "-1,1",
+    system: System = None,
+    baseline: Baseline = None,
+    measure: Measure = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Start a study: a new file that fixes the goal before the first topic.
+
+    Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid
+    """
+    from cranfield.report.studying import new_document
+    from cranfield.sequential.goals import Goal, parse_bounds, parse_looks
+    from cranfield.sequential.plans import prospect
+    from cranfield.sequential.study import create_study, estimate_sd
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
+              "plan": plan, "alpha": alpha, "power": power}  # fmt: skip
+    tables: dict[str, Any] = {
+        word: _one_table(files, None, measure, options.MissingChoice.NAN) if files else None
+        for word, files in (("past", past), ("trial", trial))
+    }
+    estimate = estimate_sd(sd=sd, **tables, system=system, baseline=baseline, measure=measure, cautious=cautious)
+    lowest, highest = parse_bounds(bounds)
+    goal = Goal(
+        difference, estimate.sd, plan=plan, alpha=alpha, power=power, sd_from=estimate.source, first=first,
+        looks=parse_looks(looks), spending=spending, lowest=lowest, highest=highest,
+    )  # fmt: skip
+    expected = prospect(goal)
+    study = create_study(
+        file, goal, system=system, baseline=baseline, measure=measure, trial_topics=estimate.trial_topics
+    )
+    options.output(new_document(study.status(), expected, inputs), chosen)
+
+
+@app.command("add")
+def add(
+    file: File,
+    scores: options.Scores,
+    qrels: options.Qrels = None,
+    measure: Measure = None,
+    missing: options.Missing = options.MissingChoice.NAN,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Add the scores of both systems on topics that have been judged; they are on the disk when this ends.
+
+    Example: cranfield study add mine.study batch1.csv
+    """
+    from cranfield.report.studying import added_document
+    from cranfield.sequential.study import open_study
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    study = open_study(file)
+    wanted = measure or study.status().measure
+    table = _one_table(scores, qrels, wanted, missing)
+    options.output(added_document(study.add(table, measure=wanted), {"file": file, "scores": scores}), chosen)
+
+
+@app.command("status")
+def status(
+    file: File,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """The power so far, and how many topics more; not a word on which system is ahead.
+
+    Example: cranfield study status mine.study
+    """
+    from cranfield.report.studying import status_document
+    from cranfield.sequential.study import open_study
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        options.check_plot(plot)
+    study = open_study(file)
+    if plot is not None:
+        options.draw_course(study, plot)
+    options.output(status_document(study.status(), {"file": file}), chosen)
+
+
+@app.command("test")
+def make_test(
+    file: File,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """The test, once the plan allows it, with its caveats and the paragraph to report; exit code 1 when too early.
+
+    Example: cranfield study test mine.study
+    """
+    from cranfield.report.studying import tested_document
+    from cranfield.sequential.study import open_study
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    options.output(tested_document(open_study(file).test(), {"file": file}), chosen)
+
+
+@app.command("edit")
+def edit(
+    file: File,
+    because: Annotated[str, typer.Option("--because", help="Why; it is recorded with the change.", metavar="TEXT")],
+    difference: Annotated[float | None, typer.Option("--difference", help="Another difference.")] = None,
+    alpha: Annotated[float | None, typer.Option("--alpha", help="Another significance level.")] = None,
+    power: Annotated[float | None, typer.Option("--power", help="Another power.")] = None,
+    sd: Annotated[float | None, typer.Option("--sd", help="Another first estimate of the sd.")] = None,
+    plan: Annotated[str | None, typer.Option("--plan", help="Another plan.", metavar="NAME")] = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Change the goal of a study that has begun: recorded in the file, and named whenever the test is reported.
+
+    Example: cranfield study edit mine.study --difference 0.04 --because 'judging money ran out'
+    """
+    from cranfield.report.studying import status_document
+    from cranfield.sequential.study import open_study
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    given = {"difference": difference, "alpha": alpha, "power": power, "sd": sd, "plan": plan}
+    changes = {name: value for name, value in given.items() if value is not None}
+    found = open_study(file).edit(changes, reason=because)
+    options.output(status_document(found, {"file": file, "because": because, **changes}), chosen)
+
+
+@app.command("log")
+def log(
+    file: File,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Every step of a study in order; the chain of checksums is verified on the way.
+
+    Example: cranfield study log mine.study
+    """
+    from cranfield.report.studying import log_document
+    from cranfield.sequential.study import open_study
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    options.output(log_document(open_study(file).history(), {"file": file}), chosen)
+
+
+@app.command("plans")
+def plans(
+    difference: Difference,
+    sd: Annotated[float, typer.Option("--sd", help="Sd of paired differences.", metavar="SD")],
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    first: First = 30,
+    looks: Looks = "4",
+    spending: Spending = "obrien-fleming",
+    bounds: Bounds = "-1,1",
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """What every plan guarantees, and how many topics to expect of it.
+
+    Example: cranfield study plans --difference 0.033 --sd 0.15
+    """
+    from cranfield.report.studying import plans_document
+    from cranfield.sequential.goals import PLANS, Goal, parse_bounds, parse_looks
+    from cranfield.sequential.plans import prospect
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    lowest, highest = parse_bounds(bounds)
+    goals = [
+        Goal(difference, sd, plan=plan, alpha=alpha, power=power, first=first, looks=parse_looks(looks),
+             spending=spending, lowest=lowest, highest=highest)
+        for plan in PLANS
+    ]  # fmt: skip
+    inputs = {"difference": difference, "sd": sd, "alpha": alpha, "power": power}
+    options.output(plans_document([prospect(goal) for goal in goals], inputs), chosen)
+
+
+@app.command("past")
+def past_experience(
+    scores: options.Scores,
+    difference: Difference,
+    qrels: options.Qrels = None,
+    measure: Measure = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' sds.", min=1, max=100)] = 95.0,
+    missing: options.Missing = options.MissingChoice.ZERO,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """What earlier scores say about the sd: topics at its mean and at a percentile, and who would miss the power.
+
+    Example: cranfield study past earlier.csv --difference 0.033
+    """
+    from cranfield.report.studying import past_document
+    from cranfield.sequential.past import past_experience as look_back
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        options.check_plot(plot)
+    table = _one_table(scores, qrels, measure, missing)
+    found = look_back(table, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile)
+    inputs = {"scores": scores, "difference": difference, "alpha": alpha, "power": power, "percentile": percentile}
+    document = past_document(found, inputs)
+    if plot is not None:
+        options.draw_study(document, plot, "past")
+    options.output(document, chosen)
+
+
+@app.command("trial")
+def trial_size(
+    scores: options.PilotScores = None,
+    difference: Annotated[
+        float | None, typer.Option("--difference", help="The least difference that matters.", metavar="D")
+    ] = None,
+    sd: Annotated[str | None, typer.Option("--sd", help="Sds the trial might find.", metavar="SD")] = None,
+    sizes: Annotated[str | None, typer.Option("--trial-size", help="Sizes of the trial.", metavar="N")] = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    confidence: Annotated[float, typer.Option("--confidence", help="That the sd is not larger.")] = 0.95,
+    qrels: options.Qrels = None,
+    measure: Measure = None,
+    pairs: Annotated[int, typer.Option("--pairs", help="With scores: pairs of systems to sample.", min=1)] = 200,
+    repeats: Annotated[int, typer.Option("--repeats", help="With scores: trials drawn of each pair.", min=10)] = 1000,
+    missing: options.Missing = options.MissingChoice.ZERO,
+    seed: options.Seed = 1,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """How large a trial: topics in all against its size. With scores: how far the sd of a trial strays.
+
+    Examples: cranfield study trial --difference 0.033 --sd 0.12,0.15,0.18
+
+              cranfield study trial scores.csv --trial-size 30
+    """
+    from cranfield.design.card import whole
+    from cranfield.report.studying import coverage_document, trial_document
+    from cranfield.sequential.pairs import random_pairs
+    from cranfield.sequential.trial import plan_trial, trial_coverage
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        options.check_plot(plot)
+    grids = options.grids({"sd": sd, "trial_size": sizes})
+    inputs = {"scores": scores or [], "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
+              "power": power, "confidence": confidence}  # fmt: skip
+    if scores:
+        table = _one_table(scores, qrels, measure, missing)
+        drawn = random_pairs(table, pairs, seed=seed, measure=measure).differences
+        topics = whole(grids.get("trial_size", [30])[0], "trial size")
+        found = trial_coverage(drawn, topics=topics, confidence=confidence, repeats=repeats, seed=seed)
+        document = coverage_document(found, inputs)
+    else:
+        if difference is None or sd is None:
+            raise typer.BadParameter("give --difference and --sd, or scores")
+        document = trial_document(
+            plan_trial(difference=difference, sd=grids["sd"], sizes=grids.get("trial_size"), alpha=alpha, power=power,
+                       confidence=confidence), inputs,
+        )  # fmt: skip
+    if plot is not None:
+        options.draw_study(document, plot, "coverage" if scores else "trial")
+    options.output(document, chosen)
+
+
+def _pairs(
+    scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice,
+    system: str | None, baseline: str | None, count: int | None, seed: int,
+) -> Pairs:  # fmt: skip
+    from cranfield.sequential.journal import is_journal
+    from cranfield.sequential.pairs import one_pair, random_pairs
+    from cranfield.sequential.study import open_study
+
+    if len(scores) == 1 and is_journal(scores[0]):
+        return open_study(scores[0]).pairs()
+    table = _one_table(scores, qrels, measure, missing)
+    if count is not None:
+        return random_pairs(table, count, seed=seed, measure=measure)
+    return one_pair(table, system=system, baseline=baseline, measure=measure)
+
+
+@app.command("simulate")
+def simulate(
+    scores: Annotated[
+        list[str],
+        typer.Argument(
+            help="A score table (of two systems, or with --system and --baseline or --pairs; of one system: its values "
+            "are differences), runs with --qrels, or a study.",
+            metavar="SCORES",
+            show_default=False,
+        ),
+    ],
+    qrels: options.Qrels = None,
+    measure: Measure = None,
+    system: System = None,
+    baseline: Baseline = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option("--pairs", help="Random pairs: baseline of the second quarter, other of the best three.", min=1),
+    ] = None,
+    difference: Annotated[
+        float | None, typer.Option("--difference", help="What is sought; else what --detectable-with topics see.")
+    ] = None,
+    detectable_with: Annotated[
+        int, typer.Option("--detectable-with", help="Seek what so many topics see, pair by pair.", min=2)
+    ] = 100,
+    sd: Annotated[float | None, typer.Option("--sd", help="First estimate of the sd [default: the true one].")] = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    plans: Annotated[str | None, typer.Option("--plans", help="Only these, comma between.", metavar="NAMES")] = None,
+    first: First = 30,
+    step: Annotated[int, typer.Option("--step", help="Topics the iterative plan adds at a time.", min=1)] = 1,
+    looks: Looks = "4",
+    bounds: Bounds = "-1,1",
+    most: Annotated[
+        int | None, typer.Option("--most", help="Where endless plans are given up [default: 5 × fixed].", min=2)
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", help="Studies a pair.", min=1)] = 10_000,
+    missing: options.Missing = options.MissingChoice.ZERO,
+    seed: options.Seed = 1,
+    plot: options.Plot = None,
+    figure: Annotated[
+        str, typer.Option("--figure", help="What --plot draws: plans, inclusion, sd or errors.", metavar="NAME")
+    ] = "plans",
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Every plan on your own differences: topics used, bias of the sd, false positives and power, side by side.
+
+    Example: cranfield study simulate scores.csv --system mine --baseline theirs --difference 0.03 --plot plans.svg
+    """
+    from cranfield.report.studying import simulate_document
+    from cranfield.sequential.goals import parse_bounds, parse_looks
+    from cranfield.sequential.simulation import WAYS
+    from cranfield.sequential.simulation import simulate as run
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        options.check_plot(plot)
+    given = _pairs(scores, qrels, measure, missing, system, baseline, pairs, seed)
+    lowest, highest = parse_bounds(bounds)
+    wanted = [name.strip() for name in plans.split(",")] if plans else list(WAYS)
+    with options.progress_bar("simulating") as done:
+        found = run(
+            given, difference=difference, detectable_with=detectable_with, sd=sd, alpha=alpha, power=power,
+            plans=wanted, first=first, step=step, looks=parse_looks(looks), lowest=lowest, highest=highest, most=most,
+            repeats=repeats, seed=seed, progress=done,
+        )  # fmt: skip
+    inputs = {"scores": scores, "system": system, "baseline": baseline, "pairs": pairs, "difference": difference,
+              "detectable_with": detectable_with, "sd": sd, "alpha": alpha, "power": power, "first": first,
+              "step": step, "looks": looks, "bounds": bounds, "repeats": repeats}  # fmt: skip
+    document = simulate_document(found, inputs)
+    if plot is not None:
+        options.draw_study(document, plot, figure)
+    options.output(document, chosen)
+
+
+@app.command("peek")
+def peek(
+    scores: options.Scores,
+    qrels: options.Qrels = None,
+    measure: Measure = None,
+    first: Annotated[int, typer.Option("--first", help="The first look.", min=2)] = 50,
+    low: Annotated[float, typer.Option("--low", help="Near misses have p above this …")] = 0.05,
+    high: Annotated[float, typer.Option("--high", help="… and below this, on all topics.")] = 0.10,
+    alpha: Alpha = 0.05,
+    repeats: Annotated[int, typer.Option("--repeats", help="Random orders of the topics.", min=1)] = 200,
+    missing: options.Missing = options.MissingChoice.ZERO,
+    seed: options.Seed = 1,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Why not to test after every topic: how many pairs that just miss significance would have been found by it.
+
+    Example: cranfield study peek scores.csv --first 20
+    """
+    from cranfield.report.studying import near_misses_document
+    from cranfield.sequential.pairs import all_pairs
+    from cranfield.sequential.peeking import near_misses
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    table = _one_table(scores, qrels, measure, missing)
+    found = near_misses(
+        all_pairs(table, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
+    )
+    inputs = {"scores": scores, "first": first, "low": low, "high": high, "alpha": alpha, "repeats": repeats}
+    options.output(near_misses_document(found, inputs), chosen)

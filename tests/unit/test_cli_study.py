@@ -1,0 +1,207 @@
+"""cranfield study, from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import cranfield
+from cranfield.cli.app import app
+from cranfield.scores import ScoreTable
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Score tables: many systems, and two of them in batches."""
+    place = tmp_path_factory.mktemp("studies")
+    rng = np.random.default_rng(5)
+    topic, quality = rng.normal(0.35, 0.12, (90, 1)), np.linspace(0, 0.1, 10)
+    values = np.clip(topic + quality + rng.normal(0, 0.07, (90, 10)), 0, 1)[None, :, :, None]
+    table = ScoreTable(("AP",), tuple(map(str, range(301, 391))), tuple(f"s{at}" for at in range(10)), values)
+    cranfield.write_scores(table, place / "all.csv")
+    two = table.select(systems=["s9", "s2"])
+    for at in range(3):
+        batch = two.select(topics=two.topics[30 * at : 30 * (at + 1)])
+        cranfield.write_scores(batch, place / f"batch{at}.csv", wide=at == 1)
+    return place
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(folder)
+
+    def call(*arguments: Any, code: int = 0) -> Result:
+        result = CliRunner().invoke(app, ["study", *map(str, arguments)])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            assert isinstance(result.exception, cranfield.CranfieldError), result.exception
+            assert result.exception.exit_code == code, str(result.exception)
+        else:
+            assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+def test_a_study_from_its_goal_to_its_paragraph(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.study"
+    started = run("new", file, "--difference", 0.03, "--sd", 0.09, "--system", "s9", "--baseline", "s2")
+    assert "73 topics" in started.output
+    refused = run("test", file, code=1)
+    assert "too early" in str(refused.exception)
+    run("add", file, "batch0.csv")
+    assert "43 topics more" in run("status", file).output
+    run("add", file, "batch1.csv")  # wide: it takes the study's measure
+    run("add", file, "batch2.csv")
+    shown = json.loads(run("test", file, "--json").output)
+    assert shown["rows"][0]["topics"] == 90
+    assert shown["rows"][0]["difference"] > 0
+    assert "hybrid" in shown["paragraph"]
+    assert shown["citations"] == ["Webber2008"]
+    log = json.loads(run("log", file, "--json").output)
+    assert [row["event"] for row in log["rows"]] == ["new", "add", "add", "add", "test"]
+
+
+def test_a_changed_goal_shows_everywhere(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.study"
+    run("new", file, "--difference", 0.03, "--sd", 0.2, "--plan", "fixed")
+    run("add", file, "batch0.csv")
+    assert "few judges" in run("edit", file, "--difference", 0.2, "--because", "few judges").output
+    assert "few judges" in run("status", file).output
+    assert "few judges" in run("test", file).output
+    assert "few judges" in run("log", file, "--md").output
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        (("--from", "all.csv"), "mean of 45 earlier pairs"),
+        (("--from", "all.csv", "--cautious"), "95th percentile of 45 earlier pairs"),
+        (("--trial", "batch0.csv"), "trial of 30 topics"),
+        (("--trial", "batch0.csv", "--cautious"), "trial of 30 topics, upper 95 % limit"),
+    ],
+)
+def test_the_sd_may_come_from_the_past_or_a_trial(
+    run: Run, tmp_path: Path, options: tuple[str, ...], source: str
+) -> None:
+    file = tmp_path / "mine.study"
+    run("new", file, "--difference", 0.03, *options)
+    assert cranfield.open_study(file).progress().goal.sd_from == source
+    if "--trial" in options:
+        assert "was in the trial" in str(run("add", file, "batch0.csv", code=2).exception)
+
+
+@pytest.mark.parametrize("plan", ["fixed", "iterative", "hybrid", "group-sequential", "anytime"])
+def test_every_plan_goes_from_start_to_end(run: Run, tmp_path: Path, plan: str) -> None:
+    file = tmp_path / "mine.study"
+    picture = tmp_path / "course.svg"
+    run("new", file, "--difference", 0.06, "--sd", 0.1, "--plan", plan, "--looks", "2", "--measure", "AP")
+    run("add", file, "batch0.csv", "--csv")
+    assert run("status", file, "--plot", picture, "--csv").output.startswith("plan,")
+    assert picture.read_text().startswith("<svg")
+    assert run("test", file, "--latex").output.startswith("\\begin{tabular}")
+
+
+def test_plans_are_compared_before_one_is_chosen(run: Run) -> None:
+    rows = json.loads(run("plans", "--difference", 0.033, "--sd", 0.15, "--json").output)["rows"]
+    assert [row["plan"] for row in rows] == ["fixed", "iterative", "hybrid", "group-sequential", "anytime"]
+    assert rows[0]["expected"] == 165
+    assert all(row["guarantee"] for row in rows)
+
+
+@pytest.mark.parametrize("figure", ["plans", "inclusion", "sd", "errors"])
+def test_simulate_shows_the_price_of_every_plan(run: Run, tmp_path: Path, figure: str) -> None:
+    who = ("--system", "s9", "--baseline", "s2") if figure == "inclusion" else ("--pairs", 5)
+    out = tmp_path / f"{figure}.json"
+    shown = run("simulate", "all.csv", *who, "--repeats", 200, "--json", "--plot", out, "--figure", figure)
+    content = json.loads(shown.output)
+    assert len(content["rows"]) == 8
+    assert {"topics", "sd_bias", "false_positives", "power"} <= set(content["rows"][0])
+    assert content["seed"] == 1
+    assert "mark" in out.read_text()
+
+
+def test_simulate_takes_two_systems_differences_or_a_study(run: Run, tmp_path: Path) -> None:
+    options = ("--repeats", 100, "--plans", "fixed,group-sequential", "--difference", 0.05, "--json")
+    two = json.loads(run("simulate", "batch0.csv", *options).output)
+    file = tmp_path / "mine.study"
+    run("new", file, "--difference", 0.05, "--sd", 0.1, "--plan", "anytime")
+    run("add", file, "batch0.csv")
+    assert json.loads(run("simulate", file, *options).output)["rows"] == two["rows"]
+    table = cranfield.read_scores("batch0.csv")
+    gaps = table.of()[:, 0] - table.of()[:, 1]
+    (tmp_path / "gaps.csv").write_text(
+        "topic,gap\n" + "".join(f"{topic},{gap!r}\n" for topic, gap in zip(table.topics, gaps.tolist(), strict=True))
+    )
+    assert json.loads(run("simulate", tmp_path / "gaps.csv", *options).output)["rows"] == two["rows"]
+
+
+def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
+    past = json.loads(run("past", "all.csv", "--difference", 0.03, "--json", "--plot", tmp_path / "p.svg").output)
+    assert [row["estimate"] for row in past["rows"]] == ["mean", "percentile"]
+    assert "misses" in past["rows"][0]
+    plan = run("trial", "--difference", 0.033, "--sd", "0.15", "--trial-size", "30,40", "--plot", tmp_path / "t.svg")
+    assert "274" in plan.output
+    assert "strays" in run("trial", "all.csv", "--pairs", 5, "--plot", tmp_path / "c.svg").output
+    assert "near misses" in run("peek", "all.csv", "--first", 20, "--high", 0.5).output
+    for name in "ptc":
+        assert (tmp_path / f"{name}.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("new", "x.study", "--difference", 0.03), "comes from one place"),
+        (("new", "x.study", "--difference", -1, "--sd", 0.1), "difference cannot be -1"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--plan", "sometime"), "no plan «sometime»"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "make no plan"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--bounds", "1"), "not two numbers"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--system", "a"), "a pair has two systems"),
+        (("add", "none.study", "batch0.csv"), "no such study"),
+        (("status", "all.csv"), "no study file"),
+        (("simulate", "all.csv"), "which two are meant"),
+        (("simulate", "all.csv", "--pairs", 3, "--plans", "x"), "no plan «x»"),
+        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "inclusion", "--plot", "x.svg"), "one pair"),
+        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "no", "--plot", "x.svg"), "no figure"),
+        (("trial", "--difference", 0.03, "--sd", "0.1", "--trial-size", "30", "--plot", "x.svg"), "a point"),
+        (("peek", "all.csv", "--first", 500), "makes no sense"),
+    ],
+)
+def test_odd_requests_say_what_to_do(run: Run, arguments: tuple[Any, ...], words: str) -> None:
+    error = run(*arguments, code=2).exception
+    assert isinstance(error, cranfield.CranfieldError)
+    assert words in str(error)
+    assert error.fix
+    assert not Path("x.study").exists()
+
+
+def test_a_refused_test_exits_with_1_and_no_traceback(tmp_path: Path) -> None:
+    code = "from cranfield.cli.app import main; main()"
+    file = str(tmp_path / "mine.study")
+    subprocess.run(
+        [sys.executable, "-c", code, "study", "new", file, "--difference", "0.03", "--sd", "0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code, "study", "test", file], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "Add 90 topics" in done.stderr
+    assert done.stdout == ""
+
+
+def test_starting_and_asking_a_study_does_not_load_the_compiler(tmp_path: Path) -> None:
+    code = (
+        "import sys; from cranfield.sequential import Goal, create_study, prospect; "
+        f"create_study({str(tmp_path / 'x')!r}, Goal(0.03, 0.1)).status(); prospect(Goal(0.03, 0.1)); "
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,356 @@
+"""Studies: goals that are kept, additions, looks, tests, and what is reported of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cranfield.errors import InputError, RequestError
+from cranfield.report.studying import paragraph
+from cranfield.scores import ScoreTable
+from cranfield.sequential import (
+    Goal,
+    Study,
+    TooEarlyError,
+    bets_for,
+    confidence_sequence,
+    create_study,
+    even_looks,
+    group_design,
+    open_study,
+)
+from cranfield.sequential.boundaries import obrien_fleming_spending, spending_bounds
+from cranfield.sequential.groups import levels_of
+from cranfield.sequential.study import estimate_sd
+
+Array = np.ndarray[Any, Any]
+
+
+def table_of(differences: Array, first: int = 301, systems: tuple[str, str] = ("new", "old")) -> ScoreTable:
+    """Scores around a half that differ as said."""
+    values = np.stack([0.5 + differences / 2, 0.5 - differences / 2], axis=1)[None, :, :, None]
+    return ScoreTable(("AP",), tuple(str(first + at) for at in range(len(differences))), systems, values)
+
+
+@pytest.fixture
+def drawn() -> Array:
+    return np.asarray(np.clip(np.random.default_rng(8).normal(0.04, 0.12, 600), -0.9, 0.9))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mine.study"
+
+
+def begun(path: Path, **options: Any) -> Study:
+    return create_study(path, Goal(**{"difference": 0.04, "sd": 0.1, **options}))
+
+
+# --- fixed
+
+
+def test_a_fixed_study_tests_once_when_its_topics_are_there(path: Path, drawn: Array) -> None:
+    study = begun(path, plan="fixed")
+    assert study.status().next_look == 52
+    study.add(table_of(drawn[:51]))
+    assert study.status().more == 1
+    with pytest.raises(TooEarlyError, match="too early for a test: 51 topics, where the fixed plan wants 52"):
+        study.test()
+    study.add(table_of(drawn[51:52], 352))
+    found = study.test()
+    assert found.p_value == pytest.approx(stats.ttest_1samp(drawn[:52], 0).pvalue)
+    interval = stats.ttest_1samp(drawn[:52], 0).confidence_interval(0.95)
+    assert (found.lower, found.upper) == pytest.approx((interval.low, interval.high))
+    assert found.system == "new"
+
+
+def test_a_fixed_study_that_missed_its_power_says_so(path: Path, drawn: Array) -> None:
+    study = begun(path, plan="fixed", sd=0.06)
+    study.add(table_of(drawn[:20]))
+    found = study.test()
+    assert found.achieved_power < 0.8
+    assert any("has not been ruled out" in text for text in found.caveats())
+
+
+def test_a_study_takes_no_topics_after_its_last(path: Path, drawn: Array) -> None:
+    study = begun(path, plan="fixed")
+    study.add(table_of(drawn[:60]))
+    with pytest.raises(RequestError, match="has all its topics"):
+        study.add(table_of(drawn[60:61], 400))
+    study.edit({"sd": 0.13}, reason="it varies more than thought")
+    study.add(table_of(drawn[60:61], 400))
+
+
+# --- iterative and hybrid
+
+
+def test_an_iterative_study_stops_where_the_algorithm_does(path: Path, drawn: Array) -> None:
+    from cranfield.design import power_for_difference
+
+    study = begun(path, plan="iterative", first=20, difference=0.06)
+    n = 0
+    while not study.status().ready:
+        study.add(table_of(drawn[n : n + 1], 301 + n))
+        n += 1
+    powers = [float(power_for_difference(topics=k, difference=0.06, sd=drawn[:k].std(ddof=1))) for k in range(2, n + 1)]
+    assert n == next(k for k in range(20, 600) if powers[k - 2] >= 0.8)
+    found = study.test()
+    assert (found.topics, found.first, found.looks) == (n, 20, n - 20 + 1)
+    assert study.status().achieved_power == pytest.approx(powers[-1])
+
+
+def test_a_hybrid_study_asks_for_what_the_sd_seen_needs(path: Path, drawn: Array) -> None:
+    from cranfield.design import size_for_difference
+
+    study = begun(path, sd=0.08)
+    first = int(size_for_difference(difference=0.04, sd=0.08).topics)
+    study.add(table_of(drawn[:10]))
+    assert study.status().next_look == first  # an sd seen early changes nothing
+    study.add(table_of(drawn[10:first], 311))
+    asked = int(size_for_difference(difference=0.04, sd=drawn[:first].std(ddof=1)).topics)
+    assert study.status().next_look == asked > first
+    with pytest.raises(TooEarlyError):
+        study.test()
+    while not study.status().ready:
+        status = study.status()
+        study.add(table_of(drawn[status.topics : status.topics + status.more], 301 + status.topics))
+    found = study.test()
+    assert found.first == first
+    assert found.looks == study.status().looks >= 2
+    text = paragraph(found)
+    for piece in ("hybrid method", "δ = 0.04", f"asked for {first} topics", f"looked at {found.looks} times",
+                  "somewhat too small"):  # fmt: skip
+        assert piece in text
+
+
+def test_the_status_says_nothing_about_who_is_ahead(path: Path, drawn: Array) -> None:
+    study = begun(path)
+    study.add(table_of(drawn[:30]))
+    mean = drawn[:30].mean()
+    numbers = [value for value in study.status().to_dict().values() if isinstance(value, float)]
+    assert not any(abs(abs(value) - abs(mean)) < 1e-9 for value in numbers)
+
+
+def test_a_test_is_recorded_once_and_shown_again(path: Path, drawn: Array) -> None:
+    study = begun(path, plan="fixed")
+    study.add(table_of(drawn[:60]))
+    first = study.test()
+    assert open_study(path).test().to_dict() == first.to_dict()
+    assert [step["event"] for step in study.history()] == ["new", "add", "test"]
+
+
+# --- group-sequential
+
+
+def test_looks_spend_what_was_planned_at_the_topics_really_there(path: Path, drawn: Array) -> None:
+    goal = Goal(0.02, 0.12, plan="group-sequential", looks=even_looks(4))
+    design = group_design(goal)
+    study = create_study(path, goal)
+    first, second = int(design.topics[0]) + 3, int(design.topics[1]) + 1  # a little late
+    calm = drawn - drawn.mean()
+    study.add(table_of(calm[: first - 10]))
+    with pytest.raises(TooEarlyError):
+        study.test()
+    study.add(table_of(calm[first - 10 : first], 301 + first - 10))
+    one = study.test()
+    assert not one.significant
+    assert "one of several looks" in one.caveats()[0]
+    study.add(table_of(calm[first : first + 1], 301 + first))
+    with pytest.raises(TooEarlyError):
+        study.test()
+    study.add(table_of(calm[first + 1 : second], 302 + first))
+    two = study.test()
+    times = np.array([first, second]) / int(design.topics[-1])
+    expected = levels_of(spending_bounds(times, obrien_fleming_spending(times, 0.05)))
+    assert [one.level, two.level] == pytest.approx(expected)
+    assert two.looks == 2
+    assert [step["event"] for step in study.history()].count("test") == 2
+
+
+def test_a_significant_look_ends_a_group_sequential_study(path: Path, drawn: Array) -> None:
+    goal = Goal(0.04, 0.12, plan="group-sequential")
+    study = create_study(path, goal)
+    n = int(group_design(goal).topics[0])
+    study.add(table_of(drawn[:n] + 0.3))
+    found = study.test()
+    assert found.significant
+    assert found.last
+    assert study.status().finished
+    assert study.test().to_dict() == found.to_dict()
+    with pytest.raises(RequestError, match="has all its topics"):
+        study.add(table_of(drawn[n : n + 5], 900))
+
+
+def test_topics_beyond_the_last_look_spend_all_that_is_left(path: Path, drawn: Array) -> None:
+    goal = Goal(0.04, 0.1, plan="group-sequential", looks=(0.5, 1.0))
+    most = int(group_design(goal).topics[-1])
+    study = create_study(path, goal)
+    study.add(table_of((drawn - drawn.mean())[: most + 20]))
+    found = study.test()
+    assert found.last
+    assert found.level == pytest.approx(0.05)  # the only look that was made has all of α
+
+
+# --- anytime
+
+
+def test_an_anytime_study_may_be_looked_at_whenever(path: Path, drawn: Array) -> None:
+    goal = Goal(0.05, 0.12, plan="anytime")
+    study = create_study(path, goal)
+    with pytest.raises(TooEarlyError):
+        study.test()
+    for n in (1, 5, 40, 200):
+        there = study.status().topics
+        study.add(table_of(drawn[there:n], 301 + there))
+        found = study.test()
+        expected = confidence_sequence(study.progress().differences, bets=bets_for(goal))
+        assert (found.lower, found.upper) == (expected.lower, expected.upper)
+        assert found.significant == expected.significant
+    assert found.looks == 4
+    assert study.test().looks == 4
+    assert "does not affect its coverage" in paragraph(found)
+
+
+# --- additions
+
+
+def test_scores_that_are_there_already_are_passed_over_and_others_refused(path: Path, drawn: Array) -> None:
+    study = begun(path)
+    study.add(table_of(drawn[:10]))
+    added = study.add(table_of(drawn[:12]))
+    assert (len(added.taken), len(added.repeated)) == (2, 10)
+    assert len(study.history()) == 3
+    assert study.add(table_of(drawn[:12])).taken == ()
+    assert len(study.history()) == 3
+    with pytest.raises(InputError, match="topic 301 is in the study with other scores"):
+        study.add(table_of(drawn[1:2]))
+
+
+def test_an_addition_is_taken_whole_or_not_at_all(path: Path, drawn: Array) -> None:
+    study = begun(path, lowest=-0.5, highest=0.5)
+    wild = drawn[:5].copy()
+    wild[3] = 0.8
+    with pytest.raises(InputError, match=r"on topic 304 the systems differ by 0\.8, outside -0\.5 and 0\.5"):
+        study.add(table_of(wild))
+    assert study.status().topics == 0
+
+
+def test_a_study_keeps_to_its_systems_and_its_measure(path: Path, drawn: Array) -> None:
+    study = begun(path)
+    study.add(table_of(drawn[:3]))
+    with pytest.raises(InputError, match="no scores of «new»"):
+        study.add(table_of(drawn[3:6], 400, ("x", "y")))
+    other = table_of(drawn[3:6], 400)
+    with pytest.raises(RequestError, match="no measure «AP»"):
+        study.add(ScoreTable(("P@10",), other.topics, other.systems, other.values))
+    with pytest.raises(RequestError, match="unclear which two"):
+        begun(path.with_name("second"), plan="fixed").add(
+            ScoreTable(("AP",), ("1",), ("a", "b", "c"), np.full((1, 1, 3, 1), 0.5))
+        )
+
+
+def test_named_systems_decide_the_sign(path: Path, drawn: Array) -> None:
+    study = create_study(path, Goal(0.04, 0.1, plan="anytime"), system="old", baseline="new")
+    study.add(table_of(drawn[:30]))
+    assert study.test().difference == pytest.approx(-drawn[:30].mean())
+    with pytest.raises(RequestError, match="a pair has two systems"):
+        create_study(path.with_name("x"), Goal(0.04, 0.1), system="old")
+
+
+def test_missing_scores_are_refused(path: Path, drawn: Array) -> None:
+    table = table_of(drawn[:3])
+    values = table.values.copy()
+    values[0, 1, 0, 0] = np.nan
+    with pytest.raises(InputError, match="1 scores are missing, the first of topic 302"):
+        begun(path).add(ScoreTable(table.measures, table.topics, table.systems, values))
+
+
+# --- the first estimate of the sd
+
+
+def test_the_topics_of_a_trial_are_not_topics_of_the_study(path: Path, drawn: Array) -> None:
+    trial = table_of(drawn[:30])
+    found = estimate_sd(trial=trial)
+    assert found.sd == pytest.approx(drawn[:30].std(ddof=1))
+    assert estimate_sd(trial=trial, cautious=True).sd > found.sd * 1.1
+    study = create_study(path, Goal(0.04, found.sd, sd_from=found.source), trial_topics=found.trial_topics)
+    with pytest.raises(InputError, match="topic 305 was in the trial"):
+        study.add(table_of(drawn[:3], 305))
+    study.add(table_of(drawn[:3], 400))
+
+
+def test_the_sd_comes_from_one_place(drawn: Array) -> None:
+    past = ScoreTable(("AP",), ("1", "2", "3"), ("a", "b", "c"), np.random.default_rng(1).random((1, 3, 3, 1)))
+    assert estimate_sd(past=past).sd < estimate_sd(past=past, cautious=True).sd
+    assert estimate_sd(past=past).source == "mean of 3 earlier pairs"
+    with pytest.raises(RequestError, match="comes from one place"):
+        estimate_sd()
+    with pytest.raises(RequestError, match="comes from one place"):
+        estimate_sd(sd=0.1, past=past)
+    with pytest.raises(InputError, match="differ by the same on every topic"):
+        estimate_sd(trial=table_of(np.zeros(5)))
+
+
+# --- editing the goal
+
+
+def test_a_changed_goal_is_recorded_and_reported(path: Path, drawn: Array) -> None:
+    study = begun(path, plan="fixed")
+    study.add(table_of(drawn[:30]))
+    study.edit({"difference": 0.06}, reason="assessors left")
+    assert study.status().ready
+    found = study.test()
+    assert found.edits[0].changes == {"difference": (0.04, 0.06)}
+    text = paragraph(found)
+    assert "After 30 topics, the goal's difference was changed from 0.04 to 0.06 (assessors left)." in text
+    assert "the error guarantee no longer holds" in text
+    assert study.history()[0]["goal"]["difference"] == 0.04
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [({}, "why not"), ({"power": 0.9}, " "), ({"colour": "blue"}, "x"), ({"power": 2.0}, "x"), ({"plan": "y"}, "x")],
+)
+def test_changes_that_make_no_sense_are_not_recorded(changes: dict[str, Any], reason: str, path: Path) -> None:
+    study = begun(path)
+    with pytest.raises(RequestError):
+        study.edit(changes, reason=reason)
+    assert len(study.history()) == 1
+
+
+# --- odd differences
+
+
+def test_systems_that_never_differ_can_be_tested(path: Path) -> None:
+    study = begun(path, plan="fixed")
+    study.add(table_of(np.zeros(60)))
+    found = study.test()
+    assert (found.p_value, found.significant) == (1.0, False)
+
+
+def test_systems_that_always_differ_by_the_same_have_no_p_of_zero(path: Path) -> None:
+    study = begun(path, plan="fixed")
+    study.add(table_of(np.full(60, 0.25)))
+    found = study.test()
+    assert found.significant
+    assert found.p_value > 0
+
+
+def test_a_few_topics_that_decide_are_pointed_out(path: Path, drawn: Array) -> None:
+    skewed = np.full(60, -0.002) + 0.001 * np.sign(drawn[:60])
+    skewed[7] = 0.4
+    study = begun(path, plan="fixed")
+    study.add(table_of(skewed))
+    assert any("very skewed" in text for text in study.test().caveats())
+
+
+def test_simulations_take_a_study(path: Path, drawn: Array) -> None:
+    study = begun(path)
+    with pytest.raises(InputError, match="too few topics"):
+        study.pairs()
+    study.add(table_of(drawn[:40]))
+    assert study.pairs().differences.shape == (1, 40)
