@@ -29,7 +29,7 @@ from cranfield.sequential import (
     simulate,
     trial_coverage,
 )
-from cranfield.sequential.boundaries import crossing_probabilities, spending_bounds
+from cranfield.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
 from cranfield.sequential.paths import (
     Paths,
     Population,
@@ -41,6 +41,7 @@ from cranfield.sequential.paths import (
     t_rule_paths,
 )
 from cranfield.sequential.simulation import look_table, rate
+from cranfield.sequential.student import normal_levels, t_levels
 from cranfield.sequential.thresholds import effect_sizes, t_squares, variance_limits
 
 Array = np.ndarray[Any, Any]
@@ -204,12 +205,11 @@ def test_the_price_of_every_plan_side_by_side(differences: Array) -> None:
 
 
 def test_normal_differences_keep_alpha_in_group_sequential_plans_even_with_few_topics() -> None:
-    """The significance-level approach: t with few degrees of freedom at each look, at the normal boundary's level."""
     from scipy.special import ndtri
 
     normal = 0.1 * ndtri((np.arange(2000) + 0.5) / 2000)
     found = simulate(
-        normal, repeats=60_000, detectable_with=60, plans=["fixed", "group-sequential"], looks=even_looks(3)
+        normal, repeats=60_000, detectable_with=30, plans=["fixed", "group-sequential"], looks=even_looks(5)
     )
     for outcome in found.outcomes:
         assert outcome.false_positives.value == pytest.approx(0.05, abs=0.003), outcome.plan
@@ -331,6 +331,27 @@ def test_crossing_agrees_with_simulated_brownian_motion() -> None:
         assert found.below[look] == pytest.approx(
             float((met & (first == look) & (z[np.arange(len(z)), first] < 0)).mean()), abs=1e-3
         )
+
+
+def test_levels_of_t_spend_alpha_however_few_topics_there_are() -> None:
+    rng = np.random.default_rng(1)
+    looks, spent = [6, 12, 18, 24, 30], 0.05 * np.arange(1, 6) / 5
+    levels = t_levels(looks, spent)
+    x = rng.standard_normal((300_000, 30))
+    met = np.zeros(len(x), bool)
+    for n, level, total in zip(looks, levels, spent, strict=True):
+        t = x[:, :n].mean(axis=1) / (x[:, :n].std(axis=1, ddof=1) / np.sqrt(n))
+        met |= np.abs(t) >= stats.t.isf(level / 2, n - 1)
+        assert met.mean() == pytest.approx(total, abs=0.0012)
+
+
+def test_levels_of_t_tend_to_those_of_the_normal_boundary() -> None:
+    times = np.arange(1, 5) / 4
+    spent = SPENDING["obrien-fleming"](times, 0.05)
+    normal = normal_levels(spending_bounds(times, spent))
+    assert t_levels(4000 * np.arange(1, 5), spent) == pytest.approx(normal, rel=2e-3)
+    assert (t_levels(10 * np.arange(1, 5), spent)[1:] < normal[1:]).all()
+    assert t_levels([10, 12, 40], [0.01, 0.02, 0.05]).shape == (3,)  # looks too close for the exact chain
 
 
 @pytest.mark.parametrize("times", [[], [0.0, 1.0], [0.5, 0.5], [1.0, 0.5]])

@@ -23,8 +23,8 @@ from cranfield.sequential import (
     group_design,
     open_study,
 )
-from cranfield.sequential.boundaries import obrien_fleming_spending, spending_bounds
-from cranfield.sequential.groups import levels_of
+from cranfield.sequential.boundaries import obrien_fleming_spending
+from cranfield.sequential.student import t_levels
 from cranfield.sequential.study import estimate_sd
 
 Array = np.ndarray[Any, Any]
@@ -164,8 +164,8 @@ def test_looks_spend_what_was_planned_at_the_topics_really_there(path: Path, dra
         study.test()
     study.add(table_of(calm[first + 1 : second], 302 + first))
     two = study.test()
-    times = np.array([first, second]) / int(design.topics[-1])
-    expected = levels_of(spending_bounds(times, obrien_fleming_spending(times, 0.05)))
+    made = np.array([first, second])
+    expected = t_levels(made, obrien_fleming_spending(made / int(design.topics[-1]), 0.05))
     assert [one.level, two.level] == pytest.approx(expected)
     assert two.looks == 2
     assert [step["event"] for step in study.history()].count("test") == 2

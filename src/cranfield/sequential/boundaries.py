@@ -73,12 +73,12 @@ def _staying(paths: _Paths, time: float, bound: float, drift: float) -> _Paths:
     low, high = max(-edge, centre.min() - 9 * spread), min(edge, centre.max() + 9 * spread)
     if high <= low:
         return _Paths(time, np.zeros(1), np.zeros(1))
-    node, weight = _panels(low, high, _PANEL * spread)
+    node, weight = panels(low, high, _PANEL * spread)
     kernel = np.exp(-(((node[:, np.newaxis] - centre) / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi))
     return _Paths(time, node, kernel @ paths.weight * weight)
 
 
-def _panels(low: float, high: float, width: float) -> tuple[Array, Array]:
+def panels(low: float, high: float, width: float) -> tuple[Array, Array]:
     """Gauss–Legendre nodes and weights on panels of at most ``width``."""
     x, w = _legendre()
     edges = np.linspace(low, high, int(np.ceil((high - low) / width)) + 1)

@@ -18,6 +18,7 @@ from cranfield.sequential.boundaries import (
     spending_bounds,
 )
 from cranfield.sequential.goals import Goal
+from cranfield.sequential.student import t_levels
 
 Array = npt.NDArray[Any]
 
@@ -28,8 +29,8 @@ FEWEST_AT_A_LOOK = 5  # with fewer topics t has hardly a scale to measure by
 class GroupDesign:
     """At ``topics[k]`` topics the study stops when p ≤ ``levels[k]``, t's own p with n − 1 degrees of freedom.
 
-    ``bounds`` are the boundaries for a normal statistic that the levels come from: the significance-level approach to
-    an unknown variance (Pocock 1977). ``inflation`` is the largest number of topics over that of a fixed design.
+    ``bounds`` are the boundaries for a normal statistic, which power and expectations are computed from; ``inflation``
+    is the largest number of topics over that of a fixed design.
     """
 
     topics: Array
@@ -70,21 +71,14 @@ def _design(fixed: int, looks: tuple[float, ...], spending: str, alpha: float, p
             fix=f"Look less often; the first look needs {FEWEST_AT_A_LOOK} topics or more.",
         )
     times = topics / most
-    bounds = bounds_for(times, spending, alpha)
+    bounds = spending_bounds(times, SPENDING[spending](times, alpha))
     expected, expected_null = (most * expected_time(times, bounds, drift=each) for each in (drift, 0.0))
-    return GroupDesign(topics, bounds, levels_of(bounds), inflation, expected, expected_null)
+    return GroupDesign(topics, bounds, levels_for(topics, most, spending, alpha), inflation, expected, expected_null)
 
 
-def bounds_for(times: Array, spending: str, alpha: float) -> Array:
-    """Boundaries at the shares of topics really looked at; the last look may come late, and spends what is left."""
-    return spending_bounds(times.tolist(), SPENDING[spending](times, alpha).tolist())
-
-
-def levels_of(bounds: Array) -> Array:
-    """Two-sided p of a normal statistic on the boundary."""
-    from scipy import special
-
-    return np.asarray(2 * special.ndtr(-bounds))
+def levels_for(topics: Array, most: int, spending: str, alpha: float) -> Array:
+    """The level of t at the looks really made; the last look may come late, and spends what is left."""
+    return t_levels(topics, SPENDING[spending](np.asarray(topics) / most, alpha))
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cranfield.sequential.confidence import bets_for, confidence_sequence
 from cranfield.sequential.goals import Goal
-from cranfield.sequential.groups import bounds_for, levels_of
+from cranfield.sequential.groups import levels_for
 from cranfield.sequential.plans import CATALOG, Plan, needed_topics
 from cranfield.sequential.progress import Edit, Progress, achieved_power
 
@@ -174,7 +174,7 @@ def group_test(progress: Progress, *, again: bool) -> Tested:
     made = done if again else [*done, progress.count]
     most = int(design.topics[-1])
     last = made[-1] >= most
-    level = float(levels_of(bounds_for(np.array(made) / most, goal.spending, goal.alpha))[-1])
+    level = float(levels_for(np.array(made), most, goal.spending, goal.alpha)[-1])
     tested = _made(progress, level, int(design.topics[0]), len(made), last)
     return tested if not tested.significant else _made(progress, level, int(design.topics[0]), len(made), True)
 
