@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import cold, comparing, reading, reopening, scoring, sharding, sizing
+from benchmarks import cold, comparing, reading, reopening, scoring, sharding, sizing, studying
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
 from benchmarks.table import Goal
@@ -22,7 +22,11 @@ BENCHMARKS = {
     "reopening": reopening.tables,
     "sharding": sharding.tables,
 }
-CALCULATIONS = {"sizing": sizing.tables, "comparing": comparing.tables}  # these need no collection
+CALCULATIONS = {
+    "sizing": sizing.tables,
+    "comparing": comparing.tables,
+    "studying": studying.tables,
+}  # these need no collection
 
 
 def main() -> None:
