@@ -94,8 +94,7 @@ def past_experience(
     percentile: float = 95.0,
 ) -> PastExperience:
     """WMZ08 §5.1 and Table 1 on any score table."""
-    name = measure or table.measures[0]
-    scores = complete_scores(table, name)
+    scores, name = complete_scores(table, measure), measure or table.measures[0]
     if scores.shape[1] < 2:
         raise RequestError("one system makes no pair", fix="Give the scores of two systems or more.")
     sds = np.sqrt(pair_variances(scores))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.design import power_for_difference
+from cranfield.errors import InputError
 from cranfield.sequential.goals import Goal
 from cranfield.sequential.groups import GroupDesign, group_design
 from cranfield.sequential.plans import needed_topics
@@ -117,7 +118,11 @@ class Progress:
     # --- replaying
 
     def apply(self, step: Step) -> None:
-        {"add": self._add, "edit": self._edit, "test": self._test}[step["event"]](step)
+        known = {"add": self._add, "edit": self._edit, "test": self._test}
+        if step["event"] not in known:
+            raise InputError(f"step {step['step']} of the study, «{step['event']}», is of a kind unknown here",
+                             fix="Use a newer cranfield.")  # fmt: skip
+        known[step["event"]](step)
 
     def _add(self, step: Step) -> None:
         self.systems, self.measure = tuple(step["systems"]), step["measure"]
@@ -141,7 +146,8 @@ class Progress:
 
     def _edit(self, step: Step) -> None:
         before = self.goal.to_dict()
-        self.goal = self.goal.changed({**step["changes"], **_looks(step["changes"])})
+        source = {"sd_from": f"changed at step {step['step']}"} if "sd" in step["changes"] else {}
+        self.goal = self.goal.changed({**step["changes"], **_looks(step["changes"]), **source})
         changes = {name: (before[name], value) for name, value in step["changes"].items()}
         self.edits.append(Edit(step["step"], step["at"], self.count, changes, step["reason"]))
         if self.checks:

@@ -160,7 +160,7 @@ class Study:
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any]:
             goal = replay(steps).goal
-            goal.changed(changes)  # refused before it is written
+            _prepared(goal.changed(changes))  # refused before it is written
             plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changes.items()}
             return {"event": "edit", "changes": plain, "reason": reason.strip()}
 
