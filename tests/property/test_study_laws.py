@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,16 +15,12 @@ from cranfield.sequential import Goal, confidence_sequence, group_design, journa
 from cranfield.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
 from cranfield.sequential.thresholds import effect_sizes
 
-shares = st.lists(st.floats(0.05, 0.95), min_size=1, max_size=5, unique=True).map(
-    lambda found: [*sorted(round(share, 3) for share in set(found)), 1.0]
-)
+shares = st.sets(st.integers(5, 95), min_size=1, max_size=5).map(lambda found: [*(n / 100 for n in sorted(found)), 1.0])
 gaps = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
 goals = st.builds(Goal, st.floats(0.02, 0.2), st.floats(0.05, 0.3), power=st.floats(0.6, 0.95))
 
 
-@given(
-    shares.filter(lambda looks: len(set(looks)) == len(looks)), st.sampled_from(list(SPENDING)), st.floats(0.005, 0.2)
-)
+@given(shares, st.sampled_from(list(SPENDING)), st.floats(0.005, 0.2))
 @settings(max_examples=25, deadline=None)
 def test_looks_spend_alpha_whenever_they_come(looks: list[float], spending: str, alpha: float) -> None:
     bounds = spending_bounds(looks, SPENDING[spending](np.array(looks), alpha))
@@ -55,7 +52,7 @@ def test_more_topics_see_less(topics: int, alpha: float, power: float) -> None:
 
 
 @given(goals)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_group_designs_take_more_topics_at_most_and_fewer_on_average(goal: Goal) -> None:
     fixed = prospect(goal.changed({"plan": "fixed"})).expected
     if fixed < 25:
@@ -87,13 +84,17 @@ values = st.recursive(
 )
 
 
+def _always(content: dict[str, object], steps: object) -> dict[str, object]:
+    return content
+
+
 @given(st.lists(st.dictionaries(st.text(min_size=1).map(lambda name: f"x{name}"), values, max_size=4), max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_journal_gives_back_what_was_put_in(contents: list[dict[str, object]]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "any"
         journal.create(path, {"x": 1})
         for content in contents:
-            journal.append(path, lambda steps, content=content: content)
+            journal.append(path, partial(_always, content))
         found = journal.read(path).steps[1:]
         assert [{name: step[name] for name in step if name.startswith("x")} for step in found] == contents

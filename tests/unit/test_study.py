@@ -68,6 +68,15 @@ def test_a_fixed_study_tests_once_when_its_topics_are_there(path: Path, drawn: A
     assert found.system == "new"
 
 
+def test_p_above_the_level_is_no_finding(path: Path, drawn: Array) -> None:
+    study = begun(path, plan="fixed")
+    study.add(table_of(drawn[:60] - drawn[:60].mean() + 0.02))
+    found = study.test()
+    assert 0.05 < found.p_value < 0.5
+    assert not found.significant
+    assert "No significant difference" in found.summary()
+
+
 def test_a_fixed_study_that_missed_its_power_says_so(path: Path, drawn: Array) -> None:
     study = begun(path, plan="fixed", sd=0.06)
     study.add(table_of(drawn[:20]))
