@@ -257,6 +257,12 @@ def test_every_plan_says_what_it_promises_and_takes(plan: str) -> None:
     assert found.most is None or found.expected <= found.most
 
 
+@pytest.mark.parametrize("plan", PLANS)
+def test_goals_that_take_a_million_topics_are_answered(plan: str) -> None:
+    found = prospect(Goal(0.0004, 0.15, plan=plan))
+    assert 5e5 < found.expected < 3e6
+
+
 @pytest.mark.parametrize(("plan", "way"), [("iterative", "iterative"), ("hybrid", "hybrid"), ("anytime", "anytime")])
 def test_expected_topics_are_those_of_normal_differences(plan: str, way: str) -> None:
     from scipy.special import ndtri

@@ -131,7 +131,7 @@ def expected_topics(goal: Goal) -> float:
     """
     spread, bets = goal.sd, bets_for(goal)
     rough = rough_topics(goal, spread)
-    if not rough < 1e6:
+    if not rough < 20_000:  # paths so long would take a while, and stray little
         return rough
     length = int(3 * rough) + 10
     paths = int(np.clip(2_000_000 // (length * len(bets.shares)), 20, 500))

@@ -18,6 +18,7 @@ from cranfield.sequential.thresholds import variance_limits
 Array = npt.NDArray[Any]
 
 _MODEL_PATHS = 2000
+_MANY = 4000  # topics after which an sd is known to a hundredth, and plans that go by it take what a fixed one does
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,18 @@ def _fixed(goal: Goal) -> _Takes:
 
 
 def _iterative(goal: Goal) -> _Takes:
+    if needed_topics(goal) > _MANY:
+        return goal.first, float(needed_topics(goal)), float(needed_topics(goal)), None
     limits = _limits(goal)
     expected = float(_first_within(_model_variances(goal, len(limits)), limits, goal.first).mean())
     return goal.first, expected, expected, None
 
 
 def _hybrid(goal: Goal) -> _Takes:
-    limits, first = _limits(goal), needed_topics(goal)
+    first = needed_topics(goal)
+    if first > _MANY:
+        return first, float(first), float(first), None
+    limits = _limits(goal)
     variances = _model_variances(goal, len(limits))
     n = np.full(len(variances), first)
     for _ in range(20):  # each round adds topics only where the last one fell short

@@ -96,7 +96,7 @@ def _tail(c: Array, n: int) -> Array:
 
 def _first(n: int, level: float) -> tuple[Array, Array]:
     edge = min(_cosine(level, n), FARTHEST / np.sqrt(n))
-    node, weight = panels(-edge, edge, 0.5 / np.sqrt(n))
+    node, weight = panels(-edge, edge, 2.0 / np.sqrt(n))
     return node, _density(node, n) * weight
 
 
@@ -124,17 +124,19 @@ def _level(node: Array, mass: Array, before: int, n: int, wanted: float, normal:
         edges = [np.sqrt(n) * _cosine(float(np.exp(each)), n) for each in logs.tolist()]
         return np.array([mass @ ((_tail((e - old) / new, m) + _tail((e + old) / new, m)) @ weight) for e in edges])
 
-    near = np.log(normal)
-    ends = np.array([near - 3.0]), np.array([min(near + 1.0, -1e-9)])
-    found = crossing(leaving, np.array([wanted]), *ends, rounds=28)[0]
-    return float(np.exp(found)) if found == found else normal
+    for reach in (0.25, 5.0):  # not far from the normal boundary's level, unless topics are very few
+        ends = np.array([np.log(normal) - reach]), np.array([min(np.log(normal) + reach / 5, -1e-9)])
+        found = crossing(leaving, np.array([wanted]), *ends, rounds=20)[0]
+        if found == found:
+            return float(np.exp(found))
+    return normal
 
 
 def _next(node: Array, mass: Array, before: int, n: int, level: float) -> tuple[Array, Array]:
     """The studies that go on after this look."""
     m = n - before
     edge = min(_cosine(level, n), FARTHEST / np.sqrt(n))
-    place, width = panels(-edge, edge, 1.5 * np.sqrt(m) / n)
+    place, width = panels(-edge, edge, 2.5 * np.sqrt(m) / n)
     density = np.zeros(len(place))
     for share, weight in zip(*_shares(before, m), strict=True):
         scale = np.sqrt(m * (1 - share))
