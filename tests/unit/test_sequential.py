@@ -216,6 +216,44 @@ def test_normal_differences_keep_alpha_in_group_sequential_plans_even_with_few_t
         assert outcome.power.value == pytest.approx(0.80, abs=0.03), outcome.plan
 
 
+def test_plans_that_do_not_fit_the_differences_are_left_out_and_said_to_be(differences: Array) -> None:
+    wide = simulate(5 * differences, repeats=50)
+    assert "anytime" not in [outcome.plan for outcome in wide.outcomes]
+    assert any("anytime was left out: a difference of" in text for text in wide.warnings)
+    with pytest.raises(InputError, match="outside"):
+        simulate(5 * differences, plans=["anytime"], repeats=50)
+    few = simulate(differences, difference=0.3, repeats=50)
+    assert any("group-pocock was left out" in text for text in few.warnings)
+    assert few.get("every-topic").topics <= few.fixed_topics[0]
+
+
+def two_topics() -> Array:
+    """Two systems alike but for two topics: many small differences one way, two large ones the other."""
+    x = -0.004 + 0.004 * np.random.default_rng(3).standard_normal(150)
+    x[[20, 90]] = 0.25, 0.35
+    return np.asarray(x)
+
+
+@pytest.mark.parametrize(
+    "population",
+    [two_topics(), np.where(np.arange(100) < 2, 1.0, -2 / 98), np.where(np.arange(20) < 10, 1.0, -1.0),
+     np.linspace(-0.3, 0.5, 60)],
+    ids=["two topics", "one in fifty at the bound", "at the bounds", "even"],
+)  # fmt: skip
+def test_the_confidence_sequence_covers_over_100_000_paths_whatever_the_distribution(population: Array) -> None:
+    found = Population.of(population)
+    bets = [bets_for(Goal(0.04, 0.12))]
+    paths = betting_paths(found, bets, np.array([500]), alpha=0.05, lowest=-1, highest=1, repeats=100_000, seed=1)
+    assert paths.significant.mean() <= 0.05
+
+
+def test_two_topics_that_decide_mislead_every_plan_by_t_and_not_the_sequence() -> None:
+    found = simulate(two_topics(), detectable_with=80, repeats=5000)
+    assert found.get("fixed").false_positives.lower > 0.1
+    assert found.get("anytime").false_positives.upper <= 0.05
+    assert any("skewed" in text for text in found.warnings)
+
+
 def test_a_rate_has_an_exact_interval() -> None:
     assert (rate(0, 10).lower, rate(10, 10).upper) == (0.0, 1.0)
     assert rate(7, 50).upper == pytest.approx(stats.binomtest(7, 50).proportion_ci(0.95).high)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.sequential import kernels
-from cranfield.sequential.confidence import Bets
+from cranfield.sequential.confidence import Bets, check_bounded
 from cranfield.sequential.thresholds import t_squares
 
 Array = npt.NDArray[Any]
@@ -146,6 +146,7 @@ def betting_paths(
     if not ((null > lowest) & (null < highest)).all():
         raise RequestError("a mean lies outside the bounds of the differences", fix="Name the measure's own bounds.")
     rows = np.ascontiguousarray(population.centred + population.mean[:, np.newaxis])
+    check_bounded(rows.ravel(), lowest - 1e-9, highest + 1e-9)  # a hair more, for what centring rounds off
     return _walk(
         population.pairs, repeats, kernels.betting_paths, rows, null, lowest, highest, repeats,
         seeds_for(population.pairs * repeats, seed), shares, weights, 2 / alpha, np.asarray(ends, np.int64),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.errors import RequestError
+from cranfield.errors import CranfieldError, RequestError
 from cranfield.sequential.confidence import bets_for
 from cranfield.sequential.goals import FARTHEST_LOOK, FEWEST, Goal
 from cranfield.sequential.groups import GroupDesign, group_design
@@ -247,7 +247,7 @@ def _anytime(ask: _Request, shift: Array | float) -> Paths:
 
 def _every_topic(ask: _Request, shift: Array | float) -> Paths:
     critical = t_squares(ask.alpha, int(ask.needed.max()))
-    critical[: ask.goals[0].first] = np.inf
+    critical[: min(ask.goals[0].first, int(ask.needed.min()))] = np.inf
     return t_rule_paths(ask.population, critical, ask.needed, **ask.options(shift))
 
 
@@ -305,9 +305,14 @@ def simulate(
     population = Population.of(given.differences)
     ask = _request(population, difference, detectable_with, sd, most, first, step, repeats, seed, workers,
                    alpha=alpha, power=power, looks=looks, lowest=lowest, highest=highest)  # fmt: skip
-    outcomes = []
+    outcomes, left_out = [], []
     for at, name in enumerate(chosen):
-        outcomes.append(_outcome(name, ask))
+        try:
+            outcomes.append(_outcome(name, ask))
+        except CranfieldError as error:
+            if len(chosen) == 1:
+                raise
+            left_out.append(f"{name} was left out: {error.what}")
         if progress is not None:
             progress(at + 1, len(chosen))
     included = None
@@ -315,7 +320,7 @@ def simulate(
         included = inclusion(population, _iterative(ask, 0.0), seed=seed, workers=workers)
     return Simulation(
         given.measure, given.names, given.topics, tuple(outcomes), ask.differences, population.sd, population.mean,
-        alpha, power, ask.needed, first, step, repeats, seed, given.differences, included, _warnings(ask),
+        alpha, power, ask.needed, first, step, repeats, seed, given.differences, included, (*_warnings(ask), *left_out),
     )  # fmt: skip
 
 
