@@ -189,6 +189,7 @@ def test_a_significant_look_ends_a_group_sequential_study(path: Path, drawn: Arr
     assert found.significant
     assert found.last
     assert study.status().finished
+    assert "stopped early" in found.caveats()[0]
     assert study.test().to_dict() == found.to_dict()
     with pytest.raises(RequestError, match="has all its topics"):
         study.add(table_of(drawn[n : n + 5], 900))

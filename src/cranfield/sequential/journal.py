@@ -67,7 +67,7 @@ def create(path: str | Path, content: Mapping[str, Any]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_mask())
-        os.link(temporary, target)  # unlike a move, it refuses to replace a file
+        _place(temporary, target)
         _sync_folder(target.parent)
     except FileExistsError:
         raise WriteError("there is a file already", where=str(target),
@@ -75,7 +75,18 @@ def create(path: str | Path, content: Mapping[str, Any]) -> None:
     except OSError as error:
         raise _refused(target, error) from None
     finally:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _place(temporary: str, target: Path) -> None:
+    """Give a finished file its name, unless there is one of that name."""
+    try:
+        os.link(temporary, target)  # unlike a move, it refuses to replace a file
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without links: claim the name, then move over the claim
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))
+        os.replace(temporary, target)
 
 
 def read(path: str | Path) -> Reading:

@@ -25,7 +25,8 @@ class Tested:
 
     ``p_value`` is significant when at most ``level``: α, or this look's part of it. ``lower`` and ``upper`` hold at the
     same level. ``first`` is the number of topics planned first, ``looks`` how often the sd (or, for group-sequential
-    and anytime, the test) was looked at; ``last`` says whether the study ends here.
+    and anytime, the test) was looked at; ``last`` says whether the study ends here,
+    ``most`` where it would have ended at the latest (none where no number of topics was fixed).
     """
 
     goal: Goal
@@ -46,6 +47,7 @@ class Tested:
     first: int
     looks: int
     last: bool
+    most: int | None
     skewed: bool
     edits: tuple[Edit, ...]
 
@@ -97,6 +99,11 @@ class Tested:
             )
         if self.plan.name == "group-sequential" and not self.last:
             return "This was one of several looks; the study goes on, and nothing is decided yet."
+        if self.plan.name == "group-sequential" and self.topics < (self.most or 0):
+            return (
+                "The study stopped early, at a significant look; the difference seen at such a moment is too large on "
+                "average, and its interval is the one to rely on."
+            )
         return ""
 
     def _skew_caveat(self) -> str:
@@ -163,7 +170,8 @@ def _t(differences: Array, level: float) -> tuple[float, float, float, float]:
 def single_test(progress: Progress) -> Tested:
     """One t test at α, the sd having said that the topics suffice (or the plan having fixed their number)."""
     goal = progress.goal
-    first = progress.goal.first if goal.plan == "iterative" else needed_topics(goal)
+    begun = progress.first_goal if progress.first_goal.plan == goal.plan else goal
+    first = begun.first if goal.plan == "iterative" else needed_topics(begun)
     return _made(progress, goal.alpha, first, max(len(progress.checks), 1), True)
 
 
@@ -182,13 +190,14 @@ def group_test(progress: Progress, *, again: bool) -> Tested:
 def _made(progress: Progress, level: float, first: int, looks: int, last: bool) -> Tested:
     goal, x = progress.goal, progress.differences
     t, p_value, lower, upper = _t(x, level)
-    power = achieved_power(goal, progress.count, progress.sd)
+    power, most = achieved_power(goal, progress.count, progress.sd), None
     if goal.plan == "group-sequential":
+        most = int(progress.design.topics[-1])
         power = progress.design.power(goal.difference, progress.sd) if progress.sd > 0 else 1.0
     system, baseline = progress.systems or ("", "")
     return Tested(
         goal, CATALOG[goal.plan], system, baseline, progress.measure or "", progress.count, float(x.mean()),
-        progress.sd, t, p_value, level, p_value <= level, lower, upper, power, first, looks, last, is_skewed(x),
+        progress.sd, t, p_value, level, p_value <= level, lower, upper, power, first, looks, last, most, is_skewed(x),
         tuple(progress.edits),
     )  # fmt: skip
 
@@ -206,5 +215,5 @@ def anytime_test(progress: Progress, *, again: bool) -> Tested:
     return Tested(
         goal, CATALOG[goal.plan], system, baseline, progress.measure or "", progress.count, found.mean,
         progress.sd, found.evidence, found.p_value, goal.alpha, found.significant, found.lower, found.upper,
-        float("nan"), 1, len(progress.looks) + (not again), False, is_skewed(x), tuple(progress.edits),
+        float("nan"), 1, len(progress.looks) + (not again), False, None, is_skewed(x), tuple(progress.edits),
     )  # fmt: skip
