@@ -62,6 +62,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_steps_and_can_go_on(study: Path) ->
     open_study(study).add(scores(303, 1))
     assert topics(study) == ["301", "302", "303"]
     assert open_study(study).status().unfinished == 0
+    assert open_study(study).history()[-1]["cut_off_bytes"] == 40
 
 
 def test_a_line_without_its_end_is_completed_by_the_next_step(study: Path) -> None:
@@ -81,16 +82,15 @@ def test_a_file_cut_within_its_first_step_is_no_study(study: Path) -> None:
 
 def test_every_flipped_bit_is_noticed(study: Path) -> None:
     whole = study.read_bytes()
-    lines = whole.count(b"\n")
     rng = random.Random(1)
     for at in sorted(rng.sample(range(len(whole) - 1), 250)):
         study.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << rng.randrange(8))]) + whole[at + 1 :])
         with pytest.raises(InputError) as caught:
             open_study(study)
         assert str(study) in caught.value.where
-    # The last line end is the one byte that says nothing: without it the last step is still whole, or unfinished.
-    study.write_bytes(whole[:-1] + b"x")
-    assert len(open_study(study).history()) == lines - 1
+    study.write_bytes(whole[:-1] + b"x")  # the last line end, too
+    with pytest.raises(InputError):
+        open_study(study)
 
 
 def test_steps_taken_out_put_in_or_swapped_are_noticed(study: Path) -> None:

@@ -79,6 +79,9 @@ def test_a_changed_goal_shows_everywhere(run: Run, tmp_path: Path) -> None:
     assert "few judges" in run("status", file).output
     assert "few judges" in run("test", file).output
     assert "few judges" in run("log", file, "--md").output
+    run("edit", file, "--plan", "group-sequential", "--looks", "0.4,1", "--sd", 0.3, "--because", "a look on the way")
+    goal = cranfield.open_study(file).progress().goal
+    assert (goal.plan, goal.looks, goal.sd_from) == ("group-sequential", (0.4, 1.0), "changed at step 5")
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,9 @@ def edit(
     power: Annotated[float | None, typer.Option("--power", help="Another power.")] = None,
     sd: Annotated[float | None, typer.Option("--sd", help="Another first estimate of the sd.")] = None,
     plan: Annotated[str | None, typer.Option("--plan", help="Another plan.", metavar="NAME")] = None,
+    first: Annotated[int | None, typer.Option("--first", help="Another first number of topics.", min=2)] = None,
+    looks: Annotated[str | None, typer.Option("--looks", help="Other looks.")] = None,
+    spending: Annotated[str | None, typer.Option("--spending", help="Another spending of α.", metavar="NAME")] = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -195,10 +198,12 @@ def edit(
     Example: cranfield study edit mine.study --difference 0.04 --because 'judging money ran out'
     """
     from cranfield.report.studying import status_document
+    from cranfield.sequential.goals import parse_looks
     from cranfield.sequential.study import open_study
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
-    given = {"difference": difference, "alpha": alpha, "power": power, "sd": sd, "plan": plan}
+    given = {"difference": difference, "alpha": alpha, "power": power, "sd": sd, "plan": plan, "first": first,
+             "looks": None if looks is None else parse_looks(looks), "spending": spending}  # fmt: skip
     changes = {name: value for name, value in given.items() if value is not None}
     found = open_study(file).edit(changes, reason=because)
     options.output(status_document(found, {"file": file, "because": because, **changes}), chosen)

@@ -222,11 +222,20 @@ def _result_sentence(tested: Tested) -> str:
 
 def log_document(history: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]) -> Document:
     """Every step in order."""
-    rows = [{"step": step["step"], "at": step["at"], "event": step["event"], "what": _told(step)} for step in history]
+    rows = [
+        {"step": step["step"], "at": step["at"], "event": step["event"], "what": _told(step) + _cut_off(step)}
+        for step in history
+    ]
     columns = (Column("step", "step", "count"), Column("at", "when"), Column("event", "step"), Column("what", "what"))
     table = Table(columns, [tuple(row.values()) for row in rows])
     sentence = f"{len(rows):,} steps, each sealed with the one before; none is missing or altered."
     return Document("study log", inputs, [table], rows, sentence, extra={"steps": [dict(step) for step in history]})
+
+
+def _cut_off(step: Mapping[str, Any]) -> str:
+    return (
+        f" (after cutting off {step['cut_off_bytes']} bytes of an unfinished step)" if "cut_off_bytes" in step else ""
+    )
 
 
 def _told(step: Mapping[str, Any]) -> str:

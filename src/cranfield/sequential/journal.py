@@ -105,7 +105,9 @@ def append(path: str | Path, decide: Callable[[tuple[Step, ...]], Mapping[str, A
         content = decide(reading.steps)
         if content is None:
             return reading.steps
-        stamped = _stamped(content, len(reading.steps) + 1)
+        # What was cut off is said: it was never acknowledged, or the file lost its end in some other way.
+        cut = {"cut_off_bytes": reading.unfinished} if reading.unfinished else {}
+        stamped = _stamped({**content, **cut}, len(reading.steps) + 1)
         before = str(reading.steps[-1]["check"])
         line = _line(stamped, before)
         _write(descriptor, (b"" if reading.sealed else b"\n") + line, reading.length, str(path))
@@ -150,11 +152,20 @@ def _parse(data: bytes, path: str) -> Reading:
             steps.append(_checked(rest, len(lines) + 1, steps, path))
             length, sealed, rest = length + len(rest), False, b""  # only its line end is missing
         except InputError:
-            if not steps:
+            if not steps or not _is_cut_short(rest):
                 raise
     if not steps:
         raise InputError("this is no study file", where=path, fix="Start a study with cranfield study new.")
     return Reading(tuple(steps), length, len(rest), sealed)
+
+
+def _is_cut_short(rest: bytes) -> bool:
+    """Whether a last line without its end is the beginning of one; what follows a whole object is damage."""
+    try:
+        json.JSONDecoder().raw_decode(rest.decode(errors="replace"))
+    except ValueError:
+        return True
+    return False
 
 
 def _checked(line: bytes, number: int, steps: list[Step], path: str) -> Step:
