@@ -34,6 +34,7 @@ class Face(StrEnum):
 class OrderChoice(StrEnum):
     SCORE = "score"
     RANK = "rank"
+    FILE = "file"
 
 
 class NameChoice(StrEnum):
@@ -73,7 +74,11 @@ Probabilities = Annotated[
 ]
 Teams = Annotated[str | None, typer.Option("--teams", "-t", help="Team list: run team.", metavar="FILE")]
 Ordering = Annotated[
-    OrderChoice, typer.Option("--order", help="What orders a list: its scores (as trec_eval), or its rank column.")
+    OrderChoice,
+    typer.Option(
+        "--order",
+        help="What orders a list: its scores (as trec_eval), its rank column, or scores with ties as in the file.",
+    ),
 ]
 Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is called: its run tag, or its file's name.")]
 Scores = Annotated[

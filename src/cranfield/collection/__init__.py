@@ -1,7 +1,8 @@
 """Collections: integer-coded rankings and judgments in flat arrays."""
 
 from cranfield.collection.collection import Collection, Hits, Intents, View
+from cranfield.collection.contributors import Contributors
 from cranfield.collection.packed import open_collection
 from cranfield.collection.reading import Name, read_collection
 
-__all__ = ["Collection", "Hits", "Intents", "Name", "View", "open_collection", "read_collection"]
+__all__ = ["Collection", "Contributors", "Hits", "Intents", "Name", "View", "open_collection", "read_collection"]

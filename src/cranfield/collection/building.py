@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.collection.collection import UNJUDGED, Collection
+from cranfield.collection.collection import UNJUDGED, Collection, worth_something
 from cranfield.collection.documents import merge
 from cranfield.collection.kernels import join, place
 from cranfield.collection.ranking import rank_lists
@@ -178,7 +178,7 @@ def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array])
     judgment = judgment_at[at]
     at -= np.repeat(edges[:-1] - 1, hits)
     rank = at.astype(np.int32)
-    worth = _worth_something(arrays)[judgment]
+    worth = worth_something(arrays)[judgment]
     found_edges = np.searchsorted(np.flatnonzero(worth), hit_edges)
     return {
         "judged_hit_edges": hit_edges,
@@ -188,15 +188,6 @@ def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array])
         "found_hit_rank": rank[worth],
         "found_hit_judgment": judgment[worth],
     }
-
-
-def _worth_something(arrays: Mapping[str, Array]) -> Array:
-    """Judgments with a grade above 0, for the topic or for one of its intents."""
-    worth: Array = arrays["grade"] > 0
-    if "intent_grade" in arrays:
-        owner = np.repeat(np.arange(len(worth)), np.diff(arrays["intent_edges"]))
-        worth[owner[arrays["intent_grade"] > 0]] = True
-    return worth
 
 
 @dataclass(frozen=True)

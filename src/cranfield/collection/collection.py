@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.collection.contributors import Contributors, find_contributors
 from cranfield.collection.documents import Documents
 from cranfield.collection.kernels import shard_hits
 from cranfield.errors import RequestError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 UNJUDGED = -1  # any negative grade: in the file but, as in trec_eval, not a judgment
+NOWHERE = np.iinfo(np.int32).max  # the best rank of a document that no run has
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +205,52 @@ class Collection:
             arrays["intent_grade"] = np.where(kept_rows, arrays["intent_grade"], np.int32(UNJUDGED))
         return replace(self, arrays=arrays)
 
+    @cached_property
+    def entry(self) -> Array:
+        """The best rank any run gives each judged document, ``NOWHERE`` if none has it: the depth it is pooled at."""
+        hits = self.hits("judged")
+        best = np.full(len(self.arrays["grade"]), NOWHERE, np.int32)
+        np.minimum.at(best, hits.judgment, hits.rank)
+        return best
+
+    @cached_property
+    def pool_depth(self) -> int:
+        """How deep the judgments go: the smallest depth whose pool has every judged document that a run retrieved."""
+        pooled = self.entry[(self.entry < NOWHERE) & self.judged]
+        return int(pooled.max(initial=1))
+
+    @cached_property
+    def judged(self) -> Array:
+        """Which judgments are judgments: those with a grade of at least 0, for the topic or for an intent."""
+        given = np.asarray(self.arrays["grade"] >= 0)
+        if self.intent_names is not None:
+            owner = np.repeat(np.arange(len(given)), np.diff(self.arrays["intent_edges"]))
+            given[owner[self.arrays["intent_grade"] >= 0]] = True
+        return given
+
+    def check_depth(self, depth: int) -> int:
+        """A pool depth that the runs reach."""
+        longest = int(self.returned.max(initial=0))
+        if depth < 1:
+            raise RequestError(f"a pool of depth {depth} has no documents", fix="The smallest depth is 1.")
+        if depth > longest:
+            raise RequestError(
+                f"a pool of depth {depth:,} is deeper than the runs, whose longest list has {longest:,} documents",
+                fix=f"Ask for at most {longest:,}.",
+            )
+        return depth
+
+    def contributors(self, depth: int | None = None) -> Contributors:
+        """The teams that have each judged document among the first ``depth`` (the judgments' own) of a run."""
+        return find_contributors(self, depth)
+
+    def without_teams(self, *teams: str, depth: int | None = None) -> Collection:
+        """The same lists, all teams' still, under the judgments that are left when what only ``teams`` pooled is not.
+
+        A judged document that no run has among its first ``depth`` stays: nobody is known to have contributed it.
+        """
+        return self.keeping(self.contributors(depth).kept(teams))
+
     def pool(self, depth: int) -> Collection:
         """Judgments restricted to the documents some run has among its first ``depth``."""
         if depth < 1:
@@ -230,6 +278,30 @@ class Collection:
         )
         return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)
 
+    def condensed(self) -> Collection:
+        """The same judgments with every list condensed to its judged documents, as if the others were not there."""
+        hits = self.hits("judged")
+        kept = self.judged[hits.judgment]
+        arrays = dict(self.arrays)
+        edges = np.concatenate([[0], np.cumsum(kept)])[hits.edges]
+        judgment = hits.judgment[kept]
+        rank = (np.arange(1, len(judgment) + 1) - np.repeat(edges[:-1], np.diff(edges))).astype(np.int32)
+        arrays |= {"list_edges": edges, "list_documents": arrays["judged_document"][judgment]}
+        arrays |= {"judged_hit_edges": edges, "judged_hit_rank": rank, "judged_hit_judgment": judgment}
+        worth = worth_something(arrays)[judgment]
+        arrays |= {"found_hit_edges": np.concatenate([[0], np.cumsum(worth)])[edges]}
+        arrays |= {"found_hit_rank": rank[worth], "found_hit_judgment": judgment[worth]}
+        return replace(self, arrays=arrays)
+
+    def write_qrels(self, path: str | Path) -> None:
+        """Write the judgments as a qrels file, gzipped where the name says so; what is unjudged is left out."""
+        from cranfield.formats.qrels import write_qrels
+
+        rows = [(topic, "0", document, grade) for topic, document, grade in self.judgments() if grade >= 0]
+        if not rows:
+            raise RequestError("there are no judgments to write", where=str(path), fix="Keep more of them.")
+        write_qrels(path, rows)
+
     def score(self, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero") -> ScoreTable:
         """Score every system on every topic with every measure; see :func:`cranfield.score`."""
         from cranfield.scores import score  # the one look to the right: the method users look for first
@@ -241,3 +313,12 @@ class Collection:
         from cranfield.collection.packed import save
 
         save(self, path)
+
+
+def worth_something(arrays: Mapping[str, Array]) -> Array:
+    """Judgments with a grade above 0, for the topic or for one of its intents."""
+    worth: Array = arrays["grade"] > 0
+    if "intent_grade" in arrays:
+        owner = np.repeat(np.arange(len(worth)), np.diff(arrays["intent_edges"]))
+        worth[owner[arrays["intent_grade"] > 0]] = True
+    return worth

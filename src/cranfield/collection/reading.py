@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 from cranfield.collection.building import DuplicateDocumentError, Judged, NamedRun, build
 from cranfield.collection.collection import Collection
@@ -70,7 +72,7 @@ def read_collection(
         Which team each run is of: a file of ``run team`` lines, or a mapping.
     order
         ``"score"``: by score, ties by document id descending, the rank column ignored (trec_eval's rule);
-        ``"rank"``: by the rank column.
+        ``"rank"``: by the rank column; ``"file"``: by score, ties as the file has them (NIST's TREC-8 pools were).
     name
         What systems are called: ``"tag"`` (a file may hold several runs), ``"file"``, or ``"auto"``: the tag, where
         every file has one of its own.
@@ -121,6 +123,11 @@ def _read(
 class _How:
     order: Order
     name: Name
+
+    @property
+    def column(self) -> Order:
+        """The column to read."""
+        return Order.SCORE if self.order is Order.FILE else self.order
 
 
 def _choice(kind: type[Choice], value: str, what: str) -> Choice:
@@ -178,18 +185,27 @@ class _Reader:
     def read(self, file: str, counter: _Counter) -> list[tuple[CodedRun, Vocabulary]]:
         data = read_bytes(file)
         found: list[tuple[CodedRun, Vocabulary]] = []
-        scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.order)
+        scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.column)
         if scanned is not None and self._scanner is not None:
             found = [(scanned, self._scanner)]
         else:
             by_tag = self._how.name is Name.TAG
-            runs = parse_runs(data, show(file), order=self._how.order, by_tag=by_tag)
+            runs = parse_runs(data, show(file), order=self._how.column, by_tag=by_tag)
             found = [(self._coder.code_run(run), self._coder) for run in runs]
         counter.step()
+        if self._how.order is Order.FILE:
+            return [(_ties_as_they_come(run), vocabulary) for run, vocabulary in found]
         return found
 
     def vocabularies(self) -> list[Vocabulary]:
         return [self._coder] if self._scanner is None else [self._scanner, self._coder]
+
+
+def _ties_as_they_come(run: CodedRun) -> CodedRun:
+    """The same order with ties as the file has them."""
+    keys = np.empty(len(run.codes))
+    keys[np.argsort(-run.keys, kind="stable")] = -np.arange(len(run.codes), dtype=np.float64)
+    return replace(run, keys=keys)
 
 
 def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
@@ -212,13 +228,11 @@ def _explain_duplicate(duplicate: DuplicateDocumentError, named: Sequence[NamedR
     """Let the careful reader say where the document is that a list has twice."""
     file = next(run.run.file for run in named if run.system == duplicate.system)
     if os.path.isfile(file):  # what came through a pipe is gone
-        parse_runs(read_bytes(file), file, order=how.order, by_tag=how.name is Name.TAG)
+        parse_runs(read_bytes(file), file, order=how.column, by_tag=how.name is Name.TAG)
     refuse([Problem("duplicate-document", file)])
 
 
 def _with_team_warnings(collection: Collection, teams: Mapping[str, str] | None) -> Collection:
-    from dataclasses import replace
-
     if teams is None:
         return collection
     lost = [system for system in collection.systems if system not in teams]

@@ -22,10 +22,14 @@ Array = npt.NDArray[Any]
 
 
 class Order(StrEnum):
-    """What decides the order of a list: the score column, as trec_eval does, or the rank column."""
+    """What decides the order of a list: the score column, as trec_eval does, or the rank column.
+
+    ``FILE`` is by score too, but leaves ties as the file has them instead of ordering them by document id.
+    """
 
     SCORE = "score"
     RANK = "rank"
+    FILE = "file"
 
 
 @dataclass(frozen=True)
