@@ -124,11 +124,6 @@ class _How:
     order: Order
     name: Name
 
-    @property
-    def column(self) -> Order:
-        """The column to read."""
-        return Order.SCORE if self.order is Order.FILE else self.order
-
 
 def _choice(kind: type[Choice], value: str, what: str) -> Choice:
     try:
@@ -185,12 +180,12 @@ class _Reader:
     def read(self, file: str, counter: _Counter) -> list[tuple[CodedRun, Vocabulary]]:
         data = read_bytes(file)
         found: list[tuple[CodedRun, Vocabulary]] = []
-        scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.column)
+        scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.order)
         if scanned is not None and self._scanner is not None:
             found = [(scanned, self._scanner)]
         else:
             by_tag = self._how.name is Name.TAG
-            runs = parse_runs(data, show(file), order=self._how.column, by_tag=by_tag)
+            runs = parse_runs(data, show(file), order=self._how.order, by_tag=by_tag)
             found = [(self._coder.code_run(run), self._coder) for run in runs]
         counter.step()
         if self._how.order is Order.FILE:
@@ -228,7 +223,7 @@ def _explain_duplicate(duplicate: DuplicateDocumentError, named: Sequence[NamedR
     """Let the careful reader say where the document is that a list has twice."""
     file = next(run.run.file for run in named if run.system == duplicate.system)
     if os.path.isfile(file):  # what came through a pipe is gone
-        parse_runs(read_bytes(file), file, order=how.column, by_tag=how.name is Name.TAG)
+        parse_runs(read_bytes(file), file, order=how.order, by_tag=how.name is Name.TAG)
     refuse([Problem("duplicate-document", file)])
 
 

@@ -82,7 +82,7 @@ def _clean_run(data: bytes, file: str, order: Order) -> RunLines | None:
     if columns is None:
         return None
     topics, _, documents, ranks, scores, tags = columns
-    chosen = scores if order is Order.SCORE else ranks
+    chosen = scores if order is not Order.RANK else ranks
     try:
         keys = list(map(float, chosen))
     except ValueError:
@@ -138,7 +138,7 @@ def _parse_line(number: int, line: bytes, order: Order, look: Inspection) -> tup
     if fields is None:
         return None
     topic, _, document, rank, score, tag = fields
-    raw = score if order is Order.SCORE else rank
+    raw = score if order is not Order.RANK else rank
     value = parse_number(raw)
     if value is None:
         look.add("score-not-a-number", number, line, f"{order} «{raw[:40].decode(errors='replace')}»")
@@ -148,7 +148,7 @@ def _parse_line(number: int, line: bytes, order: Order, look: Inspection) -> tup
         return None
     if math.isinf(value):
         look.add("score-infinite", number, line)
-    return number, topic, document, rank, value if order is Order.SCORE else -value, tag
+    return number, topic, document, rank, value if order is not Order.RANK else -value, tag
 
 
 def _inspect_duplicates(lines: RunLines, by_tag: bool, look: Inspection) -> None:
@@ -173,7 +173,7 @@ def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection
     together = lists[above] == lists[below]
     tied = together & (keys[above] == keys[below])
     _report_lists("tie", tied, lists[below], np.maximum(numbers[above], numbers[below]), names, look)
-    if order is Order.SCORE:
+    if order is not Order.RANK:
         # Ranks among the tied are free; the last of them must still come before the next score.
         astray = together & ~tied & (ranks[above] >= ranks[below])
         _report_lists("rank-disagrees", astray, lists[below], numbers[below], names, look)

@@ -50,7 +50,7 @@ class Scanner:
         if np.diff(ends, prepend=-1).max() > LONGEST_LINE + 1:
             return None
         keys, edges, slow = np.empty(lines), np.empty((3, lines), np.int64), np.empty((lines, 3), np.int64)
-        field, sign = (4, 1.0) if order is Order.SCORE else (3, -1.0)
+        field, sign = (4, 1.0) if order is not Order.RANK else (3, -1.0)
         words = self._split(buffer, lines, field, sign, keys, edges, slow)
         if words is None or self._state[LINES] == 0 or not self._finish(data, keys, slow, sign):
             return None
