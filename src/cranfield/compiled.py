@@ -46,6 +46,11 @@ def _skip_linear_algebra() -> None:
         del sys.modules["scipy.linalg"]
 
 
+def pays(work: int) -> bool:
+    """Whether so many loop steps in all are better compiled; for those who call kernels many times over."""
+    return is_loaded() or not _spend(work)
+
+
 def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function compiled when it is first called, once for all: the code is kept on disk where there is a place."""
     import numba
@@ -84,7 +89,7 @@ class Kernel:
 
     def __call__(self, count: int, *arguments: Any, work: int, workers: int | None = None) -> None:
         """Run over ``range(count)``; ``work`` is the number of steps to expect and decides how."""
-        if not is_loaded() and _spend(work):
+        if not pays(work):
             self.interpreted(0, count, *arguments)
             return
         run = self.compiled

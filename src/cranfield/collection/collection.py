@@ -282,15 +282,35 @@ class Collection:
         """The same judgments with every list condensed to its judged documents, as if the others were not there."""
         hits = self.hits("judged")
         kept = self.judged[hits.judgment]
-        arrays = dict(self.arrays)
         edges = np.concatenate([[0], np.cumsum(kept)])[hits.edges]
         judgment = hits.judgment[kept]
         rank = (np.arange(1, len(judgment) + 1) - np.repeat(edges[:-1], np.diff(edges))).astype(np.int32)
-        arrays |= {"list_edges": edges, "list_documents": arrays["judged_document"][judgment]}
-        arrays |= {"judged_hit_edges": edges, "judged_hit_rank": rank, "judged_hit_judgment": judgment}
-        worth = worth_something(arrays)[judgment]
-        arrays |= {"found_hit_edges": np.concatenate([[0], np.cumsum(worth)])[edges]}
-        arrays |= {"found_hit_rank": rank[worth], "found_hit_judgment": judgment[worth]}
+        return self._relisted(edges, self.arrays["judged_document"][judgment], Hits(edges, rank, judgment))
+
+    def cut(self, depth: int) -> Collection:
+        """The same judgments with every list cut after its first ``depth`` documents."""
+        lengths = np.diff(self.arrays["list_edges"])
+        place = np.arange(len(self.arrays["list_documents"])) - np.repeat(self.arrays["list_edges"][:-1], lengths)
+        edges = np.concatenate([[0], np.cumsum(np.minimum(lengths, depth))])
+        hits = self.hits("judged")
+        near = hits.rank <= depth
+        kept = Hits(np.concatenate([[0], np.cumsum(near)])[hits.edges], hits.rank[near], hits.judgment[near])
+        return self._relisted(edges, self.arrays["list_documents"][place < depth], kept)
+
+    def _relisted(self, edges: Array, documents: Array, hits: Hits) -> Collection:
+        """The same judgments with other lists."""
+        worth = worth_something(self.arrays)[hits.judgment]
+        arrays = {
+            **self.arrays,
+            "list_edges": edges,
+            "list_documents": documents,
+            "judged_hit_edges": hits.edges,
+            "judged_hit_rank": hits.rank,
+            "judged_hit_judgment": hits.judgment,
+            "found_hit_edges": np.concatenate([[0], np.cumsum(worth)])[hits.edges],
+            "found_hit_rank": hits.rank[worth],
+            "found_hit_judgment": hits.judgment[worth],
+        }
         return replace(self, arrays=arrays)
 
     def write_qrels(self, path: str | Path) -> None:

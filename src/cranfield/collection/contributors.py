@@ -39,7 +39,7 @@ class Contributors:
     def staying(self, left_out: Sequence[str]) -> Array:
         """The bits of the teams that are not left out."""
         gone = set(self._places(left_out))
-        bits: Array = _packed(np.array([[at not in gone for at in range(len(self.teams))]]))[0]
+        bits: Array = pack_bits(np.array([[at not in gone for at in range(len(self.teams))]]))[0]
         return bits
 
     def kept(self, left_out: Sequence[str]) -> Array:
@@ -81,10 +81,10 @@ def find_contributors(collection: Collection, depth: int | None = None) -> Contr
     system = np.searchsorted(hits.edges, near, side="right") - 1
     found = np.zeros((len(collection.arrays["grade"]), len(teams)), bool)
     found[hits.judgment[near], team_of[system % len(collection.systems)]] = True
-    return Contributors(teams, depth, _packed(found))
+    return Contributors(teams, depth, pack_bits(found))
 
 
-def _packed(bits: Array) -> Array:
+def pack_bits(bits: Array) -> Array:
     """Rows of bits as rows of 64-bit words."""
     rows, count = bits.shape
     words = max(1, -(-count // 64))

@@ -111,7 +111,55 @@ def _shard_hits(
             out_length[base + shard] = depth[shard]
 
 
+def _trim(
+    first, last, systems, chosen, depth, edges, rank, judgment, kept, out_edges, out_rank, out_judgment
+):  # fmt: skip
+    """The hits of the chosen systems on kept judgments down to a depth, topic by topic, put end to end.
+
+    ``first`` and ``last`` are topics; the first is 0, for where a list begins hangs on all before it.
+    """
+    to = 0
+    out_edges[0] = 0
+    for topic in range(first, last):
+        for at in range(len(chosen)):
+            number = topic * systems + chosen[at]
+            for hit in range(edges[number], edges[number + 1]):
+                if rank[hit] > depth:
+                    break
+                # Written always and kept at times: a branch here would be mispredicted every other time.
+                out_rank[to] = rank[hit]
+                out_judgment[to] = judgment[hit]
+                to += kept[judgment[hit]]
+            out_edges[topic * len(chosen) + at + 1] = to
+
+
+def _best(first, last, edges, kept, out_edges, out_rank, out_judgment):
+    """The ideal list of every topic: what is kept of its judgments, which come best first; ``first`` is 0."""
+    to = 0
+    out_edges[0] = 0
+    for topic in range(first, last):
+        start = to
+        for judgment in range(edges[topic], edges[topic + 1]):
+            out_rank[to] = to - start + 1
+            out_judgment[to] = judgment
+            to += kept[judgment]
+        out_edges[topic + 1] = to
+
+
+def _stay(first, last, member, staying, always, out_kept):
+    """Which judgments some staying team contributed; ``always`` marks those that nobody is known to have."""
+    for judgment in range(first, last):
+        found = always[judgment]
+        for word in range(len(staying)):
+            if member[judgment * len(staying) + word] & staying[word]:
+                found = 1
+        out_kept[judgment] = found
+
+
 place = Kernel(_place)
 settle = Kernel(_settle)
 join = Kernel(_join)
 shard_hits = Kernel(_shard_hits)
+trim = Kernel(_trim)
+best = Kernel(_best)
+stay = Kernel(_stay)

@@ -191,6 +191,29 @@ def _greedy(
                 seen[intent_index[row]] += 1
 
 
+def _cumulate(first, last, edges, judgment, gain, out_running, out_count):
+    """For lists that are ideal: their gains added up as they go, and how many of them are above 0."""
+    for unit in range(first, last):
+        total = 0.0
+        count = 0
+        for hit in range(edges[unit], edges[unit + 1]):
+            g = gain[judgment[hit]]
+            total += g
+            out_running[hit] = total
+            if g > 0.0:
+                count += 1
+        out_count[unit] = count
+
+
+def _divide(first, last, systems, by, most, out_score):
+    """Every score over what its topic is divided by, if that is anything, and no more than ``most``."""
+    for topic in range(first, last):
+        divisor = by[topic] if by[topic] > 0.0 else 1.0
+        for at in range(topic * systems, (topic + 1) * systems):
+            score = out_score[at] / divisor
+            out_score[at] = score if score < most else most
+
+
 weighted = Kernel(_weighted)
 blended = Kernel(_blended)
 preferred = Kernel(_preferred)
@@ -199,3 +222,5 @@ cascade = Kernel(_cascade)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
+cumulate = Kernel(_cumulate)
+divide = Kernel(_divide)

@@ -1,0 +1,53 @@
+"""A collection without what cannot raise a score: only judgments with a grade above 0, and only the hits on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.collection.collection import Hits, View
+
+if TYPE_CHECKING:
+    from cranfield.collection.collection import Collection
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """``view`` has the judgments worth something, topic by topic, best grade first; ``origin`` is which they are.
+
+    Topic ``t`` owns judgments ``edges[t]`` to ``edges[t + 1]``, and they are its ideal list.
+    """
+
+    view: View
+    origin: Array
+    edges: Array
+
+
+def make_lean(collection: Collection) -> Lean:
+    """The lean form, for measures that look at nothing but documents with a grade above 0."""
+    grade, topic = np.asarray(collection.arrays["grade"]), collection.judged_topic
+    worth = np.flatnonzero(grade > 0)
+    origin = worth[np.lexsort((-grade[worth], topic[worth]))]
+    number = np.full(len(grade), -1, np.int32)
+    number[origin] = np.arange(len(origin), dtype=np.int32)
+    hits = collection.hits("found")
+    judgment = number[hits.judgment]
+    there = judgment >= 0  # a hit may be worth something for an intent alone
+    view = replace(
+        collection.whole,
+        unit=topic[origin],
+        grade=grade[origin],
+        intents=None,
+        found=Hits(
+            np.concatenate([[0], np.cumsum(there)])[hits.edges].astype(np.int64),
+            np.array(hits.rank[there], np.int32),
+            judgment[there],
+        ),
+    )
+    counts = np.bincount(topic[origin], minlength=len(collection.topics))
+    return Lean(view, origin, np.concatenate([[0], np.cumsum(counts)]))

@@ -1,0 +1,90 @@
+"""Scoring again under fewer judgments gives what scoring from scratch gives, for every measure and to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield
+from cranfield.collection import Collection
+from cranfield.measures import CATALOG, parse_measures
+from cranfield.measures.recipes import recipe
+from cranfield.scores import score_view
+from cranfield.scores.rescoring import Rescorer
+from cranfield.variance.components import squares
+from cranfield.variance.kernels import nested_squares
+
+EVERY = [kind.name if not kind.cutoff.required else f"{kind.name}@10" for kind in CATALOG.values()]
+MORE = [
+    "nDCG@10", "nDCG(gains=exp)@5", "nDCG(log=10)", "nDCG(gains=1:1,2:3,3:3)", "AP@10", "AP(norm=min)@10", "AP(rel=2)",
+    "Q@10", "Q(beta=0)", "nERR@10", "ERR@20", "RBP(gains=exp)", "RBP(p=0.5)@5", "Rprec(rel=3)", "RR@3", "P+(beta=10)",
+    "nDCG(gains=1:5,2:3,3:1)",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def demo(example: Path) -> Collection:
+    return cranfield.read_collection(
+        example / "runs", example / "qrels.txt", intents=example / "intents.txt", teams=example / "teams.tsv"
+    )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_fewer_judgments_and_systems_score_as_from_scratch(demo: Collection, seed: int, compiled: bool) -> None:
+    measures = parse_measures([*EVERY, *MORE])
+    rescorer = Rescorer(demo, measures, 1)
+    rescorer.__dict__["compiled"] = compiled  # what the amount of work would decide
+    bench, rng = rescorer.bench(), np.random.default_rng(seed)
+    for share in (1.0, 0.6, 0.2, 0.0):  # the same bench again and again
+        kept = rng.random(len(demo.arrays["grade"])) < share
+        chosen = np.sort(rng.permutation(len(demo.systems))[: rng.integers(1, 12)])
+        found = bench.score(kept[rescorer.lean.origin].astype(np.uint8), chosen, lambda kept=kept: kept)  # type: ignore[misc]
+        scratch = score_view(demo.keeping(kept).whole, measures)[:, :, chosen, 0]
+        for measure, mine, whole in zip(measures, found, scratch, strict=True):
+            np.testing.assert_array_equal(mine, whole, err_msg=str(measure))
+        np.testing.assert_array_equal(bench.relevant, demo.keeping(kept).relevant)
+
+
+def test_lists_cut_at_a_depth_score_as_if_they_ended_there(demo: Collection) -> None:
+    measures = parse_measures([*EVERY, *MORE])
+    rescorer = Rescorer(demo, measures, 1)
+    kept = np.random.default_rng(3).random(len(demo.arrays["grade"])) < 0.7
+    chosen = np.array([0, 5])
+    found = rescorer.bench().score(kept[rescorer.lean.origin].astype(np.uint8), chosen, lambda: kept, depth=7)
+    scratch = score_view(demo.keeping(kept).cut(7).whole, measures)[:, :, chosen, 0]
+    for measure, mine, whole in zip(measures, found, scratch, strict=True):
+        np.testing.assert_array_equal(mine, whole, err_msg=str(measure))
+    assert demo.cut(7).ranking(demo.systems[0], demo.topics[0]) == demo.ranking(demo.systems[0], demo.topics[0])[:7]
+
+
+def test_only_measures_that_look_at_more_have_no_recipe(demo: Collection) -> None:
+    lean = Rescorer(demo, (), 1).lean
+    without = {str(each) for each in parse_measures([*EVERY, *MORE]) if recipe(lean.view, each) is None}
+    per_intent = {kind.name for kind in CATALOG.values() if kind.per_intent}
+    others = {name.partition("@")[0].partition("(")[0] for name in without}
+    assert others == {"Bpref", "Judged", "RBP_residual", "nDCG"} | {name.partition("@")[0] for name in per_intent}
+    assert "nDCG(gains=1:5,2:3,3:1)" in without  # its best documents are not those with the best grades
+    assert "nDCG@10" not in without
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (2, 2), (30, 1), (3, 40)])
+def test_nested_mean_squares_are_those_of_each_table(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(4)
+    scores, order = rng.random(shape), rng.permutation(shape[0])
+    sizes = np.arange(1, shape[0] + 1)
+    found = np.empty((len(sizes), 4))
+    nested_squares(len(sizes), shape[1], scores.reshape(-1), order, sizes, found.reshape(-1), work=1)
+    assert np.isnan(found[0]).all()
+    for size in sizes[1:].tolist():
+        expected = squares(scores[order[:size]])
+        ours = found[size - 1]
+        assert ours[1] == pytest.approx(expected.between_topics, abs=1e-14)
+        assert ours[2] == pytest.approx(expected.within_systems, abs=1e-14)
+        if shape[1] > 1:
+            assert ours[0] == pytest.approx(expected.between_systems, abs=1e-14)
+            assert ours[3] == pytest.approx(expected.residual, abs=1e-14)
+        else:
+            assert np.isnan(ours[[0, 3]]).all()
