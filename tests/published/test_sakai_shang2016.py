@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import numpy as np
+
 from cranfield.design import size_for_range
+from cranfield.design.targets import Target
 
 
 def test_all_25_cells_of_table_3_come_out_to_the_topic(shared: Path) -> None:
@@ -21,3 +24,11 @@ def test_all_25_cells_of_table_3_come_out_to_the_topic(shared: Path) -> None:
         method="sakai",
     ).topics
     assert ours.tolist() == [int(row["topics"]) for row in rows]
+
+
+def test_table_3_follows_from_its_variances_in_one_go(shared: Path) -> None:
+    with open(shared / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    target = Target("min_range", 0.15, systems=10, alpha=0.05, power=0.8, method="sakai")
+    found = target.topics(np.array([float(row["variance"]) for row in rows]))
+    assert found.tolist() == [int(row["topics"]) for row in rows]

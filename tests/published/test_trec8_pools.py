@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield
+from cranfield.pilot import pilot_study
 from cranfield.stats.kendall import kendall_tau
 
 RUNS, TOPICS, JUDGMENTS = 129, 50, 86_830
@@ -91,3 +92,24 @@ def test_runs_condensed_to_the_depth_10_pool_are_ranked_as_published(
 ) -> None:
     condensed = trec8.pool(10).condensed().score("AP").of().mean(axis=0)
     assert kendall_tau(official, condensed) == pytest.approx(0.9185, abs=0.005)
+
+
+def test_variance_is_robust_to_leaving_teams_out_until_few_are_left(trec8: cranfield.Collection) -> None:
+    """SS16 Figs 1 and 2 on TREC-8: intervals around the full variance that widen with k, and with fewer topics."""
+    study = pilot_study(trec8, ["AP", "nERR@10"], left_out=range(1, 41), trials=10, seed=1)
+    assert study.get("AP").variance == pytest.approx(0.0401, abs=0.00005)
+    assert study.get("nERR@10").variance == pytest.approx(0.1230, abs=0.00005)
+    for measure in study.measures:
+        full = study.get(measure).variance
+        half = [study.get(measure, k) for k in range(1, 21)]
+        assert all(abs(point.variance / full - 1) < 0.05 for point in half)
+        widths = [study.get(measure, k).upper - study.get(measure, k).lower for k in (1, 20, 40)]
+        assert widths == sorted(widths)
+        assert sum(study.get(measure, k, 10).sd for k in range(1, 41)) > 2 * sum(
+            study.get(measure, k).sd for k in range(1, 41)
+        )
+    # One or two teams overestimate AP's variance (SS16 §5.1), and lose topics.
+    assert study.get("AP", 40).variance > 1.2 * study.get("AP").variance
+    assert study.get("AP", 40).misses
+    assert study.get("AP", 40).most_lost > 0
+    assert study.get("AP", 20).most_lost == 0

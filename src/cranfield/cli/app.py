@@ -12,7 +12,21 @@ import typer
 
 import cranfield
 from cranfield import parallel
-from cranfield.cli import check, compare, demo, measures, pack, power, reliability, score, shards, size, study, variance
+from cranfield.cli import (
+    check,
+    compare,
+    demo,
+    measures,
+    pack,
+    pilot,
+    power,
+    reliability,
+    score,
+    shards,
+    size,
+    study,
+    variance,
+)
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -33,6 +47,7 @@ app.command("compare")(compare.compare)
 app.command("shards")(shards.shards)
 app.command("reliability")(reliability.reliability)
 app.add_typer(study.app, name="study")
+app.command("pilot")(pilot.pilot)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

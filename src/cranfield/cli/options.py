@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.compare.sharding import ShardStudy
     from cranfield.reliability import Reliability
+    from cranfield.design.targets import Target
     from cranfield.report import Document
     from cranfield.scores import ScoreTable
     from cranfield.sequential import Study
@@ -102,6 +103,20 @@ MissingOrRefuse = Annotated[
     typer.Option("--missing", help="A cell without a score [default: 0 for runs; a score table with such is refused].",
                  show_default=False),
 ]  # fmt: skip
+TargetSystems = Annotated[int, typer.Option("--systems", help="How many systems will be compared.", metavar="M", min=2)]
+MinRange = Annotated[
+    float | None,
+    typer.Option("--min-range", help="Smallest range of the systems' means to find. [default: 0.15]", metavar="D"),
+]
+Difference = Annotated[
+    float | None, typer.Option("--difference", help="Or: smallest difference of two systems to find.", metavar="D")
+]
+Width = Annotated[float | None, typer.Option("--width", help="Or: widest interval for a difference.", metavar="W")]
+Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
+Power = Annotated[float, typer.Option("--power", help="Probability of finding what is there.")]
+RangeMethod = Annotated[
+    str, typer.Option("--method", help="For a range: exact, sakai (as published) or blocked.", metavar="NAME")
+]
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -241,6 +256,29 @@ def grids(given: dict[str, str | None]) -> dict[str, Any]:
     return {name: parse_grid(text, name=name) for name, text in given.items() if text is not None}
 
 
+def numbers(text: str | None, name: str) -> list[int] | None:
+    """Whole numbers from a list or a range; None where nothing was said."""
+    from cranfield.design.card import whole
+    from cranfield.design.grid import parse_grid
+
+    return None if text is None else [whole(value, name) for value in parse_grid(text, name=name)]
+
+
+def target(
+    min_range: float | None, difference: float | None, width: float | None, *, systems: int, alpha: float, power: float,
+    method: str,
+) -> Target:  # fmt: skip
+    """The one goal that was named; a range of 0.15 where none was."""
+    from cranfield.design.targets import Target
+
+    given = {"min_range": min_range, "difference": difference, "width": width}
+    named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": 0.15}
+    if len(named) > 1:
+        raise typer.BadParameter(f"choose one of --{', --'.join(goal.replace('_', '-') for goal in named)}")
+    goal, value = next(iter(named.items()))
+    return Target(goal, value, systems, alpha, power, method)
+
+
 def check_plot(path: str) -> None:
     from cranfield.report.charts import check_chart_name
 
@@ -259,6 +297,14 @@ def draw_cards(document: Document, path: str) -> None:
     from cranfield.report.charts import card_chart, write_chart
 
     write_chart(card_chart(document.rows), path)
+
+
+def draw_pilots(document: Document, path: str) -> None:
+    """The variance against the teams left out."""
+    from cranfield.report.charts import write_chart
+    from cranfield.report.pilot_charts import pilot_chart
+
+    write_chart(pilot_chart(document.rows), path)
 
 
 def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:

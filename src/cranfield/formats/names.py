@@ -27,3 +27,14 @@ def file_stem(file: str) -> str:
     for ending in (".txt", ".run", ".trec", ".res", ".out", ".tsv"):
         name = name.removesuffix(ending)
     return name or Path(file).name
+
+
+def file_name(name: str) -> str:
+    """A name that a file may have: what parts folders is written as in addresses, so that no two names become one.
+
+    >>> file_name("without-R/D.txt")
+    'without-R%2FD.txt'
+    """
+    for mark in "%/\\\x00":
+        name = name.replace(mark, f"%{ord(mark):02X}")
+    return name

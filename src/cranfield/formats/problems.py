@@ -212,6 +212,13 @@ KINDS = _kinds(
         "None: the line is not used.",
         "Nothing needs to be done.",
     ),
+    (
+        "contributor-unknown",
+        _W,
+        "judged documents that no run has in the pool",
+        "Nobody is known to have contributed them, so they stay whoever is left out.",
+        "Add the runs that the pool was made of, or give its true depth with --depth.",
+    ),
     # score tables
     ("score-twice", _E, "two scores for one cell", "It is unclear which one holds.", "Delete one of the lines."),
     ("cell-missing", _W, "cells without a score", "They count as missing.", "Fill them in, or choose a policy."),

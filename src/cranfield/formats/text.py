@@ -171,6 +171,16 @@ def write_text(path: str | Path, text: str) -> None:
         stream.write(pack(data))
 
 
+def make_folder(path: str | Path) -> Path:
+    """A folder, made where there is none."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WriteError(f"the folder cannot be made: {reason}", where=str(path), fix="Name another.") from None
+    return Path(path)
+
+
 def _open_device(target: Path) -> IO[bytes]:
     try:
         return open(target, "wb")

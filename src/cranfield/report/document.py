@@ -20,7 +20,7 @@ class Column:
 
     word: str
     title: str
-    kind: str = "text"  # text, score, count, number, probability, yes
+    kind: str = "text"  # text, score, count, number, percent, probability, yes
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,8 @@ def show(value: Any, kind: str) -> str:
         return "<1e-300"
     if kind == "probability":
         return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+    if kind == "percent":
+        return f"{value:.0%}"
     if kind == "number":
         return f"{value:.4g}"
     if kind == "count":

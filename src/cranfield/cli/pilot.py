@@ -1,0 +1,83 @@
+"""cranfield pilot"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cranfield.cli import options
+
+
+def pilot(
+    runs: options.Runs,
+    qrels: options.Qrels = None,
+    teams: options.Teams = None,
+    measure: options.Measures = None,
+    leave_out: Annotated[
+        str | None,
+        typer.Option("--leave-out", "-k", help="How many teams: a list or a range. [default: all]", metavar="K"),
+    ] = None,
+    topics: Annotated[
+        str | None,
+        typer.Option("--topics", "-n", help="Topics to keep, besides all. [default: 75,50,25,10]", metavar="N"),
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", help="Random pilots of each size.", min=2)] = 10,
+    depth: Annotated[
+        int | None, typer.Option("--depth", help="Pool depth. [default: that of the judgments]", metavar="D")
+    ] = None,
+    estimate: Annotated[
+        str, typer.Option("--estimate", help="Of the variance: within, one-way, two-way or residual.", metavar="NAME")
+    ] = "within",
+    systems: options.TargetSystems = 10,
+    min_range: options.MinRange = None,
+    difference: options.Difference = None,
+    width: options.Width = None,
+    alpha: options.Alpha = 0.05,
+    power: options.Power = 0.8,
+    method: options.RangeMethod = "exact",
+    within: Annotated[
+        float, typer.Option("--within", help="How far off a pilot may be, for the advice, as a share.", metavar="SHARE")
+    ] = 0.25,
+    write_qrels: Annotated[
+        str | None,
+        typer.Option("--write-qrels", help="Write the judgments without each team into this folder.", metavar="FOLDER"),
+    ] = None,
+    order: options.Ordering = options.OrderChoice.SCORE,
+    name: options.Naming = options.NameChoice.AUTO,
+    seed: options.Seed = 1,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Leave teams and topics out at random: what variance, and what number of topics, a smaller pilot would have given.
+
+    Example: cranfield pilot runs/ --qrels qrels.txt --teams teams.tsv -m AP -m nDCG@10
+    """
+    from cranfield.pilot import pilot_study, write_leave_outs
+    from cranfield.report.piloting import pilot_document
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        options.check_plot(plot)
+    target = options.target(min_range, difference, width, systems=systems, alpha=alpha, power=power, method=method)
+    left_out, pilot_topics = options.numbers(leave_out, "leave_out"), options.numbers(topics, "topics")
+    collection = options.load_collection(
+        runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name
+    )
+    if write_qrels is not None:
+        write_leave_outs(collection, write_qrels, depth=depth)
+    with options.progress_bar("leaving teams out") as step:
+        study = pilot_study(
+            collection, measure or ["AP"], left_out=left_out, pilot_topics=pilot_topics, trials=trials, depth=depth,
+            estimate=estimate, target=target, tolerance=within, seed=seed, progress=step,
+        )  # fmt: skip
+    inputs = {"runs": runs, "qrels": qrels, "teams": teams, "measures": measure, "leave_out": leave_out,
+              "topics": topics, "trials": trials, "depth": depth, "estimate": estimate, target.goal: target.value,
+              "systems": systems, "alpha": alpha, "power": power, "method": method, "within": within}  # fmt: skip
+    document = pilot_document(study, inputs)
+    if plot is not None:
+        options.draw_pilots(document, plot)
+    options.output(document, chosen)

@@ -1,0 +1,99 @@
+"""One goal, asked of many variances: how many topics each leads to, and what so many topics can see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.design.questions import Method, difference_method, range_method, width_method
+from cranfield.design.sizing import size
+from cranfield.design.solving import solve, width_with
+from cranfield.errors import RequestError
+
+Array = npt.NDArray[Any]
+
+GOALS = ("min_range", "difference", "width")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a collection is to see: ``goal`` is ``min_range`` (of ``systems``), ``difference`` or ``width``.
+
+    ``method`` is ``exact``, ``sakai`` or ``blocked`` for a range; the other goals have one method each. ``value`` is
+    None where the question is what can be seen.
+
+    >>> Target("min_range", 0.15, method="sakai").topics(np.array([0.114, 0.041])).tolist()  # SS16 Table 3
+    [159.0, 58.0]
+    """
+
+    goal: str = "min_range"
+    value: float | None = 0.15
+    systems: int = 10
+    alpha: float = 0.05
+    power: float = 0.8
+    method: str = "exact"
+
+    def __post_init__(self) -> None:
+        if self.goal not in GOALS:
+            raise RequestError(f"there is no goal «{self.goal}»", fix=f"Choose one of: {', '.join(GOALS)}.")
+        self.topics(np.array([0.05]))  # refuses whatever makes no sense
+
+    @property
+    def _way(self) -> Method:
+        if self.goal == "min_range":
+            return range_method(self.method)
+        return difference_method("t", sides=2) if self.goal == "difference" else width_method()
+
+    @property
+    def citation(self) -> str:
+        return self._way.citation
+
+    @property
+    def estimate(self) -> str:
+        """Which estimate of the variance goes with the goal, unless another is asked for."""
+        paired = self.goal == "difference" or self.method == "blocked"
+        return "residual" if paired else "two-way"
+
+    def _inputs(self, variance: Array) -> dict[str, Any]:
+        """σ² for a range; the sd of paired differences, √(2σ²), for the others."""
+        inputs: dict[str, Any] = {"alpha": self.alpha, "power": self.power, "systems": self.systems}
+        inputs["variance" if self.goal == "min_range" else "sd"] = (
+            variance if self.goal == "min_range" else np.sqrt(2 * variance)
+        )
+        return {name: value for name, value in inputs.items() if name in self._way.inputs}
+
+    def topics(self, variance: Array) -> Array:
+        """n for every variance; nan where there is no variance, or none up to ten million."""
+        if self.value is None:
+            return np.full(np.shape(variance), np.nan)
+        flat = np.asarray(variance, float).ravel()
+        good = np.flatnonzero(np.isfinite(flat) & (flat > 0))
+        answer = np.full(len(flat), np.nan)
+        if len(good):
+            inputs: dict[str, Any] = {self.goal: self.value, **self._inputs(flat[good])}
+            found = size(self._way, **inputs)
+            answer[good] = np.where(found.reached, found.topics, np.nan)
+        return answer.reshape(np.shape(variance))
+
+    def seen(self, topics: Array, variance: Array) -> Array:
+        """The smallest range or difference, or the interval's width, that so many topics give; nan below two."""
+        flat, spread = (np.asarray(each, float).ravel() for each in np.broadcast_arrays(topics, variance))
+        good = np.flatnonzero((flat >= 2) & np.isfinite(spread) & (spread > 0))
+        answer = np.full(len(flat), np.nan)
+        if len(good):
+            inputs = {"topics": flat[good], **self._inputs(spread[good])}
+            answer[good] = width_with(**inputs) if self.goal == "width" else solve(self._way, self.goal, **inputs)
+        return answer.reshape(np.broadcast_shapes(np.shape(topics), np.shape(variance)))
+
+    def wish(self) -> str:
+        """The goal in words."""
+        words = {
+            "min_range": f"find a range of {self.value:g} among {self.systems} systems" if self.value else "",
+            "difference": f"find a difference of {self.value:g} between two systems" if self.value else "",
+            "width": f"have an interval of width {self.value:g} around a difference" if self.value else "",
+        }
+        power = "" if self.goal == "width" else f" with power {self.power:g}"
+        return f"{words[self.goal]}{power} at α = {self.alpha:g}"

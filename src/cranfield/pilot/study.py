@@ -1,0 +1,379 @@
+"""SS16's study: the variance that fewer teams and fewer topics would have given, and the topics it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.collection import Collection
+from cranfield.collection.contributors import Contributors, pack_bits
+from cranfield.collection.kernels import stay
+from cranfield.design.targets import Target
+from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
+from cranfield.measures import parse_measures
+from cranfield.parallel import available_workers, slices, spread
+from cranfield.pilot.leaving import Draws, check_left_out, draw
+from cranfield.scores.rescoring import Rescorer
+from cranfield.variance.components import Squares
+from cranfield.variance.kernels import nested_squares
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+
+ESTIMATES: dict[str, Callable[[Squares], Any]] = {
+    "within": lambda found: found.within_systems,  # SS16 Eq. 1
+    "one-way": Squares.one_way,
+    "two-way": Squares.two_way,
+    "residual": lambda found: found.residual,
+}
+PILOT_TOPICS = (75, 50, 25, 10)  # SS16 §5.2
+
+
+@dataclass(frozen=True)
+class PilotPoint:
+    """What pilots of one size say of one measure's variance: k teams left out, ``pilot_topics`` topics asked for.
+
+    ``variance`` is the mean over ``trials`` pilots with its interval [``lower``, ``upper``], ``sd`` their standard
+    deviation. ``misses`` says whether the interval misses σ², the full data's variance; ``error`` is how far off, as a
+    share of σ², 19 of 20 single pilots stay: (|variance − σ²| + 1.96·sd) / σ². ``topics`` is what the mean leads to,
+    ``topics_low`` and ``topics_high`` what the pilots led to. ``fewest`` and ``most`` are the topics they really had,
+    ``lost`` and ``most_lost`` the topics that lost all their relevant documents, on average and at most.
+    """
+
+    measure: str
+    left_out: int
+    teams: int
+    pilot_topics: int
+    trials: int
+    variance: float
+    lower: float
+    upper: float
+    sd: float
+    error: float
+    misses: bool
+    topics: float
+    topics_low: float
+    topics_high: float
+    fewest: int
+    most: int
+    lost: float
+    most_lost: int
+
+    def to_dict(self) -> dict[str, Any]:
+        counts = {name: _whole(getattr(self, name)) for name in ("topics", "topics_low", "topics_high")}
+        return {**self.__dict__, **counts}
+
+
+def _whole(value: float) -> int | None:
+    return int(value) if value == value else None
+
+
+@dataclass(frozen=True, eq=False)
+class PilotStudy:
+    """All points, the variance of every pilot, and what follows.
+
+    ``variances`` is measures × trials × sizes, the trials in the order of ``left_out`` and the sizes in that of
+    ``pilot_topics``, the full number of topics last. ``depth`` is the pool depth that contributions were looked for
+    to, ``unknown`` how many judged documents no run has there; those always stay.
+    """
+
+    measures: tuple[str, ...]
+    teams: tuple[str, ...]
+    topics: int
+    systems: int
+    left_out: tuple[int, ...]
+    pilot_topics: tuple[int, ...]
+    trials: int
+    estimate: str
+    target: Target
+    points: tuple[PilotPoint, ...]
+    variances: Array
+    depth: int
+    unknown: int
+    tolerance: float
+    seed: int
+    citations: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+
+    def get(self, measure: str, left_out: int = 0, pilot_topics: int | None = None) -> PilotPoint:
+        """One point; of all topics unless said otherwise."""
+        wanted = (measure, left_out, self.topics if pilot_topics is None else pilot_topics)
+        for point in self.points:
+            if (point.measure, point.left_out, point.pilot_topics) == wanted:
+                return point
+        raise RequestError(f"the study has no point {wanted}")
+
+    def first_miss(self, measure: str) -> int | None:
+        """The first k whose interval misses the full data's variance; None where no interval does."""
+        return next((k for k in self.left_out if self.get(measure, k).misses), None)
+
+    def teams_needed(self, measure: str) -> int:
+        """The fewest teams, with all topics, down to which single pilots stay within the tolerance.
+
+        The first miss would not do: of twenty intervals that are right, one misses, and with more trials more do.
+        """
+        needed = len(self.teams)
+        for k in self.left_out[1:]:
+            if not self.get(measure, k).error <= self.tolerance:
+                break
+            needed = len(self.teams) - k
+        return needed
+
+    def topics_needed(self, measure: str) -> int:
+        """The fewest topics, of those tried with all teams, down to which single pilots stay within the tolerance."""
+        needed = self.topics
+        for count in sorted(self.pilot_topics[:-1], reverse=True):
+            if not self.get(measure, 0, count).error <= self.tolerance:
+                break
+            needed = count
+        return needed
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row a point."""
+        return [point.to_dict() for point in self.points]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        from cranfield.scores.frames import make_frame
+
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def summary(self) -> str:
+        """How many teams and topics this pilot needs, in one sentence."""
+        needs = {measure: (self.teams_needed(measure), self.topics_needed(measure)) for measure in self.measures}
+        teams, topics = (max(need[part] for need in needs.values()) for part in (0, 1))
+        names = ", ".join(self.measures)
+        text = (
+            f"To estimate the variance of {names} as all {len(self.teams)} teams and {self.topics} topics do, "
+            f"to within {self.tolerance:.0%} in 19 of 20 pilots, a pilot needs "
+        )
+        if teams == len(self.teams) and topics == self.topics:
+            return text + "all of them: this one has none to spare."
+        return text + f"{_share(teams, len(self.teams), 'team')} and {_share(topics, self.topics, 'topic')}."
+
+
+def _share(part: int, whole: int, noun: str) -> str:
+    return f"all {whole} {noun}s" if part == whole else f"{part} of the {whole} {noun}s"
+
+
+def pilot_study(
+    collection: Collection,
+    measures: Sequence[str] | str = "AP",
+    *,
+    left_out: Sequence[int] | None = None,
+    pilot_topics: Sequence[int] | None = None,
+    trials: int = 10,
+    depth: int | None = None,
+    estimate: str = "within",
+    target: Target | None = None,
+    tolerance: float = 0.25,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> PilotStudy:
+    """Leave teams and topics out at random and see what becomes of the variance (SS16 §5).
+
+    Parameters
+    ----------
+    left_out
+        How many teams to leave out; every number that leaves one, by default. What only they contributed leaves the
+        judgments, the runs of the others are scored again, and topics without a relevant document are dropped.
+    pilot_topics
+        How many topics to keep besides all of them, in nested subsets; 75, 50, 25 and 10 by default.
+    trials
+        Random pilots of each size.
+    depth
+        How deep contributions are looked for: the judgments' own depth by default.
+    estimate
+        ``within`` (SS16 Eq. 1), ``one-way``, ``two-way`` or ``residual``.
+    target
+        The design that each variance is turned into topics for; SS16's (.05, .20, .15, 10) by default.
+    tolerance
+        How far off a pilot may be, as a share of the full data's variance, in the advice.
+    """
+    wanted = parse_measures(measures)
+    _check(collection, estimate, trials, tolerance)
+    contributors = collection.contributors(depth)
+    numbers = check_left_out(left_out, len(contributors.teams))
+    sizes = _check_topics(pilot_topics, len(collection.topics))
+    draws = draw(len(contributors.teams), len(collection.topics), numbers, trials, _check_seed(seed))
+    work = _Work(collection, contributors, Rescorer(collection, wanted, len(draws)), draws, np.array(sizes))
+    squares, used, systems = work.run(workers, progress)
+    # measures × trials × sizes
+    parts = [squares[..., part].transpose(1, 0, 2) for part in range(4)]
+    variances = np.asarray(ESTIMATES[estimate](Squares(used, systems[:, np.newaxis], *parts)))  # type: ignore[arg-type]
+    study = PilotStudy(
+        tuple(map(str, wanted)), contributors.teams, len(collection.topics), len(collection.systems), numbers, sizes,
+        trials, estimate, target or Target(), (), variances, contributors.depth,
+        int((contributors.unknown & collection.judged).sum()), tolerance, seed,
+        ("SakaiShang2016", "Sakai2014"), (*collection.warnings, *unknown_contributions(collection, contributors)),
+    )  # fmt: skip
+    return replace(study, points=tuple(_points(study, draws, used)))
+
+
+def unknown_contributions(collection: Collection, contributors: Contributors) -> list[Problem]:
+    """What is to be said about judged documents that nobody is known to have contributed."""
+    unknown = int((contributors.unknown & collection.judged).sum())
+    if not unknown:
+        return []
+    detail = f"{unknown:,} of {int(collection.judged.sum()):,} at depth {contributors.depth:,}"
+    return [Problem("contributor-unknown", "judgments", detail=detail, count=unknown)]
+
+
+def _check(collection: Collection, estimate: str, trials: int, tolerance: float) -> None:
+    if estimate not in ESTIMATES:
+        raise RequestError(f"there is no estimate «{estimate}»", fix=f"Choose one of: {', '.join(ESTIMATES)}.")
+    if trials < 2:
+        raise RequestError("an interval takes two trials or more", fix="SS16 has 10.")
+    if not tolerance > 0:
+        raise RequestError(f"a pilot cannot be within {tolerance:g}", fix="0.25 allows a quarter.")
+    if len(collection.topics) < 2:
+        raise RequestError("one topic has no variance", fix="Give two topics or more.")
+
+
+def _check_seed(seed: int) -> int:
+    if seed < 0:
+        raise RequestError(f"a seed cannot be {seed}", fix="The smallest seed is 0.")
+    return seed
+
+
+def _check_topics(wanted: Sequence[int] | None, topics: int) -> tuple[int, ...]:
+    """Ascending, all topics last."""
+    if wanted is None:
+        wanted = [count for count in PILOT_TOPICS if count < topics]
+    for count in wanted:
+        if not 2 <= count <= topics:
+            raise RequestError(
+                f"a pilot of {count} topics cannot be taken from {topics}", fix=f"Ask for 2 to {topics} topics."
+            )
+    return (*sorted(set(wanted) - {topics}), topics)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """All trials: whatever each needs is known beforehand."""
+
+    collection: Collection
+    contributors: Contributors
+    rescorer: Rescorer
+    draws: Draws
+    sizes: Array
+
+    def run(self, workers: int | None, progress: Progress | None) -> tuple[Array, Array, Array]:
+        """Mean squares (trials × measures × sizes × 4), topics used (trials × sizes), systems (trials)."""
+        count = len(self.draws)
+        squares = np.empty((count, len(self.rescorer.measures), len(self.sizes), 4))
+        used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
+        workers = (workers or available_workers()) if self.rescorer.compiled else 1
+        counter = _Counter(progress, count)
+        pieces = slices(count, 8 * workers)
+        spread(lambda piece: self._some(piece, squares, used, systems, counter), pieces, workers=workers)
+        return squares, used, systems
+
+    def _some(self, piece: tuple[int, int], squares: Array, used: Array, systems: Array, counter: _Counter) -> None:
+        bench, run = self.rescorer.bench(), self.rescorer.run
+        keep, square = run(stay), run(nested_squares)
+        member, always = self._lean_member
+        kept, words = np.empty(len(always), np.uint8), pack_bits(self.draws.staying[piece[0] : piece[1]])
+        for at in range(*piece):
+            staying = self.draws.staying[at]
+            chosen = np.flatnonzero(staying[self._team_of])
+            keep(0, len(kept), member, words[at - piece[0]], always, kept)
+            scores = bench.score(kept, chosen, lambda staying=staying: self._kept(staying))  # type: ignore[misc]
+            order = self.draws.topic_order[at]
+            order = order[bench.relevant[order] > 0]
+            used[at], systems[at] = np.minimum(self.sizes, len(order)), len(chosen)
+            for measure, score in enumerate(scores):
+                out = squares[at, measure].reshape(-1)
+                square(0, len(self.sizes), len(chosen), score.reshape(-1), order, used[at], out)
+        counter.step(piece[1] - piece[0])
+
+    @property
+    def _team_of(self) -> Array:
+        number = {team: at for at, team in enumerate(self.contributors.teams)}
+        return np.array([number[team] for team in self.collection.teams or ()])
+
+    @property
+    def _lean_member(self) -> tuple[Array, Array]:
+        origin = self.rescorer.lean.origin
+        member = np.ascontiguousarray(self.contributors.member[origin]).reshape(-1)
+        return member, self.contributors.unknown[origin].astype(np.uint8)
+
+    def _kept(self, staying: Array) -> Array:
+        gone = [team for team, stays in zip(self.contributors.teams, staying.tolist(), strict=True) if not stays]
+        return self.contributors.kept(gone)
+
+
+class _Counter:
+    """Counts what all threads have done."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._done, self._lock = progress, total, 0, Lock()
+
+    def step(self, count: int) -> None:
+        if self._progress is None:
+            return
+        with self._lock:
+            self._done += count
+            self._progress(self._done, self._total)
+
+
+def _points(study: PilotStudy, draws: Draws, used: Array) -> list[PilotPoint]:
+    """Every measure × k × size, summed up; all designs are sized in one go."""
+    points = []
+    for m, measure in enumerate(study.measures):
+        full = float(study.variances[m, 0, -1])
+        needs = study.target.topics(study.variances[m])
+        for k in study.left_out:
+            mine = np.flatnonzero(draws.left_out == k)
+            for s, size in enumerate(study.pilot_topics):
+                # With all teams and all topics there is one pilot: the data as they are.
+                rows = mine[:1] if k == 0 and size == study.topics else mine
+                points.append(_point(study, measure, k, size, full, study.variances[m, rows, s], needs[rows, s],
+                                     used[rows, s], study.topics - used[rows, -1]))  # fmt: skip
+    means = study.target.topics(np.array([point.variance for point in points]))
+    return [replace(point, topics=float(topics)) for point, topics in zip(points, means, strict=True)]
+
+
+def _point(
+    study: PilotStudy,
+    measure: str,
+    k: int,
+    size: int,
+    full: float,
+    sample: Array,
+    needs: Array,
+    used: Array,
+    lost: Array,
+) -> PilotPoint:
+    known = sample[np.isfinite(sample)]
+    mean, lower, upper, sd = _interval(known)
+    found = needs[np.isfinite(needs)]
+    low, high = (float(found.min()), float(found.max())) if len(found) else (np.nan, np.nan)
+    error = (abs(mean - full) + 1.96 * sd) / full if full > 0 else float("nan")
+    return PilotPoint(
+        measure, k, len(study.teams) - k, size, len(known), mean, lower, upper, sd, error,
+        bool(lower > full or upper < full), float("nan"), low, high,
+        int(used.min()), int(used.max()), float(lost.mean()), int(lost.max()),
+    )  # fmt: skip
+
+
+def _interval(sample: Array) -> tuple[float, float, float, float]:
+    """The mean, its 95 % interval by Student's t, and the standard deviation."""
+    from cranfield.stats.tails import t_critical
+
+    n = len(sample)
+    if n == 0:
+        return float("nan"), float("nan"), float("nan"), float("nan")
+    mean = float(sample.mean())
+    if n == 1:
+        return mean, float("nan"), float("nan"), float("nan")
+    sd = float(sample.std(ddof=1))
+    margin = float(t_critical(0.025, n - 1)) * sd / n**0.5
+    return mean, mean - margin, mean + margin, sd

@@ -1,0 +1,269 @@
+"""Pilot studies: what is left out, what is estimated, what is advised, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import cranfield
+from cranfield.cli.app import app
+from cranfield.collection import Collection
+from cranfield.design.targets import Target
+from cranfield.errors import RequestError
+from cranfield.pilot import PilotStudy, pilot_study, write_leave_outs
+from cranfield.pilot.leaving import draw
+from cranfield.stats.tails import t_critical
+from cranfield.variance.components import squares
+
+Write = Callable[[str, str | bytes], str]
+
+
+@pytest.fixture(scope="module")
+def demo(example: Path) -> Collection:
+    return cranfield.read_collection(
+        example / "runs", example / "qrels.txt", intents=example / "intents.txt", teams=example / "teams.tsv"
+    )
+
+
+@pytest.fixture(scope="module")
+def study(demo: Collection) -> PilotStudy:
+    return pilot_study(demo, ["AP", "nERR@10", "Bpref", "alpha_nDCG@10"], trials=6, seed=5)
+
+
+def test_every_pilot_is_what_leaving_out_by_hand_gives(demo: Collection, study: PilotStudy) -> None:
+    draws = draw(5, 40, study.left_out, study.trials, study.seed)
+    contributors = demo.contributors()
+    for at in range(0, len(draws), 5):
+        gone = [team for team, stays in zip(contributors.teams, draws.staying[at], strict=True) if not stays]
+        assert len(gone) == draws.left_out[at]
+        reduced = demo.without_teams(*gone)
+        systems = [s for s, team in zip(demo.systems, demo.teams or (), strict=True) if team not in gone]
+        order = [topic for topic in draws.topic_order[at].tolist() if reduced.relevant[topic] > 0]
+        for m, measure in enumerate(study.measures):
+            table = reduced.score(measure).select(systems=systems).of()
+            for s, size in enumerate(study.pilot_topics):
+                expected = squares(table[order[:size]]).within_systems
+                assert study.variances[m, at, s] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_point_is_the_mean_of_its_pilots_with_students_interval(study: PilotStudy) -> None:
+    point = study.get("AP", 3, 25)
+    mine = study.variances[0, 3 * study.trials : 4 * study.trials, study.pilot_topics.index(25)]
+    margin = t_critical(0.025, 5) * mine.std(ddof=1) / np.sqrt(6)
+    assert point.variance == pytest.approx(mine.mean())
+    assert point.lower == pytest.approx(mine.mean() - margin)
+    assert point.upper == pytest.approx(mine.mean() + margin)
+    full = study.get("AP").variance
+    assert point.error == pytest.approx((abs(mine.mean() - full) + 1.96 * mine.std(ddof=1)) / full)
+    needs = Target().topics(mine)
+    assert (point.topics_low, point.topics_high) == (needs.min(), needs.max())
+    assert point.topics == Target().topics(np.array([mine.mean()]))[0]
+
+
+def test_nobody_left_out_is_the_data_as_they_are(demo: Collection, study: PilotStudy) -> None:
+    full = study.get("AP")
+    assert full.variance == pytest.approx(float(squares(demo.score("AP").of()).within_systems), rel=1e-12)
+    assert (full.trials, full.most_lost, full.misses) == (1, 0, False)
+    assert np.isnan(full.lower)
+
+
+def test_the_first_miss_is_the_first_interval_without_the_full_variance(study: PilotStudy) -> None:
+    for measure in study.measures:
+        full = study.get(measure).variance
+        outside = [k for k in study.left_out[1:]
+                   if not study.get(measure, k).lower <= full <= study.get(measure, k).upper]  # fmt: skip
+        assert study.first_miss(measure) == (outside[0] if outside else None)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_the_same_seed_gives_the_same_study_on_any_number_of_workers(demo: Collection, workers: int) -> None:
+    import numba  # noqa: F401  # with the compiler loaded, loops are compiled and spread over threads
+
+    once = pilot_study(demo, ["AP", "Q@10", "Bpref"], trials=4, seed=9, workers=workers)
+    again = pilot_study(demo, ["AP", "Q@10", "Bpref"], trials=4, seed=9, workers=1)
+    np.testing.assert_array_equal(once.variances, again.variances)
+    assert repr(once.points) == repr(again.points)  # nan and all
+
+
+def test_a_trial_is_the_same_whatever_else_is_asked_for(demo: Collection) -> None:
+    many = pilot_study(demo, "AP", trials=5, seed=2)
+    few = pilot_study(demo, "AP", left_out=[3], pilot_topics=[10], trials=3, seed=2)
+    mine = many.variances[:, 3 * 5 : 3 * 5 + 3][:, :, [many.pilot_topics.index(10), -1]]
+    np.testing.assert_array_equal(few.variances[:, 3:], mine)
+
+
+def test_another_seed_gives_another_study(demo: Collection) -> None:
+    one, two = (pilot_study(demo, "AP", left_out=[2], trials=4, seed=seed).variances for seed in (1, 2))
+    assert not np.array_equal(one, two)
+
+
+@pytest.fixture
+def losing(write: Write) -> Collection:
+    """Topic 2's one relevant document is team south's alone; d9 was retrieved by nobody."""
+    north = "".join(f"{t} Q0 d1 1 3.0 a\n{t} Q0 d2 2 2.0 a\n" for t in (1, 2, 3))
+    south = "1 Q0 d1 1 3.0 b\n2 Q0 d5 1 3.0 b\n3 Q0 d2 1 3.0 b\n"
+    qrels = write("qrels", "1 0 d1 1\n1 0 d2 0\n1 0 d9 1\n2 0 d1 0\n2 0 d5 1\n3 0 d2 1\n3 0 d1 0\n")
+    return cranfield.read_collection(
+        [write("a", north), write("b", south)], qrels, teams=write("teams", "a north\nb south\n")
+    )
+
+
+def test_topics_without_a_relevant_document_are_dropped_and_counted(losing: Collection) -> None:
+    study = pilot_study(losing, "AP", trials=8, pilot_topics=[2])
+    point = study.get("AP", 1)
+    assert (point.fewest, point.most, point.most_lost) == (2, 3, 1)
+    assert 0 < point.lost < 1
+    assert study.get("AP").most_lost == 0
+
+
+def test_documents_nobody_retrieved_stay_are_counted_and_said(losing: Collection) -> None:
+    study = pilot_study(losing, "AP", trials=2)
+    assert study.unknown == 1
+    (said,) = [problem for problem in study.warnings if problem.slug == "contributor-unknown"]
+    assert said.count == 1
+    assert "1 of 7 at depth 2" in said.detail
+    assert (losing.without_teams("south").relevant == [2, 0, 1]).all()
+
+
+def test_one_run_left_has_a_variance_but_no_residual(losing: Collection) -> None:
+    assert np.isfinite(pilot_study(losing, "AP", trials=2).get("AP", 1).variance)
+    point = pilot_study(losing, "AP", trials=2, estimate="residual").get("AP", 1)
+    assert np.isnan(point.variance)
+    assert (point.trials, point.to_dict()["topics"]) == (0, None)
+
+
+def test_the_advice_names_the_most_demanding_measure_in_teams_and_topics(demo: Collection) -> None:
+    strict, lax = (pilot_study(demo, ["AP", "nERR@10"], trials=6, tolerance=share) for share in (0.001, 5.0))
+    assert strict.summary().endswith("all of them: this one has none to spare.")
+    assert (lax.teams_needed("AP"), lax.topics_needed("AP")) == (1, 10)
+    assert lax.summary().endswith("a pilot needs 1 of the 5 teams and 10 of the 40 topics.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"left_out": [5]}, "5 of 5 teams cannot be left out"),
+        ({"left_out": [-1]}, "-1 teams cannot be left out"),
+        ({"pilot_topics": [41]}, "a pilot of 41 topics cannot be taken from 40"),
+        ({"pilot_topics": [1]}, "a pilot of 1 topics"),
+        ({"trials": 1}, "two trials or more"),
+        ({"depth": 101}, "deeper than the runs"),
+        ({"estimate": "guess"}, "there is no estimate «guess»"),
+        ({"tolerance": 0}, "cannot be within 0"),
+        ({"seed": -1}, "a seed cannot be -1"),
+        ({"measures": "nonsense"}, "no measure «nonsense»"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(demo: Collection, asked: dict[str, Any], message: str) -> None:
+    measures = asked.pop("measures", "AP")
+    with pytest.raises(RequestError, match=message):
+        pilot_study(demo, measures, **asked)
+
+
+def test_one_team_cannot_be_left_out(example: Path, tmp_path: Path) -> None:
+    runs = {f"{name}{at}": "one" for name in ("aldgate", "barnhill") for at in (1, 2)}
+    collection = cranfield.read_collection(
+        [example / "runs" / f"{name}.txt" for name in runs], example / "qrels.txt", teams=runs
+    )
+    for ask in (lambda: pilot_study(collection, "AP"), lambda: write_leave_outs(collection, tmp_path)):
+        with pytest.raises(RequestError, match="one team only"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"goal": "fame"}, "no goal «fame»"),
+        ({"value": -1.0}, "min range cannot be -1"),
+        ({"method": "guess"}, "no method «guess»"),
+        ({"goal": "difference", "alpha": 2.0}, "alpha cannot be 2"),
+    ],
+)
+def test_a_target_that_makes_no_sense_is_refused(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        Target(**asked)
+
+
+@pytest.mark.parametrize(
+    "target", [Target(), Target("difference", 0.05), Target("width", 0.1), Target(method="blocked")]
+)
+def test_what_n_topics_see_is_what_n_was_asked_for(target: Target) -> None:
+    variance = np.array([0.02, 0.05, 0.1])
+    topics = target.topics(variance)
+    assert target.value is not None
+    assert (target.seen(topics, variance) <= target.value + 1e-9).all()
+    assert (target.seen(topics - 1, variance) > target.value).all()
+    assert np.isnan(target.seen(np.array([1.0]), np.array([0.05]))).all()
+    assert np.isnan(target.topics(np.array([np.nan, 0.0]))).all()
+
+
+# --- files and the command
+
+
+def test_judgments_without_each_team_are_written(demo: Collection, tmp_path: Path) -> None:
+    written = write_leave_outs(demo, tmp_path / "out")
+    assert [path.name for path in written][:2] == ["without-Aldgate.txt", "without-Barnhill.txt"]
+    lines = written[0].read_text().splitlines()
+    assert len(lines) == int(demo.contributors().kept(["Aldgate"]).sum())
+
+
+def test_a_teams_name_cannot_lead_out_of_the_folder(example: Path, tmp_path: Path) -> None:
+    teams = {path.stem: f"../{path.stem[:3]}" for path in (example / "runs").iterdir()}
+    collection = cranfield.read_collection(example / "runs", example / "qrels.txt", teams=teams)
+    for path in write_leave_outs(collection, tmp_path / "in"):
+        assert path.parent == tmp_path / "in"
+        assert path.exists()
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def files(example: Path) -> list[str]:
+    return [str(example / "runs"), "--qrels", str(example / "qrels.txt"), "--teams", str(example / "teams.tsv")]
+
+
+def test_the_command_prints_points_needs_and_advice(files: list[str], tmp_path: Path) -> None:
+    result = run("pilot", *files, "-m", "AP", "-m", "nERR@10", "--trials", "4", "--seed", "3", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["seed"] == 3
+    assert [need["measure"] for need in found["measures"]] == ["AP", "nERR@10"]
+    assert len(found["rows"]) == 2 * 5 * 3  # measures, k, sizes
+    words = {"measure", "left_out", "teams", "pilot_topics", "variance", "lower", "upper", "misses", "topics", "lost"}
+    assert words <= set(found["rows"][0])
+    text = run("pilot", *files, "--trials", "4", "--min-range", "0.1", "--method", "sakai").stdout
+    assert "n to find a range of 0.1 among 10 systems" in text
+    assert "a pilot needs" in text
+
+
+@pytest.mark.parametrize("face", ["--csv", "--md", "--latex"])
+def test_the_command_has_its_other_faces(files: list[str], face: str) -> None:
+    result = run("pilot", *files, "--trials", "2", "-k", "1:2", "-n", "10", face)
+    assert result.exit_code == 0
+    assert "left" in result.stdout
+
+
+def test_the_command_draws_and_writes(files: list[str], tmp_path: Path) -> None:
+    chart, folder = tmp_path / "pilot.svg", tmp_path / "qrels"
+    result = run("pilot", *files, "--trials", "2", "--plot", str(chart), "--write-qrels", str(folder))
+    assert result.exit_code == 0, result.output
+    assert "teams left out" in chart.read_text()
+    assert len(list(folder.iterdir())) == 5
+
+
+def test_the_command_refuses_what_it_cannot_do(files: list[str], tmp_path: Path) -> None:
+    assert "not known which team" in str(run("pilot", *files[:3]).exception)
+    assert "nobody is left" in str(run("pilot", *files, "-k", "5").exception)
+    assert run("pilot", *files, "--width", "0.1", "--difference", "0.1").exit_code == 2
+    assert "which picture" in str(run("pilot", *files, "--plot", "x.gif").exception)
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert "cannot be made" in str(run("pilot", *files, "--write-qrels", str(blocked / "in")).exception)
