@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from cranfield import ScoreTable
+from cranfield.budget import DepthStudy, equivalent_designs
 from cranfield.design import detectable_range, size_for_range, size_for_width, width_with
+from cranfield.design.targets import Target
 from cranfield.variance import estimate_variance
 from cranfield.variance.components import squares
 
@@ -150,3 +152,32 @@ def test_table_3_pooled_column_follows_from_its_rows() -> None:
     printed = {"AP": (0.0543, 0.0517, 0.0530), "Q": (0.0548, 0.0527, 0.0538), "nERR": (0.1214, 0.1201, 0.1208)}
     for first, second, pooled in printed.values():
         assert (49 * first + 48 * second) / 97 == pytest.approx(pooled, abs=1e-4)
+
+
+TABLE_9 = {  # judged a topic, and the pooled variances of AP, Q, nDCG and nERR
+    100: (731, (0.0530, 0.0537, 0.0562, 0.1208)),
+    70: (528, (0.0546, 0.0550, 0.0563, 0.1208)),
+    50: (398, (0.0561, 0.0562, 0.0565, 0.1208)),
+    30: (253, (0.0596, 0.0589, 0.0570, 0.1209)),
+    10: (96, (0.0714, 0.0658, 0.0594, 0.1206)),
+}
+
+
+def test_section_5_4_75_topics_at_depth_100_cost_5_7_times_as_much_as_100_at_depth_10() -> None:
+    names = ("AP", "Q", "nDCG", "nERR")
+    rows = {depth: (judged, dict(zip(names, found, strict=True))) for depth, (judged, found) in TABLE_9.items()}
+    study = DepthStudy.from_table(rows)
+    by_width = equivalent_designs(study, Target("width", 0.15))
+    designs = {design.depth: design for design in by_width.of("AP")}
+    assert (designs[10].topics, designs[10].judgments) == (100, 9600)
+    assert (designs[100].topics, designs[100].judgments) == (75, 54825)
+    assert designs[100].cost / designs[10].cost == pytest.approx(5.7, abs=0.05)
+    assert designs[10].cheapest
+    assert "100 topics at depth 10 are cheapest: 9,600 judgments" in by_width.summary()
+    assert "cost 5.7 times as much" in by_width.summary()
+    # "(or n = 74)": a range of the same size asks for one topic less at depth 100.
+    by_power = equivalent_designs(study, Target("min_range", 0.15, method="sakai"))
+    assert [design.topics for design in by_power.of("AP") if design.depth in (10, 100)] == [100, 74]
+    # nERR is always about twice as costly.
+    nerr, ap = by_power.of("nERR"), by_power.of("AP")
+    assert all(1.6 < mine.cost / its.cost < 2.4 for mine, its in zip(nerr, ap, strict=True))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cranfield
+from cranfield.budget import depth_study, equivalent_designs, pair_study, reusability
 from cranfield.pilot import pilot_study
 from cranfield.stats.kendall import kendall_tau
 
@@ -113,3 +114,46 @@ def test_variance_is_robust_to_leaving_teams_out_until_few_are_left(trec8: cranf
     assert study.get("AP", 40).misses
     assert study.get("AP", 40).most_lost > 0
     assert study.get("AP", 20).most_lost == 0
+
+
+def test_variance_of_ap_rises_as_pools_get_shallower_and_that_of_nerr_does_not(trec8: cranfield.Collection) -> None:
+    """S14 Table 9 and Fig. 4 on TREC-8."""
+    study = depth_study(trec8, ["AP", "Q", "nDCG", "nERR"], depths=[10, 30, 50, 70])
+    variances = {measure: [point.variance for point in study.of(measure)] for measure in study.measures}
+    assert variances["AP"] == pytest.approx([0.0600, 0.0526, 0.0503, 0.0496, 0.0491], abs=0.00006)
+    assert variances["nERR"] == pytest.approx([0.1499, 0.1493, 0.1492, 0.1491, 0.1491], abs=0.00006)
+    rises = {measure: found[0] / found[-1] for measure, found in variances.items()}
+    assert rises["AP"] > rises["Q"] > rises["nDCG"] > rises["nERR"]  # in S14: 1.35, 1.23, 1.06, 1.00
+    assert rises["AP"] > 1.2
+    assert rises["nERR"] < 1.01
+    assert [point.judged for point in study.of("AP")][-1] == JUDGMENTS / TOPICS
+    budget = equivalent_designs(study)
+    designs = {design.depth: design for design in budget.of("AP")}
+    assert designs[10].cheapest
+    assert designs[100].judgments / designs[10].judgments == pytest.approx(5.95, abs=0.05)  # S14: 5.7
+    assert all(mine.cost > 2 * its.cost for mine, its in zip(budget.of("nERR"), budget.of("AP"), strict=True))
+
+
+def test_two_runs_share_documents_as_webbers_do(trec8: cranfield.Collection) -> None:
+    """WMZ08 §6, Figs 7 and 8: effect sizes rise slightly with depth, and far less than the judging."""
+    study = pair_study(trec8, "AP", depths=[2, 5, 10, 20, 100], pairs=100, budgets=[5000])
+    printed = {2: 3.37, 5: 8.1, 10: 15.7, 100: 151}
+    for depth, documents in printed.items():
+        assert study.at(depth).documents == pytest.approx(documents, rel=0.12)
+    medians = [each.quantile(0.5) for each in study.depths]
+    assert medians == sorted(medians)
+    assert medians[-1] < 2 * medians[0]
+    assert int(5000 / study.at(100).documents) == 30  # WMZ08: 33 topics
+    shares = [float(each.detectable[0]) for each in study.depths]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[1] > 1.5 * shares[-1]
+
+
+def test_new_teams_fare_worse_with_shallow_pools(trec8: cranfield.Collection) -> None:
+    found = reusability(trec8, "AP", depths=[10, 100])
+    shallow, deep = found.overview()
+    assert deep["own_tau"] == pytest.approx(0.9983, abs=0.0005)
+    assert shallow["own_tau"] == pytest.approx(0.9748, abs=0.0005)
+    assert (deep["run"], deep["team"]) == ("READWARE2", "miti")
+    assert deep["drop"] == pytest.approx(0.0419, abs=0.00005)
+    assert shallow["unjudged"] > deep["unjudged"]

@@ -13,6 +13,7 @@ import typer
 import cranfield
 from cranfield import parallel
 from cranfield.cli import (
+    budget,
     check,
     compare,
     demo,
@@ -48,6 +49,7 @@ app.command("shards")(shards.shards)
 app.command("reliability")(reliability.reliability)
 app.add_typer(study.app, name="study")
 app.command("pilot")(pilot.pilot)
+app.command("budget")(budget.budget)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

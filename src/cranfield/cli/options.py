@@ -210,6 +210,34 @@ def load_collection(
         )
 
 
+def load_collections(
+    runs: list[str], *, qrels: str | None, teams: str | None, order: OrderChoice, name: NameChoice
+) -> dict[str, Collection]:
+    """Several packed collections by their files' names, or the one that runs and judgments make."""
+    from cranfield.collection import open_collection
+    from cranfield.collection.packed import is_packed
+
+    if len(runs) > 1 and all(map(is_packed, runs)) and qrels is None and teams is None:
+        return {path: open_collection(path) for path in runs}
+    return {
+        runs[0]: load_collection(
+            runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name
+        )
+    }
+
+
+def refuse_several(collections: dict[str, Collection], flag: str) -> None:
+    if len(collections) > 1:
+        raise typer.BadParameter(f"{flag} takes one collection at a time")
+
+
+def budgets(spent: float | None) -> dict[str, Any]:
+    """The usual budgets, and the one asked for among them."""
+    from cranfield.budget.pairs import BUDGETS
+
+    return {"budgets": BUDGETS if spent is None else (*BUDGETS, int(spent))}
+
+
 def load_tables(
     scores: list[str], *, qrels: str | None, measures: list[str] | None, missing: MissingChoice | None
 ) -> dict[str, ScoreTable]:
@@ -305,6 +333,22 @@ def draw_pilots(document: Document, path: str) -> None:
     from cranfield.report.pilot_charts import pilot_chart
 
     write_chart(pilot_chart(document.rows), path)
+
+
+def draw_budget(document: Document, path: str) -> None:
+    """The chart of whichever question was asked about a budget."""
+    from cranfield.report import pilot_charts
+    from cranfield.report.charts import write_chart
+
+    if document.method == "pairs":
+        chart = pilot_charts.pair_chart(document.rows)
+    elif document.method == "reuse":
+        chart = pilot_charts.reuse_chart(document.rows)
+    elif "budget" in document.extra:
+        chart = pilot_charts.purchase_chart(document.rows, document.extra["goal"])
+    else:
+        chart = pilot_charts.budget_chart(document.rows)
+    write_chart(chart, path)
 
 
 def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:

@@ -202,7 +202,7 @@ def pilot_study(
     contributors = collection.contributors(depth)
     numbers = check_left_out(left_out, len(contributors.teams))
     sizes = _check_topics(pilot_topics, len(collection.topics))
-    draws = draw(len(contributors.teams), len(collection.topics), numbers, trials, _check_seed(seed))
+    draws = draw(len(contributors.teams), len(collection.topics), numbers, trials, check_seed(seed))
     work = _Work(collection, contributors, Rescorer(collection, wanted, len(draws)), draws, np.array(sizes))
     squares, used, systems = work.run(workers, progress)
     # measures × trials × sizes
@@ -227,8 +227,7 @@ def unknown_contributions(collection: Collection, contributors: Contributors) ->
 
 
 def _check(collection: Collection, estimate: str, trials: int, tolerance: float) -> None:
-    if estimate not in ESTIMATES:
-        raise RequestError(f"there is no estimate «{estimate}»", fix=f"Choose one of: {', '.join(ESTIMATES)}.")
+    check_estimate(estimate)
     if trials < 2:
         raise RequestError("an interval takes two trials or more", fix="SS16 has 10.")
     if not tolerance > 0:
@@ -237,7 +236,12 @@ def _check(collection: Collection, estimate: str, trials: int, tolerance: float)
         raise RequestError("one topic has no variance", fix="Give two topics or more.")
 
 
-def _check_seed(seed: int) -> int:
+def check_estimate(estimate: str) -> None:
+    if estimate not in ESTIMATES:
+        raise RequestError(f"there is no estimate «{estimate}»", fix=f"Choose one of: {', '.join(ESTIMATES)}.")
+
+
+def check_seed(seed: int) -> int:
     if seed < 0:
         raise RequestError(f"a seed cannot be {seed}", fix="The smallest seed is 0.")
     return seed
@@ -271,12 +275,12 @@ class _Work:
         squares = np.empty((count, len(self.rescorer.measures), len(self.sizes), 4))
         used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
         workers = (workers or available_workers()) if self.rescorer.compiled else 1
-        counter = _Counter(progress, count)
+        counter = Counter(progress, count)
         pieces = slices(count, 8 * workers)
         spread(lambda piece: self._some(piece, squares, used, systems, counter), pieces, workers=workers)
         return squares, used, systems
 
-    def _some(self, piece: tuple[int, int], squares: Array, used: Array, systems: Array, counter: _Counter) -> None:
+    def _some(self, piece: tuple[int, int], squares: Array, used: Array, systems: Array, counter: Counter) -> None:
         bench, run = self.rescorer.bench(), self.rescorer.run
         keep, square = run(stay), run(nested_squares)
         member, always = self._lean_member
@@ -310,7 +314,7 @@ class _Work:
         return self.contributors.kept(gone)
 
 
-class _Counter:
+class Counter:
     """Counts what all threads have done."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:

@@ -20,7 +20,7 @@ class Column:
 
     word: str
     title: str
-    kind: str = "text"  # text, score, count, number, percent, probability, yes
+    kind: str = "text"  # text, score, count, number, decimal, whole, percent, probability, yes
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,10 @@ def show(value: Any, kind: str) -> str:
         return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
     if kind == "percent":
         return f"{value:.0%}"
+    if kind == "decimal":
+        return f"{value:,.1f}"
+    if kind == "whole":
+        return f"{value:,.0f}"
     if kind == "number":
         return f"{value:.4g}"
     if kind == "count":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, styled
 
 
@@ -43,3 +44,105 @@ def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
         row=altair.Row("size:N", sort=[f"{size} topics" for size in shown], title=None),
     )
     return styled(grid.resolve_scale(y="independent"))
+
+
+def budget_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Topics against documents judged a topic, a curve a measure: S14 Fig. 4; numbers are depths."""
+    import altair
+
+    hover = ("depth", "judged", "topics", "judgments", "cost", "variance")
+    x = altair.X("judged:Q", title="documents judged a topic", scale=altair.Scale(zero=False))
+    y = altair.Y("topics:Q", title="topics needed (n)", scale=altair.Scale(zero=True))
+    values = [known(row) for row in rows if row["topics"] is not None]
+    highest = {
+        row["depth"]: row for row in sorted(values, key=lambda row: row["topics"])
+    }  # one label a depth is enough
+    for row in values:
+        row["label"] = row["depth"] if row is highest[row["depth"]] else ""
+    return _curves(values, x, y, hover, "cheapest", "numbers: pool depth; ring: cheapest")
+
+
+def purchase_chart(rows: Sequence[Mapping[str, Any]], goal: str) -> Any:
+    """What the budget sees against the depth, a curve a measure."""
+    import altair
+
+    titles = {"min_range": "smallest range seen", "difference": "smallest difference seen", "width": "interval width"}
+    hover = ("depth", "judged", "topics", "judgments", "cost", "seen")
+    x = altair.X("depth:Q", title="pool depth", scale=altair.Scale(zero=False))
+    y = altair.Y("seen:Q", title=titles[goal], scale=altair.Scale(zero=True))
+    values = [{**known(row), "label": ""} for row in rows if row["seen"] == row["seen"]]
+    return _curves(values, x, y, hover, "best", "ring: best")
+
+
+def _curves(values: Sequence[Mapping[str, Any]], x: Any, y: Any, hover: Sequence[str], mark: str, title: str) -> Any:
+    import altair
+
+    if not values:
+        raise RequestError("there is nothing to draw", fix="Ask for less, or spend more.")
+    data = altair.Data(values=list(values))  # type: ignore[no-untyped-call]
+    order = list(dict.fromkeys(row["measure"] for row in values))
+    scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
+    colour = altair.Color("measure:N", title="measure", scale=scale, sort=None)
+    tips = [altair.Tooltip("measure:N"), *(altair.Tooltip(f"{word}:Q") for word in hover)]
+    base = altair.Chart(data, width=520, height=320, title=title).encode(x=x, y=y, tooltip=tips)
+    line = base.mark_line(point={"size": 22}, strokeWidth=2).encode(
+        color=colour, order="depth:Q", strokeDash=altair.StrokeDash("measure:N", legend=None, sort=None)
+    )
+    ring = base.transform_filter(f"datum.{mark}").mark_point(size=160, strokeWidth=2, filled=False)
+    depth = base.mark_text(dy=-12, fontSize=11, color="#444444").encode(text="label:N")
+    return styled(line + ring.encode(color=colour) + depth)
+
+
+def pair_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Left: effect sizes by depth (WMZ08 Fig. 7); right: the share detectable against judgments (Fig. 8)."""
+    import altair
+
+    once = [row for row in rows if row["judgments"] == rows[0]["judgments"]]
+    x = altair.X("depth:O", title="assessed to depth")
+    box = altair.Chart(altair.Data(values=[known(row) for row in once]), width=240, height=300).encode(x=x)  # type: ignore[no-untyped-call]
+    most = max(row["effect_size_high"] for row in once)
+    low = altair.Y(
+        "effect_size_low:Q", title="effect size of a pair (|mean| / sd)", scale=altair.Scale(domain=[0, 1.1 * most])
+    )
+    quarters = box.mark_bar(color="#9ebcda", size=18).encode(y=low, y2="effect_size_high:Q")
+    median = box.mark_tick(color=COLOURS[0], thickness=3, size=18).encode(y="effect_size:Q")
+    depths = [str(depth) for depth in dict.fromkeys(row["depth"] for row in rows)]
+    data = altair.Data(values=[{**known(row), "depth": str(row["depth"])} for row in rows])  # type: ignore[no-untyped-call]
+    tips = (("depth", "N"), ("judgments", "Q"), ("topics", "Q"), ("detectable", "Q"))
+    curve = (
+        altair.Chart(data, width=420, height=300)
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=altair.X("judgments:Q", title="judgments", scale=altair.Scale(type="log")),
+            y=altair.Y("detectable:Q", title="share of pairs detectable", axis=altair.Axis(format="%")),
+            color=altair.Color(
+                "depth:N", title="depth", sort=None, scale=altair.Scale(domain=depths, range=COLOURS[: len(depths)])
+            ),
+            strokeDash=altair.StrokeDash("depth:N", legend=None, sort=None),
+            tooltip=[altair.Tooltip(f"{word}:{kind}") for word, kind in tips],
+        )
+    )
+    return styled(altair.hconcat(quarters + median, curve))
+
+
+def reuse_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """What every team's runs lose at most when it comes as a newcomer, a panel a measure, a colour a depth."""
+    import altair
+
+    data = altair.Data(values=[{**known(row), "depth": f"depth {row['depth']}"} for row in rows])  # type: ignore[no-untyped-call]
+    order = sorted({row["team"] for row in rows}, key=lambda team: -max(r["drop"] for r in rows if r["team"] == team))
+    tips = [altair.Tooltip(f"{word}:{'N' if word in ('team', 'run', 'depth') else 'Q'}")
+            for word in ("team", "run", "depth", "drop", "tau", "unjudged")]  # fmt: skip
+    depths = list(dict.fromkeys(f"depth {row['depth']}" for row in rows))
+    colours = altair.Scale(domain=depths, range=(COLOURS * len(depths))[: len(depths)])
+    chart = (
+        altair.Chart(data, width=max(300, min(900, 16 * len(order))), height=220)
+        .mark_point(filled=True, size=40)
+        .encode(
+            x=altair.X("team:N", sort=order, title="team taken for a newcomer", axis=altair.Axis(labelAngle=-60)),
+            y=altair.Y("drop:Q", title="most a run of it loses"),
+            color=altair.Color("depth:N", title=None, scale=colours, sort=None),
+            tooltip=tips,
+        )
+    )
+    return styled(chart.facet(row=altair.Row("measure:N", title=None, sort=None)).resolve_scale(y="independent"))

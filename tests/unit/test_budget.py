@@ -1,0 +1,384 @@
+"""Budgets: pools of several depths, designs that see equally much, what a budget buys, pairs of runs, newcomers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import cranfield
+from cranfield.budget import (
+    DepthStudy,
+    Prices,
+    depth_study,
+    equivalent_designs,
+    pair_study,
+    reusability,
+    spend,
+    write_pools,
+)
+from cranfield.budget.depths import pool_sizes
+from cranfield.budget.designs import on_frontier
+from cranfield.cli.app import app
+from cranfield.collection import Collection
+from cranfield.design import detectable_difference
+from cranfield.design.targets import Target
+from cranfield.errors import RequestError
+from cranfield.stats.kendall import kendall_tau
+from cranfield.variance import estimate_variance
+from cranfield.variance.components import squares
+
+Write = Callable[[str, str | bytes], str]
+
+
+@pytest.fixture(scope="module")
+def demo(example: Path) -> Collection:
+    return cranfield.read_collection(
+        example / "runs", example / "qrels.txt", intents=example / "intents.txt", teams=example / "teams.tsv"
+    )
+
+
+@pytest.fixture(scope="module")
+def study(demo: Collection) -> DepthStudy:
+    return depth_study(demo, ["AP", "nERR@10", "Bpref"], depths=[2, 5, 10])
+
+
+# --- depths
+
+
+def test_every_depth_is_scored_as_its_pool_is(demo: Collection, study: DepthStudy) -> None:
+    assert study.depths == (2, 5, 10, 20)
+    for measure in study.measures:
+        for point in study.of(measure):
+            pool = demo.pool(point.depth)
+            table = pool.score(measure).of()[pool.relevant > 0]
+            assert point.variance == pytest.approx(float(squares(table).two_way()), rel=1e-12)
+            assert point.judged == sum(grade >= 0 for *_, grade in pool.judgments()) / 40
+            assert point.lost == (pool.relevant == 0).sum()
+            assert point.lower < point.variance < point.upper
+
+
+def test_the_deepest_pool_is_the_judgments_as_they_are(demo: Collection, study: DepthStudy) -> None:
+    last = study.of("AP")[-1]
+    assert last.full
+    assert not study.of("AP")[0].full
+    assert last.judged == len(demo.arrays["grade"]) / 40
+    assert last.variance == pytest.approx(estimate_variance(demo.score("AP")).get("two-way").variance)
+
+
+def test_coverage_is_the_judged_share_of_what_all_runs_pooled_would_hold(demo: Collection, study: DepthStudy) -> None:
+    point = study.of("AP")[1]
+    pooled, judged = 0, {(topic, document) for topic, document, grade in demo.judgments() if grade >= 0}
+    inside = 0
+    for topic in demo.topics:
+        documents = {d for system in demo.systems for d in demo.ranking(system, topic)[:5]}
+        pooled += len(documents)
+        inside += sum((topic, document) in judged for document in documents)
+    assert pool_sizes(demo, [5]).tolist() == [pooled]
+    assert point.coverage == pytest.approx(inside / pooled)
+    assert point.coverage < 1  # one team came too late for the pool
+
+
+def test_collections_are_pooled_by_their_topics_less_one(demo: Collection, tmp_path: Path) -> None:
+    cranfield.write_example(tmp_path, seed=8, topics=15)
+    other = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
+    both = depth_study({"a": demo, "b": other}, "AP", depths=[5])
+    alone = [depth_study(each, "AP", depths=[5]).of("AP")[0] for each in (demo, other)]
+    expected = (39 * alone[0].variance + 14 * alone[1].variance) / 53  # S14 Eq. 8
+    assert both.of("AP")[0].variance == pytest.approx(expected)
+    assert both.of("AP")[0].judged == pytest.approx((40 * alone[0].judged + 15 * alone[1].judged) / 55)
+
+
+def test_topics_that_lose_their_relevant_documents_are_dropped_and_counted(write: Write) -> None:
+    run = "".join(f"{t} Q0 d{at} {at} {9 - at} a\n" for t in (1, 2, 3) for at in range(1, 5))
+    other = "".join(f"{t} Q0 d{at} {at} {9 - at} b\n" for t in (1, 2, 3) for at in (4, 1, 2, 3))
+    qrels = write("qrels", "1 0 d1 1\n2 0 d1 1\n3 0 d1 0\n1 0 d2 0\n3 0 d2 1\n2 0 d3 1\n2 0 d4 0\n")
+    collection = cranfield.read_collection([write("a", run), write("b", other)], qrels)
+    assert [point.lost for point in depth_study(collection, "AP", depths=[1]).of("AP")] == [1, 0]
+    lonely = cranfield.read_collection(
+        [write("a", run), write("b", other)], write("q", "1 0 d1 1\n2 0 d2 1\n2 0 d1 0\n")
+    )
+    with pytest.raises(RequestError, match="fewer than two topics"):
+        depth_study(lonely, "AP", depths=[1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"depths": [0]}, "has no documents"),
+        ({"depths": [101]}, "deeper than the runs"),
+        ({"depths": [21]}, "the judgments go no deeper than 20"),
+        ({"estimate": "guess"}, "no estimate «guess»"),
+        ({"seed": -3}, "a seed cannot be -3"),
+    ],
+)
+def test_depths_that_make_no_sense_are_refused(demo: Collection, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        depth_study(demo, "AP", **asked)
+
+
+def test_pools_are_written_as_qrels(demo: Collection, tmp_path: Path) -> None:
+    written = write_pools(demo, tmp_path / "pools", [5, 10])
+    assert [path.name for path in written] == ["depth-5.txt", "depth-10.txt"]
+    assert len(written[0].read_text().splitlines()) == sum(grade >= 0 for *_, grade in demo.pool(5).judgments())
+    with pytest.raises(RequestError, match="deeper than the runs"):
+        write_pools(demo, tmp_path / "none", [5, 1000])
+    assert not (tmp_path / "none").exists()
+
+
+# --- designs
+
+
+def test_designs_cost_what_their_topics_and_judgments_do(study: DepthStudy) -> None:
+    target = Target("difference", 0.1)
+    budget = equivalent_designs(study, target, prices=Prices(0.5, 20))
+    for design in budget.designs:
+        assert design.topics is not None
+        assert design.topics == target.topics(np.array([design.variance]))[0]
+        assert design.judgments == pytest.approx(design.topics * design.judged)
+        assert design.cost == pytest.approx(design.topics * (0.5 * design.judged + 20))
+    for measure in study.measures:
+        (best,) = [design for design in budget.of(measure) if design.cheapest]
+        assert best.cost == min(design.cost for design in budget.of(measure))
+        assert budget.cheapest(measure) is best
+    assert budget.to_frame("polars").shape == (12, 16)
+
+
+def test_dear_topics_make_deep_pools_pay() -> None:
+    study = DepthStudy.from_table({5: (50, {"AP": 0.08}), 100: (700, {"AP": 0.04})})
+    shallow, deep = (equivalent_designs(study, prices=Prices(1, price)).cheapest("AP") for price in (0, 10_000))
+    assert shallow is not None
+    assert deep is not None
+    assert (shallow.depth, deep.depth) == (5, 100)
+
+
+def test_the_frontier_leaves_out_what_another_design_beats() -> None:
+    nan = float("nan")
+    topics, judgments = np.array([10.0, 9.0, 9.0, 8.0, nan]), np.array([5.0, 6.0, 7.0, 5.5, nan])
+    assert on_frontier(topics, judgments).tolist() == [True, False, False, True, False]
+
+
+def test_a_budget_buys_whole_topics_and_sees_what_they_see(study: DepthStudy) -> None:
+    for target in (Target(), Target("difference", None), Target("width", None)):
+        bought = spend(study, 5000, target, prices=Prices(1, 10))
+        for purchase in bought.of("AP"):
+            assert purchase.topics == int(5000 / (purchase.judged + 10))
+            assert purchase.cost <= 5000 < purchase.cost + purchase.judged + 10
+            seen = target.seen(np.array([purchase.topics]), np.array([purchase.variance]))[0]
+            assert purchase.seen == seen
+            assert purchase.seen_low < purchase.seen < purchase.seen_high
+        best = bought.best("AP")
+        assert best is not None
+        assert best.seen == min(purchase.seen for purchase in bought.of("AP"))
+
+
+def test_a_budget_too_small_for_two_topics_sees_nothing(study: DepthStudy) -> None:
+    bought = spend(study, 30, Target())
+    assert all(np.isnan(purchase.seen) for purchase in bought.purchases if purchase.topics < 2)
+    assert "fewer than two topics" in spend(study, 1).summary()
+    with pytest.raises(RequestError, match="a budget cannot be 0"):
+        spend(study, 0)
+
+
+def test_what_a_design_costs_buys_what_it_was_designed_for(study: DepthStudy) -> None:
+    target = Target("min_range", 0.2)
+    for design in equivalent_designs(study, target).of("AP"):
+        bought = [p for p in spend(study, design.cost + 1e-6, target).of("AP") if p.depth == design.depth]
+        assert bought[0].topics == design.topics
+        assert bought[0].seen <= 0.2 + 1e-9
+
+
+@pytest.mark.parametrize(("prices", "word"), [((-1, 0), "buy anything"), ((0, 0), "buy anything")])
+def test_prices_that_make_no_sense_are_refused(prices: tuple[float, float], word: str) -> None:
+    with pytest.raises(RequestError, match=word):
+        Prices(*prices)
+
+
+# --- pairs
+
+
+def pair_by_hand(demo: Collection, a: str, b: str, depth: int) -> tuple[float, list[float]]:
+    """Documents to assess a topic, and AP differences with what the two runs found as all there is."""
+    grades = {(topic, document): grade for topic, document, grade in demo.judgments()}
+    documents, gaps = 0, []
+    for topic in demo.topics:
+        tops = [demo.ranking(system, topic)[:depth] for system in (a, b)]
+        pool = set(tops[0]) | set(tops[1])
+        documents += len(pool)
+        relevant = {document for document in pool if grades.get((topic, document), 0) > 0}
+        scores = []
+        for top in tops:
+            ranks = [rank for rank, document in enumerate(top, start=1) if document in relevant]
+            scores.append(sum(at / rank for at, rank in enumerate(ranks, start=1)) / max(1, len(relevant)))
+        gaps.append(scores[0] - scores[1])
+    return documents / len(demo.topics), gaps
+
+
+def test_pairs_are_scored_with_what_the_two_runs_found(demo: Collection) -> None:
+    study = pair_study(demo, "AP", depths=[3, 10], pairs=6, budgets=[200, 2000], seed=4)
+    by_hand = {depth: [pair_by_hand(demo, a, b, depth) for a, b in study.pairs] for depth in (3, 10)}
+    for depth in (3, 10):
+        found = study.at(depth)
+        assert found.documents == pytest.approx(np.mean([documents for documents, _ in by_hand[depth]]))
+        expected = [abs(np.mean(gaps)) / np.std(gaps, ddof=1) for _, gaps in by_hand[depth]]
+        np.testing.assert_allclose(found.effect_sizes, expected, rtol=1e-12)
+        least = detectable_difference(topics=np.floor(np.array([200, 2000]) / found.documents))
+        shares = [(found.effect_sizes >= es).mean() for es in least]
+        np.testing.assert_allclose(found.detectable, shares)
+
+
+def test_pairs_are_the_same_on_any_number_of_workers_and_with_measures_without_a_recipe(demo: Collection) -> None:
+    import numba  # noqa: F401  # with the compiler loaded, loops are compiled and spread over threads
+
+    for measure in ("nDCG@10", "Bpref"):
+        one, many = (pair_study(demo, measure, depths=[5, 20], pairs=9, seed=2, workers=workers) for workers in (1, 4))
+        for depth in (5, 20):
+            np.testing.assert_array_equal(one.at(depth).effect_sizes, many.at(depth).effect_sizes)
+    assert len(pair_study(demo, depths=[5], pairs=None).pairs) == 66
+
+
+def test_two_runs_that_never_differ_have_no_effect_size_and_are_never_detected(write: Write) -> None:
+    run = "1 Q0 d1 1 2 a\n2 Q0 d1 1 2 a\n"
+    qrels = write("qrels", "1 0 d1 1\n2 0 d1 1\n")
+    twins = cranfield.read_collection([write("a", run), write("b", run.replace("a\n", "b\n"))], qrels)
+    found = pair_study(twins, depths=[1], budgets=[1, 10_000]).at(1)
+    assert np.isnan(found.effect_sizes).all()
+    assert found.detectable.tolist() == [0.0, 0.0]
+    assert found.documents == 1.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"depths": [21]}, "cannot be assessed to 21"),
+        ({"pairs": -1}, "-1 pairs"),
+        ({"budgets": [0]}, "one judgment or more"),
+        ({"measure": ["AP", "RR"]}, "one measure at a time"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused(demo: Collection, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        pair_study(demo, **asked)
+
+
+# --- newcomers
+
+
+def test_a_newcomer_is_scored_without_what_it_alone_contributed(demo: Collection) -> None:
+    found = reusability(demo, ["AP", "P@10"], depths=[10])
+    pool = demo.pool(10)
+    whole = pool.score("AP").of().mean(axis=0)
+    own = whole.copy()
+    for team in found.of("AP", 10):
+        kept = demo.contributors(10).kept([team.team])
+        reduced = pool.keeping(kept)
+        means = reduced.score("AP").of().mean(axis=0)
+        mine = [at for at, its in enumerate(demo.teams or ()) if its == team.team]
+        own[mine] = means[mine]
+        assert team.tau == pytest.approx(kendall_tau(whole, means))
+        assert team.drop == pytest.approx(max(whole[mine] - means[mine]))
+        assert team.unjudged == pytest.approx(1 - reduced.score("Judged@10").of()[:, mine].mean())
+        assert team.runs == len(mine)
+    assert found.own_tau["AP", 10] == pytest.approx(kendall_tau(whole, own))
+    assert found.overview()[0]["drop"] == max(team.drop for team in found.of("AP", 10))
+
+
+def test_a_topic_without_a_list_has_nothing_unjudged(write: Write) -> None:
+    a, b = "1 Q0 d1 1 2 a\n", "1 Q0 d1 1 2 b\n2 Q0 d1 1 2 b\n"
+    qrels = write("qrels", "1 0 d1 1\n2 0 d1 1\n")
+    both = cranfield.read_collection([write("a", a), write("b", b)], qrels, teams={"a": "x", "b": "y"})
+    assert [team.unjudged for team in reusability(both, "AP").teams] == [0.0, 0.5]
+
+
+def test_reuse_needs_two_teams(write: Write) -> None:
+    run, qrels = write("a", "1 Q0 d1 1 2 a\n"), write("qrels", "1 0 d1 1\n")
+    with pytest.raises(RequestError, match="one team only"):
+        reusability(cranfield.read_collection(run, qrels, teams={"a": "x"}))
+    with pytest.raises(RequestError, match="not known which team"):
+        reusability(cranfield.read_collection(run, qrels))
+
+
+# --- the command
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def files(example: Path) -> list[str]:
+    return [str(example / "runs"), "--qrels", str(example / "qrels.txt"), "--teams", str(example / "teams.tsv")]
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, (result.output, result.exception)
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_the_command_lists_designs_and_marks_the_cheapest(files: list[str]) -> None:
+    found = answer("budget", *files, "-m", "AP", "-m", "nDCG", "-d", "5,10", "--width", "0.1", "--topic-price", "5")
+    assert [(row["measure"], row["depth"]) for row in found["rows"]] == [
+        (measure, depth) for measure in ("AP", "nDCG") for depth in (5, 10, 20)
+    ]
+    words = {"judged", "variance", "topics", "judgments", "cost", "cheapest", "frontier", "coverage"}
+    assert words <= set(found["rows"][0])
+    assert sum(row["cheapest"] for row in found["rows"]) == 2
+    assert "are cheapest" in run("budget", *files, "-d", "5").stdout
+
+
+def test_the_command_turns_the_question_round(files: list[str]) -> None:
+    found = answer("budget", *files, "--budget", "3000", "--difference", "0.05")
+    assert found["inputs"]["budget"] == 3000
+    assert found["estimate"] == "residual"
+    assert {"seen", "topics", "best"} <= set(found["rows"][0])
+    assert "smallest difference seen" in run("budget", *files, "--budget", "3000", "--difference", "0.05").stdout
+
+
+def test_the_command_studies_pairs_and_newcomers(files: list[str]) -> None:
+    pairs = answer("budget", *files, "--pairs", "5", "--budget", "3000")
+    assert {row["depth"] for row in pairs["rows"]} == {2, 5, 10, 20}
+    assert 3000 in {row["judgments"] for row in pairs["rows"]}
+    reuse = answer("budget", *files, "--reuse", "-d", "5,20")
+    assert {(row["team"], row["depth"]) for row in reuse["rows"]} >= {("Aldgate", 5), ("Eskdale", 20)}
+    assert "a newcomer's runs would have" in run("budget", *files, "--reuse").stdout
+
+
+@pytest.mark.parametrize("extra", [[], ["--budget", "3000"], ["--pairs", "5"], ["--reuse"]])
+def test_the_command_draws_every_answer(files: list[str], tmp_path: Path, extra: list[str]) -> None:
+    path = tmp_path / "chart.svg"
+    result = run("budget", *files, *extra, "--plot", str(path))
+    assert result.exit_code == 0, result.exception
+    assert "<svg" in path.read_text()
+
+
+def test_the_command_pools_packed_collections_and_writes_pools(files: list[str], tmp_path: Path) -> None:
+    packed = [str(tmp_path / f"{name}.cran") for name in "ab"]
+    for path in packed:
+        assert run("pack", *files, "-o", path).exit_code == 0
+    both, alone = answer("budget", *packed, "-d", "5"), answer("budget", packed[0], "-d", "5")
+    assert both["rows"][0]["variance"] == pytest.approx(alone["rows"][0]["variance"])
+    assert run("budget", *packed, "--reuse").exit_code == 2
+    assert run("budget", packed[0], "-d", "5,10", "--write-qrels", str(tmp_path / "q")).exit_code == 0
+    assert {path.name for path in (tmp_path / "q").iterdir()} == {"depth-5.txt", "depth-10.txt"}
+
+
+@pytest.mark.parametrize("face", ["--csv", "--md", "--latex"])
+def test_the_command_has_its_other_faces(files: list[str], face: str) -> None:
+    result = run("budget", *files, "-d", "5", face)
+    assert result.exit_code == 0
+    assert "judged" in result.stdout
+
+
+def test_the_command_refuses_what_it_cannot_do(files: list[str]) -> None:
+    assert "deeper than the runs" in str(run("budget", *files, "-d", "2000").exception)
+    assert run("budget", *files, "--pairs", "5", "--reuse").exit_code == 2
+    assert run("budget", *files, "--width", "0.1", "--min-range", "0.1").exit_code == 2
+    assert "buy anything" in str(run("budget", *files, "--price", "-1").exception)
+    assert "not known which team" in str(run("budget", *files[:3], "--reuse").exception)
