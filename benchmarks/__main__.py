@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import cold, comparing, reading, reopening, scoring, sharding, sizing, studying
+from benchmarks import cold, comparing, piloting, reading, reopening, scoring, sharding, sizing, studying
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
 from benchmarks.table import Goal
@@ -21,6 +21,7 @@ BENCHMARKS = {
     "scoring": scoring.tables,
     "reopening": reopening.tables,
     "sharding": sharding.tables,
+    "piloting": piloting.tables,
 }
 CALCULATIONS = {
     "sizing": sizing.tables,

@@ -39,6 +39,9 @@ class Shape:
 TREC8 = Shape("trec8", "TREC-8-sized", 129, 50, 1000, 528_155, 40_000, 1737, 95)
 MARCO = Shape("marco", "MS MARCO-sized", 20, 6980, 100, 8_841_823, 500, 1.07, 1.07)
 
+# NTCIR-12's short text conversation: 261 judgments a topic, 53 of them above 0.
+SS16 = Shape("ss16", "SS16-sized", 44, 100, 10, 528_155, 2_000, 261, 53)
+
 QUICK_TREC8 = Shape("trec8-quick", "TREC-8-like, quick", 26, 50, 1000, 528_155, 20_000, 700, 95, promised=False)
 QUICK_MARCO = Shape("marco-quick", "MS MARCO-like, quick", 10, 1000, 100, 8_841_823, 500, 1.07, 1.07, promised=False)
 

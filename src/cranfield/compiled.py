@@ -11,6 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,14 @@ def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Kernel:
-    """A loop over ``range(first, last)``, its first two arguments; arguments named ``out_…`` are written to."""
+    """A loop over ``range(first, last)``, its first two arguments; arguments named ``out_…`` are written to.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    ``uses`` are kernels whose functions this one calls. They are of the same file: compiled code is made again when
+    its file changes, not when another does.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, uses: tuple[Kernel, ...] = ()) -> None:
+        self.function, self._uses = function, uses
         self.__doc__ = function.__doc__
         names = list(inspect.signature(function).parameters)
         self._written = [name.startswith("out_") for name in names]
@@ -77,7 +82,10 @@ class Kernel:
     @cached_property
     def compiled(self) -> Callable[..., Any]:
         """The machine-code version."""
-        return machine_code(self.function)
+        if not self._uses:
+            return machine_code(self.function)
+        names = {kernel.function.__name__: kernel.compiled for kernel in self._uses}
+        return machine_code(FunctionType(self.function.__code__, {**self.function.__globals__, **names}))
 
     def interpreted(self, *arguments: Any) -> Any:
         """The function as it stands; arrays that are only read become lists, which Python indexes faster."""

@@ -126,10 +126,10 @@ def _trim(
             for hit in range(edges[number], edges[number + 1]):
                 if rank[hit] > depth:
                     break
-                # Written always and kept at times: a branch here would be mispredicted every other time.
-                out_rank[to] = rank[hit]
-                out_judgment[to] = judgment[hit]
-                to += kept[judgment[hit]]
+                if kept[judgment[hit]]:
+                    out_rank[to] = rank[hit]
+                    out_judgment[to] = judgment[hit]
+                    to += 1
             out_edges[topic * len(chosen) + at + 1] = to
 
 
@@ -140,9 +140,10 @@ def _best(first, last, edges, kept, out_edges, out_rank, out_judgment):
     for topic in range(first, last):
         start = to
         for judgment in range(edges[topic], edges[topic + 1]):
-            out_rank[to] = to - start + 1
-            out_judgment[to] = judgment
-            to += kept[judgment]
+            if kept[judgment]:
+                out_rank[to] = to - start + 1
+                out_judgment[to] = judgment
+                to += 1
         out_edges[topic + 1] = to
 
 

@@ -45,8 +45,8 @@ def make_lean(collection: Collection) -> Lean:
         intents=None,
         found=Hits(
             np.concatenate([[0], np.cumsum(there)])[hits.edges].astype(np.int64),
-            np.array(hits.rank[there], np.int32),
-            judgment[there],
+            hits.rank[there].astype(np.uint32),
+            judgment[there].astype(np.uint32),
         ),
     )
     counts = np.bincount(topic[origin], minlength=len(collection.topics))

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """The loops over judged documents, one a family of measures.
 
 All share their first arguments: lists ``first`` to ``last`` of a view (see :class:`cranfield.collection.View`), its
@@ -214,6 +214,58 @@ def _divide(first, last, systems, by, most, out_score):
             out_score[at] = score if score < most else most
 
 
+# What a recipe says in a number: the loop that walks the lists, and what a sum is divided by.
+WEIGHTED, BLENDED, PREFERRED, FIRST_RELEVANT, CASCADE = range(5)
+NOTHING, CUTOFF, RELEVANT, RELEVANT_OR_CUTOFF, IDEAL = range(5)
+
+
+def _follow(
+    first, last, topics, systems, edges, rank, judgment, ideal_edges, ideal_rank, ideal_judgment, walk, over, limit,
+    at_relevant, beta, most, gain, weight, out_running, out_count, out_cutoff, out_by, out_score,
+):  # fmt: skip
+    """Recipes ``first`` to ``last`` over the same lists; ``gain``, ``weight`` and ``out_score`` have a row for each.
+
+    The ``ideal_…`` lists are what a topic is divided by, or cut at; the other ``out_…`` are room to work in.
+    """
+    for at in range(first, last):
+        blends = walk[at] == PREFERRED or beta[at] > 0.0
+        if blends or at_relevant[at] or over[at] == RELEVANT or over[at] == RELEVANT_OR_CUTOFF:
+            _cumulate(0, topics, ideal_edges, ideal_judgment, gain[at], out_running, out_count)
+        for topic in range(topics):
+            out_cutoff[topic] = out_count[topic] if at_relevant[at] else limit[at]
+        score = out_score[at]
+        for ideal in range(2):
+            if ideal == 1 and over[at] != IDEAL:
+                break
+            if ideal == 1:
+                count, of, to, ranks, judgments, out = topics, 1, ideal_edges, ideal_rank, ideal_judgment, out_by
+            else:
+                count, of, to, ranks, judgments, out = topics * systems, systems, edges, rank, judgment, score
+            if walk[at] == WEIGHTED:
+                _weighted(0, count, of, 1, to, ranks, judgments, gain[at], weight[at], out_cutoff, out)
+            elif walk[at] == BLENDED:
+                _blended(
+                    0, count, of, 1, to, ranks, judgments, gain[at], out_cutoff, beta[at], ideal_edges, out_running, out
+                )
+            elif walk[at] == PREFERRED:
+                _preferred(0, count, of, 1, to, ranks, judgments, gain[at], beta[at], ideal_edges, out_running, out)
+            elif walk[at] == FIRST_RELEVANT:
+                _first_relevant(0, count, of, 1, to, ranks, judgments, gain[at], out_cutoff, out)
+            else:
+                _cascade(0, count, of, 1, to, ranks, judgments, gain[at], out_cutoff, out)
+        if over[at] == CUTOFF:
+            for topic in range(topics):
+                out_by[topic] = limit[at]
+        elif over[at] == RELEVANT:
+            for topic in range(topics):
+                out_by[topic] = out_count[topic]
+        elif over[at] == RELEVANT_OR_CUTOFF:
+            for topic in range(topics):
+                out_by[topic] = min(out_count[topic], limit[at])
+        if over[at] != NOTHING:
+            _divide(0, topics, systems, out_by, most[at], score)
+
+
 weighted = Kernel(_weighted)
 blended = Kernel(_blended)
 preferred = Kernel(_preferred)
@@ -224,3 +276,4 @@ novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
 cumulate = Kernel(_cumulate)
 divide = Kernel(_divide)
+follow = Kernel(_follow, uses=(weighted, blended, preferred, first_relevant, cascade, cumulate, divide))

@@ -31,16 +31,19 @@ def draw(teams: int, topics: int, left_out: Sequence[int], trials: int, seed: in
 
     Every k has a stream of its own: whatever else is asked for, trial 3 of k = 5 is the same.
     """
-    out, stay, order = [], [], []
-    for k in left_out:
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
-        for _ in range(trials):
-            staying = np.ones(teams, bool)
-            staying[rng.permutation(teams)[:k]] = False
-            out.append(k)
-            stay.append(staying)
-            order.append(rng.permutation(topics))
-    return Draws(np.array(out), np.array(stay), np.array(order))
+    staying = np.ones((len(left_out) * trials, teams), bool)
+    order = np.empty((len(left_out) * trials, topics), np.int64)
+    for at, k in enumerate(left_out):
+        mine = slice(at * trials, (at + 1) * trials)
+        by_team, by_topic = np.random.SeedSequence(seed, spawn_key=(k,)).spawn(2)
+        staying[mine] = _shuffled(teams, trials, by_team) >= k
+        order[mine] = _shuffled(topics, trials, by_topic)
+    return Draws(np.repeat(left_out, trials), staying, order)
+
+
+def _shuffled(count: int, trials: int, stream: np.random.SeedSequence) -> Array:
+    """One random order of ``range(count)`` a row, row after row from the stream."""
+    return np.random.default_rng(stream).permuted(np.tile(np.arange(count), (trials, 1)), axis=1)
 
 
 def check_left_out(left_out: Sequence[int] | None, teams: int) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -21,7 +22,7 @@ from cranfield.parallel import available_workers, slices, spread
 from cranfield.pilot.leaving import Draws, check_left_out, draw
 from cranfield.scores.rescoring import Rescorer
 from cranfield.variance.components import Squares
-from cranfield.variance.kernels import nested_squares
+from cranfield.variance.kernels import every_squares
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -282,26 +283,27 @@ class _Work:
 
     def _some(self, piece: tuple[int, int], squares: Array, used: Array, systems: Array, counter: Counter) -> None:
         bench, run = self.rescorer.bench(), self.rescorer.run
-        keep, square = run(stay), run(nested_squares)
+        keep, square = run(stay), run(every_squares)
         member, always = self._lean_member
         kept, words = np.empty(len(always), np.uint8), pack_bits(self.draws.staying[piece[0] : piece[1]])
+        number = {team: at for at, team in enumerate(self.contributors.teams)}
+        team_of = np.array([number[team] for team in self.collection.teams or ()])
+        before = b""
         for at in range(*piece):
             staying = self.draws.staying[at]
-            chosen = np.flatnonzero(staying[self._team_of])
-            keep(0, len(kept), member, words[at - piece[0]], always, kept)
-            scores = bench.score(kept, chosen, lambda staying=staying: self._kept(staying))  # type: ignore[misc]
+            if staying.tobytes() != before:  # the same teams as last time, as when nobody leaves: the same scores
+                before = staying.tobytes()
+                chosen = np.flatnonzero(staying[team_of])
+                keep(0, len(kept), member, words[at - piece[0]], always, kept)
+                scores = np.array(bench.score(kept, chosen, partial(self._kept, staying))).reshape(len(squares[at]), -1)
+                alive = bench.relevant > 0
             order = self.draws.topic_order[at]
-            order = order[bench.relevant[order] > 0]
-            used[at], systems[at] = np.minimum(self.sizes, len(order)), len(chosen)
-            for measure, score in enumerate(scores):
-                out = squares[at, measure].reshape(-1)
-                square(0, len(self.sizes), len(chosen), score.reshape(-1), order, used[at], out)
+            order = order[alive[order]]
+            sizes = used[at]
+            np.minimum(self.sizes, len(order), out=sizes)
+            systems[at] = len(chosen)
+            square(0, len(scores), len(chosen), scores, order, sizes, squares[at].reshape(len(scores), -1))
         counter.step(piece[1] - piece[0])
-
-    @property
-    def _team_of(self) -> Array:
-        number = {team: at for at, team in enumerate(self.contributors.teams)}
-        return np.array([number[team] for team in self.collection.teams or ()])
 
     @property
     def _lean_member(self) -> tuple[Array, Array]:
@@ -329,55 +331,43 @@ class Counter:
 
 
 def _points(study: PilotStudy, draws: Draws, used: Array) -> list[PilotPoint]:
-    """Every measure × k × size, summed up; all designs are sized in one go."""
-    points = []
-    for m, measure in enumerate(study.measures):
-        full = float(study.variances[m, 0, -1])
-        needs = study.target.topics(study.variances[m])
-        for k in study.left_out:
-            mine = np.flatnonzero(draws.left_out == k)
-            for s, size in enumerate(study.pilot_topics):
-                # With all teams and all topics there is one pilot: the data as they are.
-                rows = mine[:1] if k == 0 and size == study.topics else mine
-                points.append(_point(study, measure, k, size, full, study.variances[m, rows, s], needs[rows, s],
-                                     used[rows, s], study.topics - used[rows, -1]))  # fmt: skip
-    means = study.target.topics(np.array([point.variance for point in points]))
-    return [replace(point, topics=float(topics)) for point, topics in zip(points, means, strict=True)]
+    """Every measure × k × size, summed up."""
+    shape = (len(study.measures), len(study.left_out), study.trials, len(study.pilot_topics))
+    sample = study.variances.reshape(shape).copy()
+    sample[:, 0, 1:, -1] = np.nan  # with all teams and all topics there is one pilot: the data as they are
+    count, mean, margin, sd = _intervals(sample)
+    full = study.variances[:, 0, -1][:, np.newaxis, np.newaxis]
+    least, largest = (np.where(np.isnan(sample), end, sample) for end in (np.inf, 0.0))
+    # n rises with the variance, so the variances at the ends lead to the numbers of topics at the ends.
+    variances = np.stack([mean, least.min(axis=2), largest.max(axis=2)])
+    topics, fewest, most = study.target.topics(variances)
+    error = (np.abs(mean - full) + 1.96 * sd) / np.where(full > 0, full, np.nan)
+    misses = (mean - margin > full) | (mean + margin < full)
+    used = used.reshape(shape[1:])
+    lost = study.topics - used[:, :, -1]
+    return [
+        PilotPoint(
+            measure, k, len(study.teams) - k, size, int(count[m, i, s]), float(mean[m, i, s]),
+            float(mean[m, i, s] - margin[m, i, s]), float(mean[m, i, s] + margin[m, i, s]), float(sd[m, i, s]),
+            float(error[m, i, s]), bool(misses[m, i, s]), float(topics[m, i, s]), float(fewest[m, i, s]),
+            float(most[m, i, s]), int(used[i, :, s].min()), int(used[i, :, s].max()), float(lost[i].mean()),
+            int(lost[i].max()),
+        )
+        for m, measure in enumerate(study.measures)
+        for i, k in enumerate(study.left_out)
+        for s, size in enumerate(study.pilot_topics)
+    ]  # fmt: skip
 
 
-def _point(
-    study: PilotStudy,
-    measure: str,
-    k: int,
-    size: int,
-    full: float,
-    sample: Array,
-    needs: Array,
-    used: Array,
-    lost: Array,
-) -> PilotPoint:
-    known = sample[np.isfinite(sample)]
-    mean, lower, upper, sd = _interval(known)
-    found = needs[np.isfinite(needs)]
-    low, high = (float(found.min()), float(found.max())) if len(found) else (np.nan, np.nan)
-    error = (abs(mean - full) + 1.96 * sd) / full if full > 0 else float("nan")
-    return PilotPoint(
-        measure, k, len(study.teams) - k, size, len(known), mean, lower, upper, sd, error,
-        bool(lower > full or upper < full), float("nan"), low, high,
-        int(used.min()), int(used.max()), float(lost.mean()), int(lost.max()),
-    )  # fmt: skip
-
-
-def _interval(sample: Array) -> tuple[float, float, float, float]:
-    """The mean, its 95 % interval by Student's t, and the standard deviation."""
+def _intervals(sample: Array) -> tuple[Array, Array, Array, Array]:
+    """Over the third axis, leaving nan out: how many, their mean, the margin of its 95 % interval, and their sd."""
     from cranfield.stats.tails import t_critical
 
-    n = len(sample)
-    if n == 0:
-        return float("nan"), float("nan"), float("nan"), float("nan")
-    mean = float(sample.mean())
-    if n == 1:
-        return mean, float("nan"), float("nan"), float("nan")
-    sd = float(sample.std(ddof=1))
-    margin = float(t_critical(0.025, n - 1)) * sd / n**0.5
-    return mean, mean - margin, mean + margin, sd
+    known = np.isfinite(sample)
+    count = known.sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, sample, 0.0).sum(axis=2) / count
+        squares = np.where(known, (sample - mean[:, :, np.newaxis]) ** 2, 0.0).sum(axis=2)
+        sd = np.sqrt(squares / np.where(count > 1, count - 1, np.nan))
+        margin = t_critical(0.025, np.maximum(count - 1, 1)) * sd / np.sqrt(count)
+    return count, mean, margin, sd

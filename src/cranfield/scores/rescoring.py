@@ -16,7 +16,7 @@ from cranfield.collection.lean import Lean, make_lean
 from cranfield.compiled import Kernel, pays
 from cranfield.measures import Measure, kernels
 from cranfield.measures.lists import NO_CUTOFF
-from cranfield.measures.recipes import Over, Recipe, recipe
+from cranfield.measures.recipes import Recipe, Recipes, recipe
 from cranfield.scores.scoring import score_view
 
 Array = npt.NDArray[Any]
@@ -37,8 +37,13 @@ class Rescorer:
         return make_lean(self.collection)
 
     @cached_property
-    def recipes(self) -> tuple[Recipe | None, ...]:
+    def made(self) -> tuple[Recipe | None, ...]:
+        """The recipe of every measure, None for those without."""
         return tuple(recipe(self.lean.view, measure) for measure in self.measures)
+
+    @cached_property
+    def recipes(self) -> Recipes:
+        return Recipes.gather([made for made in self.made if made is not None])
 
     @cached_property
     def compiled(self) -> bool:
@@ -60,25 +65,18 @@ class Workbench:
     def __init__(self, rescorer: Rescorer) -> None:
         self._all, view = rescorer, rescorer.lean.view
         hits, worth, topics = len(view.found.rank), len(view.grade), view.topics
-        run = rescorer.run
-        self._trim, self._best, self._cumulate, self._divide = map(
-            run, (lists.trim, lists.best, kernels.cumulate, kernels.divide)
-        )
-        self._walks = [None if made is None else run(made.walk) for made in rescorer.recipes]
-        # One more than there can be: a hit that is not kept is written too, and then written over.
-        self._rank, self._judgment = np.empty(hits + 1, np.int32), np.empty(hits + 1, np.int32)
-        self._ideal_rank, self._ideal_judgment = np.empty(worth + 1, np.int32), np.empty(worth + 1, np.int32)
-        self._ideal_edges, self._running = np.zeros(topics + 1, np.int64), np.zeros(worth + 1)
-        self._count, self._by = np.zeros(topics, np.int64), np.zeros(topics)
-        self._cutoffs = [
-            np.full(topics, NO_CUTOFF if made is None else made.cutoff, np.int64) for made in rescorer.recipes
-        ]
-        self._none = np.zeros(topics + 1, np.int64), np.zeros(1)
+        self._trim, self._best, self._follow = map(rescorer.run, (lists.trim, lists.best, kernels.follow))
+        # Unsigned, as in the lean view: machine code then need not look whether an index counts from the end.
+        self._rank, self._judgment = np.empty(hits, np.uint32), np.empty(hits, np.uint32)
+        self._ideal_edges = np.zeros(topics + 1, np.int64)
+        self._ideal_rank, self._ideal_judgment = np.empty(worth, np.uint32), np.empty(worth, np.uint32)
+        # room for the gains of ideal lists added up, and for the relevant documents, cutoff and divisor of a topic
+        self._room = np.zeros(worth), np.zeros(topics, np.int64), np.zeros(topics, np.int64), np.zeros(topics)
 
     @property
     def relevant(self) -> Array:
         """How many documents with a grade above 0 each topic has left."""
-        return np.diff(self._ideal_edges)
+        return self._ideal_edges[1:] - self._ideal_edges[:-1]
 
     def score(
         self, kept: Array, systems: Sequence[int] | Array, everything: Everything, *, depth: int = NO_CUTOFF
@@ -98,38 +96,23 @@ class Workbench:
         self._best(
             0, view.topics, self._all.lean.edges, kept, self._ideal_edges, self._ideal_rank, self._ideal_judgment
         )
-        return [self._one(at, edges, chosen, everything, depth) for at in range(len(self._all.measures))]
+        followed = iter(self._followed(edges, len(chosen)))
+        return [
+            self._in_full(measure, chosen, everything(), depth) if made is None else next(followed)
+            for measure, made in zip(self._all.measures, self._all.made, strict=True)
+        ]
 
-    def _one(self, at: int, edges: Array, chosen: Array, everything: Everything, depth: int) -> Array:
-        made = self._all.recipes[at]
-        if made is None:
-            return self._in_full(self._all.measures[at], chosen, everything(), depth)
-        topics, systems = self._all.lean.view.topics, len(chosen)
-        score = np.zeros(topics * systems)
-        cutoff = self._cutoffs[at]
-        if made.cumulates or made.over in (Over.RELEVANT, Over.RELEVANT_OR_CUTOFF):
-            self._cumulate(0, topics, self._ideal_edges, self._ideal_judgment, made.gain, self._running, self._count)
-        if made.cut_at_relevant:
-            cutoff = self._count
-        ideal = (self._ideal_edges, self._running) if made.cumulates else self._none
-        walk, arguments = self._walks[at], made.arguments(cutoff, *ideal)
-        assert walk is not None
-        walk(0, topics * systems, systems, 1, edges, self._rank, self._judgment, *arguments, score)
-        if made.over is not Over.NOTHING:
-            self._divide(0, topics, systems, self._divisor(made, walk, arguments), made.most, score)
-        return score.reshape(topics, systems)
-
-    def _divisor(self, made: Recipe, walk: Callable[..., Any], arguments: tuple[Any, ...]) -> Array:
-        if made.over is Over.IDEAL:
-            ideal = (self._ideal_edges, self._ideal_rank, self._ideal_judgment)
-            walk(0, len(self._by), 1, 1, *ideal, *arguments, self._by)
-        elif made.over is Over.CUTOFF:
-            self._by[:] = made.cutoff
-        elif made.over is Over.RELEVANT:
-            self._by[:] = self._count
-        else:
-            np.minimum(self._count, made.cutoff, out=self._by)
-        return self._by
+    def _followed(self, edges: Array, systems: int) -> Array:
+        """The measures that have a recipe, × topics × systems."""
+        made, topics = self._all.recipes, self._all.lean.view.topics
+        score = np.empty((len(made.walk), topics * systems))
+        self._follow(
+            0, len(score), topics, systems, edges, self._rank, self._judgment,
+            self._ideal_edges, self._ideal_rank, self._ideal_judgment,
+            made.walk, made.over, made.cutoff, made.cut_at_relevant, made.beta, made.most, made.gain, made.weight,
+            *self._room, score,
+        )  # fmt: skip
+        return score.reshape(-1, topics, systems)
 
     def _in_full(self, measure: Measure, chosen: Array, kept: Array, depth: int) -> Array:
         """The long way, for a measure without a recipe."""

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """The loop over a topic × system table that gives the mean squares of it and of its first few topics."""
 
 from __future__ import annotations
@@ -55,4 +55,11 @@ def _nested_squares(first, last, systems, scores, order, sizes, out_squares):
             out_squares[4 * table + 3] = (s_e1 - s_b) / ((systems - 1) * (n - 1))
 
 
+def _every_squares(first, last, systems, scores, order, sizes, out_squares):
+    """The same for several tables of the same topics and systems, a row each."""
+    for at in range(first, last):
+        _nested_squares(0, len(sizes), systems, scores[at], order, sizes, out_squares[at])
+
+
 nested_squares = Kernel(_nested_squares)
+every_squares = Kernel(_every_squares, uses=(nested_squares,))
