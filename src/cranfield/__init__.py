@@ -6,9 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cranfield.budget import depth_study, equivalent_designs, pair_study, reusability, spend
     from cranfield.collection import Collection, open_collection, read_collection
+    from cranfield.design.targets import Target
     from cranfield.errors import CranfieldError, InputError, PackedFileError, RequestError, WriteError
     from cranfield.measures import CATALOG, Measure, parse_measure
+    from cranfield.pilot import pilot_study
     from cranfield.reliability import (
         Reliability,
         assess_reliability,
@@ -52,6 +55,13 @@ _HOME = {
     "create_study": "sequential",
     "open_study": "sequential",
     "write_example": "simulate",
+    "Target": "design.targets",
+    "pilot_study": "pilot",
+    "depth_study": "budget",
+    "equivalent_designs": "budget",
+    "pair_study": "budget",
+    "reusability": "budget",
+    "spend": "budget",
 }
 
 __all__ = [
@@ -66,18 +76,25 @@ __all__ = [
     "RequestError",
     "ScoreTable",
     "Study",
+    "Target",
     "WriteError",
     "assess_reliability",
     "create_study",
+    "depth_study",
     "discriminative_power",
+    "equivalent_designs",
     "generalise",
     "open_collection",
     "open_study",
+    "pair_study",
     "parse_measure",
+    "pilot_study",
     "rank_stability",
     "read_collection",
     "read_scores",
+    "reusability",
     "score",
+    "spend",
     "split_halves",
     "swap_rates",
     "write_example",
