@@ -382,3 +382,23 @@ def test_the_command_refuses_what_it_cannot_do(files: list[str]) -> None:
     assert run("budget", *files, "--width", "0.1", "--min-range", "0.1").exit_code == 2
     assert "buy anything" in str(run("budget", *files, "--price", "-1").exception)
     assert "not known which team" in str(run("budget", *files[:3], "--reuse").exception)
+
+
+def test_runs_that_are_all_alike_have_no_order_and_no_design(write: Write) -> None:
+    runs = [write(name, f"1 Q0 d1 1 2 {name}\n2 Q0 d1 1 2 {name}\n") for name in "ab"]
+    files = [*runs, "--qrels", write("qrels", "1 0 d1 1\n2 0 d1 1\n"), "--teams", write("teams", "a x\nb y\n")]
+    assert answer("budget", *files, "--reuse")["overview"][0]["own_tau"] is None
+    found = answer("budget", *files)
+    assert found["rows"][0]["topics"] is None
+    assert "No number of topics" in run("budget", *files).stdout
+    assert "there is nothing to draw" in str(run("budget", *files, "--plot", "x.svg").exception)
+
+
+@pytest.mark.parametrize("flag", [["--budget", "nan"], ["--price", "nan"], ["--topic-price", "inf"], ["-d", "2.5"]])
+def test_numbers_that_are_none_are_refused(files: list[str], flag: list[str]) -> None:
+    result = run("budget", *files, *flag)
+    assert isinstance(result.exception, RequestError)
+
+
+def test_pairs_take_one_measure(files: list[str]) -> None:
+    assert "one measure at a time" in str(run("budget", *files, "--pairs", "3", "-m", "AP", "-m", "RR").exception)

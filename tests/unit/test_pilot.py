@@ -267,3 +267,24 @@ def test_the_command_refuses_what_it_cannot_do(files: list[str], tmp_path: Path)
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert "cannot be made" in str(run("pilot", *files, "--write-qrels", str(blocked / "in")).exception)
+
+
+def test_judgments_by_intent_alone_do_for_measures_of_intents(example: Path) -> None:
+    collection = cranfield.read_collection(
+        example / "runs", intents=example / "intents.txt", teams=example / "teams.tsv"
+    )
+    study = pilot_study(collection, "alpha_nDCG@10", left_out=[2], trials=2, pilot_topics=[])
+    expected = squares(collection.score("alpha_nDCG@10").of()).within_systems
+    assert study.get("alpha_nDCG@10").variance == pytest.approx(float(expected))
+    with pytest.raises(RequestError, match="only per-intent ones were read"):
+        pilot_study(collection, "AP")
+
+
+def test_scores_that_never_vary_lead_to_no_number_of_topics(write: Write) -> None:
+    runs = [write(name, f"1 Q0 d1 1 2 {name}\n2 Q0 d1 1 2 {name}\n") for name in "ab"]
+    teams = write("teams", "a x\nb y\n")
+    result = run("pilot", *runs, "--qrels", write("qrels", "1 0 d1 1\n2 0 d1 1\n"), "--teams", teams, "--json")
+    assert result.exit_code == 0, result.exception
+    found = json.loads(result.stdout)
+    assert found["measures"][0]["topics"] is None
+    assert found["rows"][0]["variance"] == 0

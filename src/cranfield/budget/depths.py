@@ -66,6 +66,16 @@ class DepthStudy:
         """All depths of a measure."""
         return [point for point in self.points if point.measure == measure]
 
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row a measure and depth."""
+        return [{name: value for name, value in point.__dict__.items() if name != "draws"} for point in self.points]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        from cranfield.scores.frames import make_frame
+
+        rows = self.to_dict()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
     @classmethod
     def from_table(cls, rows: Mapping[int, tuple[float, Mapping[str, float]]], estimate: str = "two-way") -> DepthStudy:
         """A study somebody else made: for every depth, documents judged a topic and each measure's variance.
@@ -175,7 +185,8 @@ class _Part:
             kept = self.kept(at)
             lean = kept[rescorer.lean.origin].astype(np.uint8)
             scores = bench.score(lean, everybody, lambda kept=kept: kept)  # type: ignore[misc]
-            found.append([score[bench.relevant > 0] for score in scores])
+            alive = bench.relevant(lambda kept=kept: kept) > 0  # type: ignore[misc]
+            found.append([score[alive] for score in scores])
         return found
 
     def judged(self, at: int) -> int:

@@ -106,7 +106,7 @@ class PairStudy:
 
 def pair_study(
     collection: Collection,
-    measure: str = "AP",
+    measure: str | Sequence[str] = "AP",
     *,
     depths: Sequence[int] | None = None,
     pairs: int | None = 100,

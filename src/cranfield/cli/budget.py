@@ -101,7 +101,7 @@ def budget(
         options.refuse_several(collections, "--pairs")
         with options.progress_bar("pairs of runs") as step:
             found = pair_study(
-                first, (measure or ["AP"])[0], depths=wanted, pairs=pairs or None, **options.budgets(spent),
+                first, measure or "AP", depths=wanted, pairs=pairs or None, **options.budgets(spent),
                 alpha=alpha, power=power, seed=seed, progress=step,
             )  # fmt: skip
         document = budgeting.pair_document(found, inputs, None if spent is None else int(spent))

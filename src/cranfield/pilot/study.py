@@ -295,8 +295,9 @@ class _Work:
                 before = staying.tobytes()
                 chosen = np.flatnonzero(staying[team_of])
                 keep(0, len(kept), member, words[at - piece[0]], always, kept)
-                scores = np.array(bench.score(kept, chosen, partial(self._kept, staying))).reshape(len(squares[at]), -1)
-                alive = bench.relevant > 0
+                everything = partial(self._kept, staying)
+                scores = np.array(bench.score(kept, chosen, everything)).reshape(len(squares[at]), -1)
+                alive = bench.relevant(everything) > 0
             order = self.draws.topic_order[at]
             order = order[alive[order]]
             sizes = used[at]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.budget import Budget, PairStudy, Purchases, Reusability
-from cranfield.report.document import Column, Document, Table
+from cranfield.report.document import Column, Document, Table, known
 
 TITLES = {
     "judged": "judged a topic", "topics": "topics n", "topics_low": "n, low", "topics_high": "n, high",
@@ -104,6 +104,6 @@ def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
         for depth in found.depths:
             teams = sorted(found.of(measure, depth), key=lambda team: -team.drop)
             tables.append(_table(each, [team.to_dict() for team in teams], f"{measure}, depth {depth}"))
-    extra = {"overview": found.overview()}
+    extra = {"overview": [known(row) for row in found.overview()]}
     return Document("reuse", inputs, tables, found.to_dict(), found.summary(), found.citations, found.warnings,
                     extra=extra)  # fmt: skip

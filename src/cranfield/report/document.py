@@ -63,6 +63,11 @@ class Document:
         }
 
 
+def known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON can have it: nothing in place of what is not a number."""
+    return {word: None if value != value else value for word, value in row.items()}
+
+
 def warning_row(problem: Problem | Caution) -> dict[str, Any]:
     """A problem as JSON has it."""
     if isinstance(problem, Caution):

@@ -7,11 +7,7 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, styled
-
-
-def known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as JSON can have it: nothing in place of what is not a number."""
-    return {word: None if value != value else value for word, value in row.items()}
+from cranfield.report.document import known
 
 
 def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.pilot import PilotStudy
-from cranfield.report.document import Column, Document, Table
+from cranfield.report.document import Column, Document, Table, known
 
 SHOWN = 12  # values of k in the terminal; files and charts have them all
 
@@ -19,7 +19,7 @@ def pilot_document(found: PilotStudy, inputs: Mapping[str, Any]) -> Document:
         "estimate": found.estimate,
         "depth": found.depth,
         "unknown_contributions": found.unknown,
-        "measures": [_need(found, measure) for measure in found.measures],
+        "measures": [known(_need(found, measure)) for measure in found.measures],
     }
     return Document(
         "pilot", inputs, tables, rows, found.summary(), found.citations, found.warnings, found.seed, extra

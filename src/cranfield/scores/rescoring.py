@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
+from cranfield.collection.collection import worth_something
 from cranfield.collection.lean import Lean, make_lean
 from cranfield.compiled import Kernel, pays
 from cranfield.measures import Measure, kernels
 from cranfield.measures.lists import NO_CUTOFF
 from cranfield.measures.recipes import Recipe, Recipes, recipe
-from cranfield.scores.scoring import score_view
+from cranfield.scores.scoring import require_judgments, score_view
 
 Array = npt.NDArray[Any]
 Everything = Callable[[], Array]
@@ -31,6 +32,9 @@ class Rescorer:
     collection: Collection
     measures: tuple[Measure, ...]
     times: int
+
+    def __post_init__(self) -> None:
+        require_judgments(self.collection, self.measures)
 
     @cached_property
     def lean(self) -> Lean:
@@ -73,10 +77,13 @@ class Workbench:
         # room for the gains of ideal lists added up, and for the relevant documents, cutoff and divisor of a topic
         self._room = np.zeros(worth), np.zeros(topics, np.int64), np.zeros(topics, np.int64), np.zeros(topics)
 
-    @property
-    def relevant(self) -> Array:
-        """How many documents with a grade above 0 each topic has left."""
-        return self._ideal_edges[1:] - self._ideal_edges[:-1]
+    def relevant(self, everything: Everything) -> Array:
+        """How many documents with a grade above 0 each topic has left; for an intent, where there are no others."""
+        collection = self._all.collection
+        if len(self._all.lean.origin) or collection.intents is None:
+            return self._ideal_edges[1:] - self._ideal_edges[:-1]
+        worth = worth_something(collection.arrays) & everything()
+        return np.bincount(collection.judged_topic[worth], minlength=len(collection.topics))
 
     def score(
         self, kept: Array, systems: Sequence[int] | Array, everything: Everything, *, depth: int = NO_CUTOFF

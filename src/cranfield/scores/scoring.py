@@ -31,7 +31,7 @@ def score(
         A topic without relevant documents: ``zero`` (as trec_eval), ``nan``, or ``drop`` the topic.
     """
     wanted = parse_measures(measures)
-    _require_judgments(collection, wanted)
+    require_judgments(collection, wanted)
     policies = choose(Missing, missing, "missing"), choose(Missing, no_relevant, "no_relevant")
     values = score_view(collection.whole, wanted)
     absent = collection.returned == 0
@@ -70,7 +70,8 @@ def _findable(collection: Collection) -> Array:
     return np.bincount(collection.judged_topic, weights=served, minlength=len(collection.topics))
 
 
-def _require_judgments(collection: Collection, measures: Sequence[Measure]) -> None:
+def require_judgments(collection: Collection, measures: Sequence[Measure]) -> None:
+    """Refuse measures whose kind of judgments the collection does not have."""
     negative = any(problem.slug == "grade-negative" for problem in collection.warnings)
     if negative or (collection.arrays["grade"] >= 0).any():
         return
