@@ -22,7 +22,8 @@ def budget(
     teams: options.Teams = None,
     measure: options.Measures = None,
     depths: Annotated[
-        str | None, typer.Option("--depths", "-d", help="Pool depths: a list or a range.", metavar="D")
+        str | None,
+        typer.Option("--depths", "-d", help="Pool depths: a list or a range (default: 5,10,20,…).", metavar="D"),
     ] = None,
     systems: options.TargetSystems = 10,
     min_range: options.MinRange = None,
@@ -35,7 +36,7 @@ def budget(
         str | None,
         typer.Option(
             "--estimate",
-            help="Of the variance: two-way (as S14), within, one-way, residual. [default: what the goal needs]",
+            help="Of the variance: two-way (as S14), within, one-way, residual. (default: what the goal needs)",
             metavar="NAME",
         ),
     ] = None,

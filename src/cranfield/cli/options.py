@@ -94,7 +94,7 @@ PilotScores = Annotated[
 ]  # fmt: skip
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", "-m", help="Only this measure; may be repeated. Runs are scored with it [default: AP].",
+    typer.Option("--measure", "-m", help="Only this measure; may be repeated. Runs are scored with it (default: AP).",
                  show_default=False, metavar="NAME"),
 ]  # fmt: skip
 Missing = Annotated[MissingChoice, typer.Option("--missing", help="A cell without a score.")]
@@ -106,7 +106,7 @@ MissingOrRefuse = Annotated[
 TargetSystems = Annotated[int, typer.Option("--systems", help="How many systems will be compared.", metavar="M", min=2)]
 MinRange = Annotated[
     float | None,
-    typer.Option("--min-range", help="Smallest range of the systems' means to find. [default: 0.15]", metavar="D"),
+    typer.Option("--min-range", help="Smallest range of the systems' means to find. (default: 0.15)", metavar="D"),
 ]
 Difference = Annotated[
     float | None, typer.Option("--difference", help="Or: smallest difference of two systems to find.", metavar="D")

@@ -16,15 +16,15 @@ def pilot(
     measure: options.Measures = None,
     leave_out: Annotated[
         str | None,
-        typer.Option("--leave-out", "-k", help="How many teams: a list or a range. [default: all]", metavar="K"),
+        typer.Option("--leave-out", "-k", help="How many teams: a list or a range. (default: all)", metavar="K"),
     ] = None,
     topics: Annotated[
         str | None,
-        typer.Option("--topics", "-n", help="Topics to keep, besides all. [default: 75,50,25,10]", metavar="N"),
+        typer.Option("--topics", "-n", help="Topics to keep, besides all. (default: 75,50,25,10)", metavar="N"),
     ] = None,
     trials: Annotated[int, typer.Option("--trials", help="Random pilots of each size.", min=2)] = 10,
     depth: Annotated[
-        int | None, typer.Option("--depth", help="Pool depth. [default: that of the judgments]", metavar="D")
+        int | None, typer.Option("--depth", help="Pool depth. (default: that of the judgments)", metavar="D")
     ] = None,
     estimate: Annotated[
         str, typer.Option("--estimate", help="Of the variance: within, one-way, two-way or residual.", metavar="NAME")

@@ -12,16 +12,16 @@ from cranfield.cli import options
 def power(
     scores: options.PilotScores = None,
     topics: Annotated[
-        str | None, typer.Option("--topics", help="Number of topics [default: the collection's].", metavar="N")
+        str | None, typer.Option("--topics", help="Number of topics (default: the collection's).", metavar="N")
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="Number of systems compared [default: the collection's, or 10].", metavar="M"),
+        typer.Option("--systems", help="Number of systems compared (default: the collection's, or 10).", metavar="M"),
     ] = None,
     variance: Annotated[str | None, typer.Option("--variance", help="σ² of one system's scores.", metavar="V")] = None,
     sd: Annotated[
         str | None,
-        typer.Option("--sd", help="Standard deviation of paired differences [default: √(2σ²)].", metavar="SD"),
+        typer.Option("--sd", help="Standard deviation of paired differences (default: √(2σ²)).", metavar="SD"),
     ] = None,
     difference: Annotated[str, typer.Option("--difference", help="A difference to see.", metavar="D")] = "0.05",
     alpha: Annotated[str, typer.Option("--alpha", help="Significance level.")] = "0.05",

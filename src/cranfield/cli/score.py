@@ -17,7 +17,7 @@ def score(
         typer.Option(
             "--measure",
             "-m",
-            help="A measure, e.g. AP, P@10, nDCG(gains=exp)@10; may be repeated. [default: AP, P@10, nDCG@10]",
+            help="A measure, e.g. AP, P@10, nDCG(gains=exp)@10; may be repeated. (default: AP, P@10, nDCG@10)",
             show_default=False,
             metavar="NAME",
         ),
