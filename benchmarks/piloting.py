@@ -13,7 +13,7 @@ from benchmarks.table import ABSENT, Table, at_least, at_most, duration, megabyt
 HEADINGS = ("study", "trials", "cranfield", "pytrec_eval", "cranfield is faster by", "goal")
 NOTES = (
     "Runs, judgments and compiled loops are in memory for both. Finding who contributed what is in cranfield's time,",
-    "not in pytrec_eval's, which is scaled up from a few trials where lists are long.",
+    "not in pytrec_eval's, which is scaled up from a few trials where lists are long. Each is the fastest of several.",
 )
 FIVE = ",".join(NAMES)
 THEIRS = "nG@1,P+,nERR@10,nDCG@10,Q@10"  # SS16's own, three of which pytrec_eval does not have

@@ -107,6 +107,16 @@ def test_topics_that_lose_their_relevant_documents_are_dropped_and_counted(write
         depth_study(lonely, "AP", depths=[1])
 
 
+def test_documents_no_run_retrieved_are_in_the_whole_alone_and_said(write: Write) -> None:
+    runs = [write(name, f"1 Q0 d1 1 2 {name}\n1 Q0 {name} 2 1 {name}\n2 Q0 d1 1 2 {name}\n") for name in "ab"]
+    qrels = write("qrels", "1 0 d1 1\n1 0 a 1\n1 0 d9 1\n2 0 d1 1\n")
+    study = depth_study(cranfield.read_collection(runs, qrels), "AP", depths=[1])
+    assert [point.judged for point in study.of("AP")] == [1.0, 2.0]
+    (said,) = [problem for problem in study.warnings if problem.slug == "contributor-unknown"]
+    assert said.count == 1
+    assert "1 of 4 were retrieved by no run" in said.detail
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -255,7 +265,7 @@ def test_two_runs_that_never_differ_have_no_effect_size_and_are_never_detected(w
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"depths": [21]}, "cannot be assessed to 21"),
+        ({"depths": [21]}, "the judgments go no deeper than 20"),
         ({"pairs": -1}, "-1 pairs"),
         ({"budgets": [0]}, "one judgment or more"),
         ({"measure": ["AP", "RR"]}, "one measure at a time"),
@@ -293,6 +303,11 @@ def test_a_topic_without_a_list_has_nothing_unjudged(write: Write) -> None:
     qrels = write("qrels", "1 0 d1 1\n2 0 d1 1\n")
     both = cranfield.read_collection([write("a", a), write("b", b)], qrels, teams={"a": "x", "b": "y"})
     assert [team.unjudged for team in reusability(both, "AP").teams] == [0.0, 0.5]
+
+
+def test_newcomers_to_pools_deeper_than_the_judgments_are_refused(demo: Collection) -> None:
+    with pytest.raises(RequestError, match="the judgments go no deeper than 20"):
+        reusability(demo, "AP", depths=[50])
 
 
 def test_reuse_needs_two_teams(write: Write) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.collection import Collection
+from cranfield.collection.collection import NOWHERE
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.formats.text import make_folder
@@ -143,8 +144,27 @@ def depth_study(
     return DepthStudy(
         tuple(named), tuple(map(str, wanted)), chosen, sum(len(each.topics) for each in named.values()),
         max(len(each.systems) for each in named.values()), estimate, confidence, seed, tuple(points),
-        tuple(problem for each in named.values() for problem in each.warnings),
+        tuple(problem for each in named.values() for problem in (*each.warnings, *_in_no_pool(each))),
     )  # fmt: skip
+
+
+def _in_no_pool(collection: Collection) -> list[Problem]:
+    """What is to be said about judged documents that no run retrieved at all."""
+    lost = int((collection.judged & (collection.entry == NOWHERE)).sum())
+    detail = f"{lost:,} of {int(collection.judged.sum()):,} were retrieved by no run"
+    return [Problem("contributor-unknown", "judgments", detail=detail, count=lost)] if lost else []
+
+
+def check_judged(collection: Collection, depths: Sequence[int]) -> None:
+    """Refuse pools that are deeper than the runs, or than the judgments."""
+    for depth in depths:
+        collection.check_depth(depth)
+    deepest = collection.pool_depth
+    if depths and max(depths) > deepest:
+        raise RequestError(
+            f"the judgments go no deeper than {deepest:,}: what a pool of depth {max(depths):,} would hold is unknown",
+            fix=f"Ask for at most {deepest:,}.",
+        )
 
 
 def _check_depths(depths: Sequence[int] | None, named: Mapping[str, Collection], deepest: int) -> tuple[int, ...]:
@@ -152,13 +172,7 @@ def _check_depths(depths: Sequence[int] | None, named: Mapping[str, Collection],
     if depths is None:
         depths = [depth for depth in DEPTHS if depth < deepest]
     for collection in named.values():
-        for depth in depths:
-            collection.check_depth(depth)
-    if depths and max(depths) > deepest:
-        raise RequestError(
-            f"the judgments go no deeper than {deepest:,}: what a pool of depth {max(depths):,} would hold is unknown",
-            fix=f"Ask for at most {deepest:,}.",
-        )
+        check_judged(collection, depths)
     return (*sorted(set(depths) - {deepest}), deepest)
 
 

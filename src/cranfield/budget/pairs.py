@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.budget.depths import check_judged
 from cranfield.budget.kernels import found_by, unions
 from cranfield.collection import Collection
 from cranfield.design import detectable_difference
@@ -157,13 +158,7 @@ def pair_study(
 def _check_depths(collection: Collection, depths: Sequence[int] | None) -> tuple[int, ...]:
     if depths is None:
         depths = [depth for depth in DEPTHS if depth <= collection.pool_depth] or [collection.pool_depth]
-    for depth in depths:
-        collection.check_depth(depth)
-    if max(depths) > collection.pool_depth:
-        raise RequestError(
-            f"the judgments go no deeper than {collection.pool_depth:,}, so runs cannot be assessed to {max(depths):,}",
-            fix=f"Ask for at most {collection.pool_depth:,}.",
-        )
+    check_judged(collection, depths)
     return tuple(sorted(set(depths)))
 
 
@@ -218,6 +213,7 @@ def _effects(
                 out[pair, at] = effect_size(score[:, 0] - score[:, 1])
         counter.step(piece[1] - piece[0])
 
+    rescorer.prepare(found_by)
     spread(some, slices(len(one), 8 * workers), workers=workers)
     return out
 

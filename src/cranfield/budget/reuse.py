@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.budget.depths import check_judged
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
@@ -119,6 +120,7 @@ def reusability(
     """Leave every team out in turn, at one or more pool depths (by default the judgments' own)."""
     wanted = parse_measures(measures)
     chosen = tuple(sorted(set(depths))) if depths else (collection.pool_depth,)
+    check_judged(collection, chosen)
     names = collection.contributors().teams
     if len(names) < 2:
         raise RequestError("there is one team only, and it cannot be a newcomer", fix="Give runs of two teams or more.")

@@ -216,7 +216,7 @@ KINDS = _kinds(
         "contributor-unknown",
         _W,
         "judged documents that no run has in the pool",
-        "Nobody is known to have contributed them, so they stay whoever is left out.",
+        "Nobody is known to have contributed them: they stay whoever is left out, and are in no pool but the whole.",
         "Add the runs that the pool was made of, or give its true depth with --depth.",
     ),
     # score tables

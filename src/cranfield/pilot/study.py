@@ -215,7 +215,7 @@ def pilot_study(
         int((contributors.unknown & collection.judged).sum()), tolerance, seed,
         ("SakaiShang2016", "Sakai2014"), (*collection.warnings, *unknown_contributions(collection, contributors)),
     )  # fmt: skip
-    return replace(study, points=tuple(_points(study, draws, used)))
+    return replace(study, points=tuple(_points(study, used)))
 
 
 def unknown_contributions(collection: Collection, contributors: Contributors) -> list[Problem]:
@@ -278,6 +278,7 @@ class _Work:
         workers = (workers or available_workers()) if self.rescorer.compiled else 1
         counter = Counter(progress, count)
         pieces = slices(count, 8 * workers)
+        self.rescorer.prepare(stay, every_squares)
         spread(lambda piece: self._some(piece, squares, used, systems, counter), pieces, workers=workers)
         return squares, used, systems
 
@@ -331,7 +332,7 @@ class Counter:
             self._progress(self._done, self._total)
 
 
-def _points(study: PilotStudy, draws: Draws, used: Array) -> list[PilotPoint]:
+def _points(study: PilotStudy, used: Array) -> list[PilotPoint]:
     """Every measure × k × size, summed up."""
     shape = (len(study.measures), len(study.left_out), study.trials, len(study.pilot_topics))
     sample = study.variances.reshape(shape).copy()

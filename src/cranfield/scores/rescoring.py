@@ -58,6 +58,12 @@ class Rescorer:
     def run(self, kernel: Kernel) -> Callable[..., Any]:
         return kernel.compiled if self.compiled else kernel.interpreted
 
+    def prepare(self, *more: Kernel) -> None:
+        """Have everything that threads share ready before they start, so that none of it is made twice."""
+        self.bench()
+        for kernel in more:
+            self.run(kernel)
+
     def bench(self) -> Workbench:
         """A place to work at; every thread needs its own."""
         return Workbench(self)
