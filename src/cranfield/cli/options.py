@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from cranfield.collection import Collection
     from cranfield.compare.sharding import ShardStudy
-    from cranfield.reliability import Reliability
     from cranfield.design.targets import Target
+    from cranfield.reliability import Reliability
     from cranfield.report import Document
     from cranfield.scores import ScoreTable
     from cranfield.sequential import Study
@@ -384,14 +384,6 @@ def named_measures(tables: dict[str, ScoreTable]) -> dict[str, tuple[ScoreTable,
         for path, table in tables.items()
         for measure in table.measures
     }
-
-
-def wholes(text: str, name: str) -> list[int]:
-    """A list or range of whole numbers."""
-    from cranfield.design.card import whole
-    from cranfield.design.grid import parse_grid
-
-    return [whole(value, name) for value in parse_grid(text, name=name)]
 
 
 def check_reliability_plot(path: str, chart: str) -> None:

@@ -80,8 +80,8 @@ def shards(
         warnings = collection.warnings
         with options.progress_bar("sharding") as step:
             study = shard_study(
-                collection, measure or ["AP"], shards=options.wholes(count, "shards"), samples=samples, alpha=alpha,
-                x=undefined, resamples=resamples, seed=seed, held_out=held_out, progress=step,
+                collection, measure or ["AP"], shards=options.numbers(count, "shards") or (), samples=samples,
+                alpha=alpha, x=undefined, resamples=resamples, seed=seed, held_out=held_out, progress=step,
             )  # fmt: skip
     if plot is not None:
         options.draw_shards(study, plot, figure)
