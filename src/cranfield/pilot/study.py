@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -277,7 +277,7 @@ class _Work:
         used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
         workers = (workers or available_workers()) if self.rescorer.compiled else 1
         counter = Counter(progress, count)
-        pieces = slices(count, 8 * workers)
+        pieces = slices(count, 4 * workers)
         self.rescorer.prepare(stay, every_squares)
         spread(lambda piece: self._some(piece, squares, used, systems, counter), pieces, workers=workers)
         return squares, used, systems
@@ -287,14 +287,12 @@ class _Work:
         keep, square = run(stay), run(every_squares)
         member, always = self._lean_member
         kept, words = np.empty(len(always), np.uint8), pack_bits(self.draws.staying[piece[0] : piece[1]])
-        number = {team: at for at, team in enumerate(self.contributors.teams)}
-        team_of = np.array([number[team] for team in self.collection.teams or ()])
         before = b""
         for at in range(*piece):
             staying = self.draws.staying[at]
             if staying.tobytes() != before:  # the same teams as last time, as when nobody leaves: the same scores
                 before = staying.tobytes()
-                chosen = np.flatnonzero(staying[team_of])
+                chosen = np.flatnonzero(staying[self._team_of])
                 keep(0, len(kept), member, words[at - piece[0]], always, kept)
                 everything = partial(self._kept, staying)
                 scores = np.array(bench.score(kept, chosen, everything)).reshape(len(squares[at]), -1)
@@ -307,7 +305,13 @@ class _Work:
             square(0, len(scores), len(chosen), scores, order, sizes, squares[at].reshape(len(scores), -1))
         counter.step(piece[1] - piece[0])
 
-    @property
+    @cached_property
+    def _team_of(self) -> Array:
+        """The number of each system's team."""
+        number = {team: at for at, team in enumerate(self.contributors.teams)}
+        return np.array([number[team] for team in self.collection.teams or ()])
+
+    @cached_property
     def _lean_member(self) -> tuple[Array, Array]:
         origin = self.rescorer.lean.origin
         member = np.ascontiguousarray(self.contributors.member[origin]).reshape(-1)
