@@ -57,3 +57,14 @@ class Caution:
 
     def __str__(self) -> str:
         return f"{self.what}. {self.fix}".rstrip()
+
+
+class MissingPartError(CranfieldError, ImportError):
+    """Something that needs an optional part of the installation."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs a part that is not installed", fix=f"pip install 'cranfield[{extra}]'")
+        self._made_of = (what, extra)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._made_of

@@ -1,21 +1,35 @@
-"""The one way to spread work: threads over slices of an index range, or over items."""
+"""The one way to spread work: threads over slices of an index range or over items, and tasks on any machines.
+
+``spread`` is for the inside of a computation, arrays and all. ``tasks`` is for parts that stand alone: what they share
+is handed over once, what they give back is small, and ``on`` says where they run. Results come in the order of the
+items and every item brings its own seed, so the answer is the same wherever and however many at a time.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from typing import TypeVar
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any, Protocol, TypeVar
 
 is_command = False  # whether this process is the command's alone, and may be arranged to its liking
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+
+_inside = threading.local()  # set while a task runs: it has one core, and the others have theirs
 
 
 def available_workers() -> int:
-    """Cores this process may use."""
+    """Cores this process may use; one, within a task that runs beside others."""
+    if getattr(_inside, "task", False):
+        return 1
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -46,3 +60,94 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], *, workers
         return [function(item) for item in todo]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, todo))
+
+
+class Machines(Protocol):
+    """Where tasks run: gives back (number of the item, result) in whatever order they are done."""
+
+    def run(
+        self, function: Callable[[Any, Item], Result], shared: Any, todo: Sequence[tuple[int, Item]]
+    ) -> Iterator[tuple[int, Result]]: ...
+
+
+class Keeper(Protocol):
+    """What keeps the results of finished tasks, so that broken work can be taken up again."""
+
+    def found(self, function: Callable[..., Any], shared: Any, items: Sequence[Any]) -> dict[int, Any]: ...
+
+    def add(self, number: int, result: Any) -> None: ...
+
+
+def alone(function: Callable[[Any, Item], Result], shared: Any, item: Item) -> Result:
+    """Run one task on one core."""
+    _inside.task = True
+    try:
+        return function(shared, item)
+    finally:
+        _inside.task = False
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The threads of this process."""
+
+    workers: int | None = None
+
+    def run(
+        self, function: Callable[[Any, Item], Result], shared: Any, todo: Sequence[tuple[int, Item]]
+    ) -> Iterator[tuple[int, Result]]:
+        workers = min(self.workers or available_workers(), len(todo))
+        if workers <= 1:
+            yield from ((number, function(shared, item)) for number, item in todo)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            left = iter(todo)
+            running: dict[Future[Result], int] = {}
+            # Few at a time, so that results nobody has taken yet do not pile up.
+            while True:
+                for number, item in islice(left, 2 * workers - len(running)):
+                    running[pool.submit(alone, function, shared, item)] = number
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(future), future.result()
+
+
+_machines: ContextVar[Machines | None] = ContextVar("machines", default=None)  # threads, unless told
+_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+
+
+@contextmanager
+def on(machines: Machines, *, keeper: Keeper | None = None) -> Iterator[None]:
+    """Run tasks there, as long as the context lasts; ``keeper`` is asked for what is done already and told what is."""
+    before, kept = _machines.set(machines), _keeper.set(keeper)
+    try:
+        yield
+    finally:
+        _machines.reset(before)
+        _keeper.reset(kept)
+
+
+def tasks(
+    function: Callable[[Any, Item], Result],
+    items: Iterable[Item],
+    *,
+    shared: Any = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """``[function(shared, item) for item in items]``, where ``on`` says.
+
+    >>> tasks(pow, [2, 3, 4], shared=10)
+    [100, 1000, 10000]
+    """
+    todo = list(items)
+    keeper = _keeper.get()
+    done: dict[int, Result] = {} if keeper is None else keeper.found(function, shared, todo)
+    left = [(number, item) for number, item in enumerate(todo) if number not in done]
+    for number, result in (_machines.get() or Threads()).run(function, shared, left):
+        if keeper is not None:
+            keeper.add(number, result)
+        done[number] = result
+        if progress is not None:
+            progress(len(done), len(todo))
+    return [done[number] for number in range(len(todo))]

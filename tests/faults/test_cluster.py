@@ -1,0 +1,337 @@
+"""Tasks on threads, on processes and on a real scheduler with real workers, some of which die."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield import parallel
+from cranfield.cluster import ClusterError, connect, local_cluster, work_on
+from cranfield.errors import InputError, RequestError, WriteError
+from cranfield.parallel import Threads, tasks
+from cranfield.partial import PartialResults
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask's own shutting down warns of is not ours
+
+ITEMS = list(range(24))
+
+WORK = """
+    import time
+    import numpy as np
+
+    def part(shared, item):
+        time.sleep(0.03)
+        rng = np.random.default_rng([7, item])
+        return item, rng.normal(size=3) * shared.sum(), {"mean": float(rng.random())}
+"""
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Any, int], Any]]:
+    """A task in a module that workers can import too."""
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "cluster_work.py").write_text(textwrap.dedent(WORK))
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), before]))
+    sys.path.insert(0, str(folder))
+    yield __import__("cluster_work").part
+    sys.path.remove(str(folder))
+    if before is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = before
+
+
+def same(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(
+        a[0] == b[0] and a[1].tobytes() == b[1].tobytes() and a[2] == b[2] for a, b in zip(one, other, strict=True)
+    )
+
+
+SHARED = np.arange(1000.0)
+
+
+@pytest.fixture(scope="module")
+def answer(part: Callable[[Any, int], Any]) -> list[Any]:
+    """What every way of running must give, bit for bit."""
+    return [part(SHARED, item) for item in ITEMS]
+
+
+class Running:
+    """A scheduler and workers, processes of their own on loopback."""
+
+    def __init__(self, workers: int) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.scheduler = self._start("dask_scheduler", "--port", str(port))
+        self.workers = [
+            self._start("dask_worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(workers)
+        ]
+
+    def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        line = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", "--no-dashboard", *arguments]
+        return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(part: Callable[[Any, int], Any]) -> Iterator[Running]:
+    running = Running(2)
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_threads_give_the_same_bits(workers: int, part: Callable[[Any, int], Any], answer: list[Any]) -> None:
+    with parallel.on(Threads(workers)):
+        assert same(tasks(part, ITEMS, shared=SHARED), answer)
+
+
+def test_one_and_eight_processes_give_the_same_bits(part: Callable[[Any, int], Any], answer: list[Any]) -> None:
+    for workers in (1, 8):
+        with local_cluster(workers) as started, parallel.on(started):
+            assert same(tasks(part, ITEMS, shared=SHARED), answer)
+
+
+def test_a_task_beside_others_has_one_core() -> None:
+    with parallel.on(Threads(2)):
+        assert tasks(_cores, range(4)) == [1, 1, 1, 1]
+    assert parallel.available_workers() >= 1
+
+
+def _cores(_shared: None, _item: int) -> int:
+    return parallel.available_workers()
+
+
+def test_a_worker_killed_half_way_changes_nothing(
+    cluster: Running, part: Callable[[Any, int], Any], answer: list[Any]
+) -> None:
+    def kill_one(done: int, _: int) -> None:
+        if done == 6:
+            cluster.workers[0].send_signal(signal.SIGKILL)
+
+    with connect(cluster.address) as found, parallel.on(found):
+        assert same(tasks(part, ITEMS, shared=SHARED, progress=kill_one), answer)
+
+
+def test_a_lost_scheduler_leaves_what_is_done(
+    cluster: Running, part: Callable[[Any, int], Any], answer: list[Any], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "parts")
+
+    def kill(done: int, _: int) -> None:
+        if done == 6:
+            cluster.scheduler.send_signal(signal.SIGKILL)
+
+    with (
+        pytest.raises(ClusterError, match=r"scheduler was lost; \d+ finished parts are kept") as lost,
+        work_on("test", cluster=cluster.address, resume=path),
+    ):
+        tasks(part, ITEMS, shared=SHARED, progress=kill)
+    assert f"--resume {path}" in lost.value.fix
+
+    seen: list[int] = []
+    with work_on("test", resume=path):
+        assert same(tasks(part, ITEMS, shared=SHARED, progress=lambda done, _: seen.append(done)), answer)
+    assert min(seen) > 6
+    assert not Path(path).exists()
+
+
+CLIENT = """
+    import sys
+    import numpy as np
+    from cluster_work import part
+    from cranfield.cluster import work_on
+    from cranfield.parallel import tasks
+
+    with work_on("test", cluster=sys.argv[1], resume=sys.argv[2]):
+        tasks(part, range(24), shared=np.arange(1000.0), progress=lambda done, _: print(done, flush=True))
+"""
+
+
+def test_a_killed_client_can_be_started_again(
+    cluster: Running, part: Callable[[Any, int], Any], answer: list[Any], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "parts")
+    line = [sys.executable, "-c", textwrap.dedent(CLIENT), cluster.address, path]
+    client = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    assert client.stdout is not None
+    for shown in client.stdout:
+        if int(shown) >= 6:
+            client.send_signal(signal.SIGKILL)
+            break
+    client.wait()
+    client.stdout.close()
+    seen: list[int] = []
+    with work_on("test", cluster=cluster.address, resume=path):
+        assert same(tasks(part, ITEMS, shared=SHARED, progress=lambda done, _: seen.append(done)), answer)
+    assert min(seen) > 6
+
+
+def test_a_full_disk_ends_the_work_and_keeps_what_is_there(
+    part: Callable[[Any, int], Any], answer: list[Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "parts"
+    code = """
+        import resource, signal, sys
+        import numpy as np
+        from cluster_work import part
+        from cranfield.cluster import work_on
+        from cranfield.errors import WriteError
+        from cranfield.parallel import tasks
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            with work_on("test", resume=sys.argv[1]):
+                tasks(part, range(24), shared=np.arange(1000.0))
+        except WriteError as error:
+            print(error)
+            sys.exit(2)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), path], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "finished parts cannot be kept" in done.stdout
+    assert f"--resume {path}" in done.stdout
+    seen: list[int] = []
+    with work_on("test", resume=str(path)):
+        assert same(tasks(part, ITEMS, shared=SHARED, progress=lambda done, _: seen.append(done)), answer)
+    assert min(seen) > 1
+
+
+def test_an_unreachable_scheduler_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cranfield.cluster._PATIENCE", 0.5)
+    with pytest.raises(ClusterError, match="no scheduler answers") as refusal, connect("tcp://127.0.0.1:9"):
+        pass
+    assert "dask scheduler" in refusal.value.fix
+
+
+def test_a_scheduler_without_workers_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("cranfield.cluster._PATIENCE", 5.0)
+    monkeypatch.chdir(tmp_path)
+    running = Running(0)
+    try:
+        with pytest.raises(ClusterError, match="no workers") as refusal, work_on("test", cluster=running.address):
+            pass
+        assert f"dask worker {running.address}" in refusal.value.fix
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        running.stop()
+
+
+def test_an_error_in_a_task_is_the_users_to_see() -> None:
+    with pytest.raises(RequestError, match="item 3"), parallel.on(Threads(2)):
+        tasks(_refuse, range(5))
+    with local_cluster(1) as started, pytest.raises(RequestError, match="item 3"), parallel.on(started):
+        tasks(_refuse, range(5))
+
+
+def _refuse(_shared: None, item: int) -> int:
+    if item == 3:
+        raise RequestError("item 3 cannot be done")
+    return item
+
+
+# --- the file of finished parts
+
+
+def _double(shared: float, item: int) -> float:
+    return shared * item
+
+
+def _broken_off(path: Path, items: range) -> None:
+    """All parts done, and then stopped before the end."""
+    try:
+        with work_on("test", resume=str(path)):
+            tasks(_double, items, shared=2.0)
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+
+
+def test_a_cut_off_line_is_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "parts"
+    _broken_off(path, range(10))
+    path.write_bytes(path.read_bytes()[:-7])
+    seen: list[int] = []
+    with work_on("test", resume=str(path)):
+        assert tasks(_double, range(10), shared=2.0, progress=lambda done, _: seen.append(done)) == [
+            2.0 * item for item in range(10)
+        ]
+    assert seen == [10]
+
+
+def test_parts_of_other_work_are_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "parts"
+    _broken_off(path, range(3))
+    with work_on("test", resume=str(path)):
+        assert tasks(_double, range(3), shared=5.0) == [0.0, 5.0, 10.0]
+
+
+def test_a_file_that_holds_no_parts_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n")
+    with pytest.raises(InputError, match="does not hold"), work_on("test", resume=str(path)):
+        pass
+    assert path.read_text() == "my notes\n"
+
+
+def test_two_processes_do_not_keep_parts_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "parts"
+    again = PartialResults(path)
+    with PartialResults(path).open(), pytest.raises(InputError, match="another process"), again.open():
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match="cannot be kept"), PartialResults(tmp_path / "no" / "parts").open():
+        pass
+
+
+def test_a_cluster_and_workers_exclude_each_other() -> None:
+    with pytest.raises(RequestError, match="exclude"), work_on("test", cluster="tcp://x:1", workers=2):
+        pass
+
+
+def test_without_the_extra_the_message_says_how_to_install_it() -> None:
+    code = """
+        import sys
+        sys.modules["distributed"] = None
+        from cranfield.cluster import local_cluster
+        try:
+            with local_cluster(1):
+                pass
+        except ImportError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert re.search(r"pip install 'cranfield\[cluster\]'", done.stdout)
+
+
+def test_tasks_wait_for_nobody_in_particular() -> None:
+    """Results come in the order of the items, whatever the order they are done in."""
+    with parallel.on(Threads(4)):
+        assert tasks(_late_first, range(6)) == list(range(6))
+
+
+def _late_first(_shared: None, item: int) -> int:
+    time.sleep(0.02 * (6 - item))
+    return item
