@@ -7,6 +7,7 @@ neither is what belongs to other work: a part is known by what was asked, of whi
 from __future__ import annotations
 
 import base64
+import dataclasses
 import errno
 import hashlib
 import json
@@ -15,6 +16,7 @@ import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
@@ -127,6 +129,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         return {"array": [array.dtype.str, array.shape, base64.b64encode(array.tobytes()).decode()]}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kind = type(value)
+        parts = {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {"made": [kind.__module__, kind.__qualname__, parts]}
     if isinstance(value, tuple):
         return {"tuple": [_plain(each) for each in value]}
     if isinstance(value, dict):
@@ -146,5 +152,17 @@ def _restored(value: Any) -> Any:
         return tuple(_restored(each) for each in content)
     if kind == "dict":
         return {_restored(key): _restored(each) for key, each in content}
+    if kind == "made":
+        return _made(*content)
     dtype, shape, data = content
     return np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()[()]
+
+
+def _made(module: str, name: str, parts: dict[str, Any]) -> Any:
+    """A result of ours; a file cannot ask for anything else to be made."""
+    made = getattr(import_module(module), name) if module.startswith("cranfield.") else None
+    if not (isinstance(made, type) and dataclasses.is_dataclass(made)):
+        raise InputError(
+            f"finished parts cannot be of the kind {module}.{name}", fix="Name another file with --resume."
+        )
+    return made(**{each: _restored(part) for each, part in parts.items()})

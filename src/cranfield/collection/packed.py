@@ -172,6 +172,10 @@ class _MappedArrays(Mapping[str, Array]):
             raise PackedFileError(what, where=self._file, fix="Make it again with cranfield pack.")
         return array.reshape(shape)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What goes to another machine is the arrays themselves; the file may not be there."""
+        return dict, ({name: np.array(self[name]) for name in self},)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._table)
 

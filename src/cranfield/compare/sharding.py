@@ -26,6 +26,7 @@ from cranfield.compare.tukey import (
 )
 from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measures
+from cranfield.parallel import tasks
 from cranfield.scores import ScoreTable, score_view
 from cranfield.scores.frames import make_frame
 from cranfield.stats.kendall import kendall_tau
@@ -220,22 +221,40 @@ def shard_study(
     plan = _Plan(alpha, held_out, resamples, seed)
     whole = {str(each): score_view(collection.whole, [each])[0, :, :, 0] for each in wanted}
     found = [_whole_result(name, scores, plan) for name, scores in whole.items()]
-    hollow = []
-    for at, (count, sample) in enumerate((count, sample) for count in shards for sample in range(samples)):
-        # A stream for every sample of every S: the same shards whatever else is asked for.
-        stream = np.random.SeedSequence(seed, spawn_key=(count, sample))
-        view = collection.sharded(collection.random_shards(count, seed=np.random.default_rng(stream)))
-        empty = undefined_cells(view)
-        hollow.append(Undefined(count, sample, empty.sum(axis=1)))
-        (again,) = stream.spawn(1)
-        for each in wanted:
-            scores = score_view(view, [each])[0]
-            found += _Sharding(str(each), scores, empty, x, whole[str(each)], sample, again, plan).results()
-        if progress is not None:
-            progress(at + 1, len(shards) * samples)
+    work = _Work(collection, tuple(map(str, wanted)), tuple(whole.values()), x, plan)
+    done = tasks(_one_sharding, [(count, at) for count in shards for at in range(samples)], shared=work,
+                 progress=progress)  # fmt: skip
+    hollow = [undefined for undefined, _ in done]
+    found += [result for _, results in done for result in results]
     study = ShardStudy(tuple(found), collection.systems, collection.topics, collection.relevant, tuple(hollow), alpha,
                        x, resamples, seed)  # fmt: skip
     return _with_warnings(study, shards, [nothing_to_tell(scores) for scores in whole.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What all re-shardings share: measures by name, and the scores of each on the whole corpus."""
+
+    collection: Collection
+    measures: tuple[str, ...]
+    whole: tuple[Array, ...]
+    x: float
+    plan: _Plan
+
+
+def _one_sharding(work: _Work, which: tuple[int, int]) -> tuple[Undefined, list[ShardResult]]:
+    """One sample of one number of shards, all measures."""
+    count, sample = which
+    # A stream for every sample of every S: the same shards whatever else is asked for.
+    stream = np.random.SeedSequence(work.plan.seed, spawn_key=(count, sample))
+    view = work.collection.sharded(work.collection.random_shards(count, seed=np.random.default_rng(stream)))
+    empty = undefined_cells(view)
+    (again,) = stream.spawn(1)
+    results: list[ShardResult] = []
+    for name, whole in zip(work.measures, work.whole, strict=True):
+        scores = score_view(view, parse_measures(name))[0]
+        results += _Sharding(name, scores, empty, work.x, whole, sample, again, work.plan).results()
+    return Undefined(count, sample, empty.sum(axis=1)), results
 
 
 def replicate_study(
