@@ -128,14 +128,21 @@ def on(machines: Machines, *, keeper: Keeper | None = None) -> Iterator[None]:
         _keeper.reset(kept)
 
 
+def pieces(count: int, workers: int) -> list[tuple[int, int]]:
+    """``range(count)`` as items of tasks: a few for each of so many threads, or, where ``on`` says where they run, a
+    number that does not hang on this machine, so that work broken off here can be taken up elsewhere."""
+    return slices(count, 4 * workers if _machines.get() is None else 64)
+
+
 def tasks(
     function: Callable[[Any, Item], Result],
     items: Iterable[Item],
     *,
     shared: Any = None,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Result]:
-    """``[function(shared, item) for item in items]``, where ``on`` says.
+    """``[function(shared, item) for item in items]``, where ``on`` says; on so many threads where it says nothing.
 
     >>> tasks(pow, [2, 3, 4], shared=10)
     [100, 1000, 10000]
@@ -144,7 +151,7 @@ def tasks(
     keeper = _keeper.get()
     done: dict[int, Result] = {} if keeper is None else keeper.found(function, shared, todo)
     left = [(number, item) for number, item in enumerate(todo) if number not in done]
-    for number, result in (_machines.get() or Threads()).run(function, shared, left):
+    for number, result in (_machines.get() or Threads(workers)).run(function, shared, left):
         if keeper is not None:
             keeper.add(number, result)
         done[number] = result

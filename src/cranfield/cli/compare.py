@@ -47,6 +47,9 @@ def compare(
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Let --plot draw the pair matrix in place of intervals.")
     ] = False,
+    cluster: options.Cluster = None,
+    workers: options.Workers = None,
+    resume: options.Resume = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -84,7 +87,10 @@ def compare(
         return
     if plot is not None and len(wanted) > 1:
         raise typer.BadParameter("--plot draws one measure of one table; choose it with -m")
-    with options.progress_bar("resampling") as step:
+    with (
+        options.machines("compare", cluster=cluster, workers=workers, resume=resume),
+        options.progress_bar("resampling") as step,
+    ):
         results = [
             run_comparison(
                 table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,

@@ -119,6 +119,18 @@ RangeMethod = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", help="Run on the Dask cluster whose scheduler is there: tcp://host:8786.",
+                 metavar="ADDRESS"),
+]  # fmt: skip
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Run on so many processes of this machine.", metavar="N", min=1)
+]
+Resume = Annotated[
+    str | None,
+    typer.Option("--resume", help="Keep finished parts here, and go on from those it has.", metavar="FILE"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")]
 Markdown = Annotated[bool, typer.Option("--md", help="Print Markdown.")]
@@ -236,6 +248,38 @@ def budgets(spent: float | None) -> dict[str, Any]:
     from cranfield.budget.pairs import BUDGETS
 
     return {"budgets": BUDGETS if spent is None else (*BUDGETS, int(spent))}
+
+
+def machines(command: str, *, cluster: str | None, workers: int | None, resume: str | None) -> Any:
+    """Where long work runs, and where its finished parts are kept."""
+    from contextlib import nullcontext
+
+    if cluster is None and workers is None and resume is None:
+        return nullcontext()
+    from cranfield.cluster import work_on
+
+    return work_on(command, cluster=cluster, workers=workers, resume=resume)
+
+
+def score_runs(
+    runs: list[str], measures: list[str], *, qrels: str | None, intents: str | None, probabilities: str | None,
+    order: OrderChoice, name: NameChoice, missing: MissingChoice, no_relevant: MissingChoice, apart: bool,
+) -> ScoreTable:  # fmt: skip
+    """Scores of runs and judgments, or of a packed collection; ``apart``: a few files at a time, on other machines."""
+    from cranfield.collection.packed import is_packed
+
+    if apart and not (len(runs) == 1 and is_packed(runs[0])):
+        from cranfield.scores.many import score_files
+
+        with progress_bar("scoring runs") as step:
+            return score_files(
+                runs, qrels, measures, intents=intents, probabilities=probabilities, order=order, name=name,
+                missing=missing, no_relevant=no_relevant, progress=step,
+            )  # fmt: skip
+    collection = load_collection(
+        runs, qrels=qrels, intents=intents, probabilities=probabilities, teams=None, order=order, name=name
+    )
+    return collection.score(measures, missing=missing, no_relevant=no_relevant)
 
 
 def load_tables(

@@ -47,6 +47,9 @@ def pilot(
     name: options.Naming = options.NameChoice.AUTO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
+    cluster: options.Cluster = None,
+    workers: options.Workers = None,
+    resume: options.Resume = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -69,7 +72,10 @@ def pilot(
     )
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
-    with options.progress_bar("leaving teams out") as step:
+    with (
+        options.machines("pilot", cluster=cluster, workers=workers, resume=resume),
+        options.progress_bar("leaving teams out") as step,
+    ):
         study = pilot_study(
             collection, measure or ["AP"], left_out=left_out, pilot_topics=pilot_topics, trials=trials, depth=depth,
             estimate=estimate, target=target, tolerance=within, seed=seed, progress=step,

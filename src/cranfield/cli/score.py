@@ -39,6 +39,9 @@ def score(
     no_relevant: Annotated[
         options.MissingChoice, typer.Option("--no-relevant", help="A topic without relevant documents.")
     ] = options.MissingChoice.ZERO,
+    cluster: options.Cluster = None,
+    workers: options.Workers = None,
+    resume: options.Resume = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -55,11 +58,13 @@ def score(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     wanted = parse_measures(measure or ["AP", "P@10", "nDCG@10"])
     companions = [found for each in wanted if (found := beside(each)) is not None and found not in wanted]
-    collection = options.load_collection(
-        runs, qrels=qrels, intents=intents, probabilities=intent_probabilities, teams=None, order=order, name=name
-    )
     names = [str(each) for each in wanted]
-    table = collection.score([*names, *map(str, companions)], missing=missing, no_relevant=no_relevant)
+    with options.machines("score", cluster=cluster, workers=workers, resume=resume):
+        table = options.score_runs(
+            runs, [*names, *map(str, companions)], qrels=qrels, intents=intents, probabilities=intent_probabilities,
+            order=order, name=name, missing=missing, no_relevant=no_relevant,
+            apart=cluster is not None or workers is not None,
+        )  # fmt: skip
     inputs = {"runs": runs, "qrels": qrels, "intents": intents, "measures": names, "order": str(order),
               "missing": str(missing), "no_relevant": str(no_relevant)}  # fmt: skip
     document = score_document(table, inputs)

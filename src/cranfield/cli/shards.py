@@ -50,6 +50,9 @@ def shards(
     figure: Annotated[
         options.FigureChoice, typer.Option("--figure", help="What --plot draws.")
     ] = options.FigureChoice.ALL,
+    cluster: options.Cluster = None,
+    workers: options.Workers = None,
+    resume: options.Resume = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -78,7 +81,10 @@ def shards(
             order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,
         )  # fmt: skip
         warnings = collection.warnings
-        with options.progress_bar("sharding") as step:
+        with (
+            options.machines("shards", cluster=cluster, workers=workers, resume=resume),
+            options.progress_bar("sharding") as step,
+        ):
             study = shard_study(
                 collection, measure or ["AP"], shards=options.numbers(count, "shards") or (), samples=samples,
                 alpha=alpha, x=undefined, resamples=resamples, seed=seed, held_out=held_out, progress=step,

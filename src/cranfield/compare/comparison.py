@@ -17,6 +17,7 @@ from cranfield.compare.kernels import permuted_ranges
 from cranfield.compare.pairwise import TESTS, Progress, equivalence
 from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, tukey
 from cranfield.errors import Caution, RequestError
+from cranfield.parallel import available_workers, pieces, tasks
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.stats.tails import t_critical
@@ -310,11 +311,11 @@ class _Sample:
         return p_value, p_value, gap - result.margin, gap + result.margin, result.margin / 2
 
     def _randomised(self) -> Found:
-        n, m = self.scores.shape
+        n = len(self.scores)
         seeds = np.random.default_rng(self.seed).integers(1, 2**64, self.count, dtype=np.uint64, endpoint=False)
-        ranges = np.zeros(self.count)
-        permuted_ranges(self.count, self.scores, seeds, ranges, work=max(self.count * n * m, 10**9))
-        ranges = np.sort(ranges / n)
+        parts = [seeds[first:last] for first, last in pieces(self.count, available_workers())]
+        done = tasks(_ranges, parts, shared=self.scores, progress=self.progress)
+        ranges = np.sort(np.concatenate(done) / n)
         gap = self.gaps
         more = self.count - np.searchsorted(ranges, np.abs(gap) * (1 - 1e-12), side="left")
         p_value = (more + 1) / (self.count + 1)
@@ -326,3 +327,10 @@ class _Sample:
         options: dict[str, Any] = {"count": self.count, "seed": self.seed, "progress": self.progress}
         done = TESTS[test](gaps, self.alpha, **(options if test in ("bootstrap", "randomisation") else {}))
         return done.p_value, correction(correct)(done.p_value), done.lower, done.upper, float("nan")
+
+
+def _ranges(scores: Array, seeds: Array) -> Array:
+    """The range of the systems' sums under each of some permutations."""
+    found = np.zeros(len(seeds))
+    permuted_ranges(len(seeds), scores, seeds, found, work=max(len(seeds) * scores.size, 10**9))
+    return found

@@ -59,6 +59,12 @@ class Measure:
     values: tuple[tuple[str, Value], ...]
     k: int | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A measure goes to another machine by its name."""
+        from cranfield.measures.catalog import parse_measure
+
+        return parse_measure, (str(self),)
+
     def __getitem__(self, parameter: str) -> Any:
         return dict(self.values)[parameter]
 

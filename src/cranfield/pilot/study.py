@@ -18,7 +18,7 @@ from cranfield.design.targets import Target
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
-from cranfield.parallel import available_workers, slices, spread
+from cranfield.parallel import available_workers, pieces, tasks
 from cranfield.pilot.leaving import Draws, check_left_out, draw
 from cranfield.scores.rescoring import Rescorer
 from cranfield.variance.components import Squares
@@ -272,38 +272,38 @@ class _Work:
 
     def run(self, workers: int | None, progress: Progress | None) -> tuple[Array, Array, Array]:
         """Mean squares (trials × measures × sizes × 4), topics used (trials × sizes), systems (trials)."""
-        count = len(self.draws)
-        squares = np.empty((count, len(self.rescorer.measures), len(self.sizes), 4))
-        used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
         workers = (workers or available_workers()) if self.rescorer.compiled else 1
-        counter = Counter(progress, count)
-        pieces = slices(count, 4 * workers)
         self.rescorer.prepare(stay, every_squares)
-        spread(lambda piece: self._some(piece, squares, used, systems, counter), pieces, workers=workers)
+        done = tasks(_some_trials, pieces(len(self.draws), workers), shared=self, workers=workers, progress=progress)
+        squares, used, systems = (np.concatenate(parts) for parts in zip(*done, strict=True))
         return squares, used, systems
 
-    def _some(self, piece: tuple[int, int], squares: Array, used: Array, systems: Array, counter: Counter) -> None:
+    def some(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """The trials from ``first`` to ``last``."""
+        count = last - first
+        squares = np.empty((count, len(self.rescorer.measures), len(self.sizes), 4))
+        used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
         bench, run = self.rescorer.bench(), self.rescorer.run
         keep, square = run(stay), run(every_squares)
         member, always = self._lean_member
-        kept, words = np.empty(len(always), np.uint8), pack_bits(self.draws.staying[piece[0] : piece[1]])
+        kept, words = np.empty(len(always), np.uint8), pack_bits(self.draws.staying[first:last])
         before = b""
-        for at in range(*piece):
-            staying = self.draws.staying[at]
+        for at, (staying, order) in enumerate(
+            zip(self.draws.staying[first:last], self.draws.topic_order[first:last], strict=True)
+        ):
             if staying.tobytes() != before:  # the same teams as last time, as when nobody leaves: the same scores
                 before = staying.tobytes()
                 chosen = np.flatnonzero(staying[self._team_of])
-                keep(0, len(kept), member, words[at - piece[0]], always, kept)
+                keep(0, len(kept), member, words[at], always, kept)
                 everything = partial(self._kept, staying)
                 scores = np.array(bench.score(kept, chosen, everything)).reshape(len(squares[at]), -1)
                 alive = bench.relevant(everything) > 0
-            order = self.draws.topic_order[at]
             order = order[alive[order]]
             sizes = used[at]
             np.minimum(self.sizes, len(order), out=sizes)
             systems[at] = len(chosen)
             square(0, len(scores), len(chosen), scores, order, sizes, squares[at].reshape(len(scores), -1))
-        counter.step(piece[1] - piece[0])
+        return squares, used, systems
 
     @cached_property
     def _team_of(self) -> Array:
@@ -320,6 +320,10 @@ class _Work:
     def _kept(self, staying: Array) -> Array:
         gone = [team for team, stays in zip(self.contributors.teams, staying.tolist(), strict=True) if not stays]
         return self.contributors.kept(gone)
+
+
+def _some_trials(work: _Work, piece: tuple[int, int]) -> tuple[Array, Array, Array]:
+    return work.some(*piece)
 
 
 class Counter:

@@ -36,6 +36,10 @@ class Rescorer:
     def __post_init__(self) -> None:
         require_judgments(self.collection, self.measures)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Whatever can be made again is made again where it is needed."""
+        return type(self), (self.collection, self.measures, self.times)
+
     @cached_property
     def lean(self) -> Lean:
         return make_lean(self.collection)

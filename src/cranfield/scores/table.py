@@ -50,7 +50,8 @@ class ScoreTable:
         shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
         if self.values.shape != shape:
             raise RequestError(f"scores of shape {self.values.shape} do not fit a table of {shape}")
-        values = np.array(self.values, np.float64)  # a copy: nobody else can change a table
+        # A copy, so that nobody else can change a table; in one layout, so that sums round alike wherever it is from.
+        values = np.array(self.values, np.float64, order="C")
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
 
