@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import cold, comparing, piloting, reading, reopening, scoring, sharding, sizing, studying
+from benchmarks import clustering, cold, comparing, piloting, reading, reopening, scoring, sharding, sizing, studying
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
 from benchmarks.table import Goal
@@ -27,6 +27,7 @@ CALCULATIONS = {
     "sizing": sizing.tables,
     "comparing": comparing.tables,
     "studying": studying.tables,
+    "clustering": clustering.tables,
 }  # these need no collection
 
 

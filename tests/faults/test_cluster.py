@@ -16,12 +16,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import cranfield
 from cranfield import parallel
+from cranfield.cli.app import app
 from cranfield.cluster import ClusterError, connect, local_cluster, work_on
 from cranfield.errors import InputError, RequestError, WriteError
 from cranfield.parallel import Threads, tasks
 from cranfield.partial import PartialResults
+from cranfield.scores.many import score_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask's own shutting down warns of is not ours
 
@@ -335,3 +339,78 @@ def test_tasks_wait_for_nobody_in_particular() -> None:
 def _late_first(_shared: None, item: int) -> int:
     time.sleep(0.02 * (6 - item))
     return item
+
+
+# --- the commands, on a real cluster
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    cranfield.write_example(folder, seed=5, topics=8, documents=300, depth=40, pool=20)
+    read = cranfield.read_collection(folder / "runs", folder / "qrels.txt", teams=folder / "teams.tsv")
+    read.save(folder / "demo.cran")
+    return folder
+
+
+COMMANDS = {
+    "score": ["score", "{demo}/runs", "--qrels", "{demo}/qrels.txt", "-m", "AP", "-m", "nDCG@10"],
+    "shards": ["shards", "{demo}/demo.cran", "-s", "2,3", "-m", "AP", "--samples", "2", "--resamples", "50"],
+    "pilot": ["pilot", "{demo}/demo.cran", "-m", "AP", "--trials", "3"],
+    "compare": ["compare", "{demo}/demo.cran", "-m", "AP", "--test", "randomised", "--resamples", "500"],
+}
+
+
+@pytest.fixture(scope="module")
+def lasting_cluster(part: Callable[[Any, int], Any]) -> Iterator[Running]:
+    running = Running(2)
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_says_the_same_on_a_cluster(name: str, demo: Path, lasting_cluster: Running) -> None:
+    line = [part.format(demo=demo) for part in COMMANDS[name]] + ["--json"]
+    here = CliRunner().invoke(app, line)
+    there = CliRunner().invoke(app, [*line, "--cluster", lasting_cluster.address])
+    assert here.exit_code == there.exit_code == 0, there.output
+    assert here.stdout == there.stdout
+
+
+def test_a_command_whose_scheduler_is_lost_says_how_to_go_on(demo: Path, tmp_path: Path) -> None:
+    running = Running(1)
+    line = [part.format(demo=demo) for part in COMMANDS["shards"]] + ["--samples", "200", "--json"]
+    try:
+        # A pseudo-terminal is not needed: the file of finished parts shows that work is under way.
+        code = "from cranfield.cli.app import main; main()"
+        command = subprocess.Popen(
+            [sys.executable, "-c", code, *line, "--cluster", running.address],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        while command.poll() is None and not any(path.stat().st_size > 2000 for path in tmp_path.glob("*.parts")):
+            time.sleep(0.05)
+        running.scheduler.send_signal(signal.SIGKILL)
+        _, said = command.communicate(timeout=60)
+    finally:
+        running.stop()
+    assert command.returncode == 2
+    found = re.search(r"(\d+) finished parts are kept(?s:.)*--resume (\S+)", said)
+    assert found is not None, said
+    assert int(found[1]) > 0
+    assert (tmp_path / found[2]).exists()
+    assert "Traceback" not in said
+
+
+def test_a_table_of_files_scored_apart_is_the_table_of_all(demo: Path) -> None:
+    whole = cranfield.read_collection(demo / "runs", demo / "qrels.txt").score(["AP", "P@5"], missing="drop")
+    apart = score_files(demo / "runs", demo / "qrels.txt", ["AP", "P@5"], missing="drop")
+    assert (apart.systems, apart.topics, apart.measures) == (whole.systems, whole.topics, whole.measures)
+    assert apart.values.tobytes() == whole.values.tobytes()
+
+
+def test_two_files_of_one_run_are_told_apart(demo: Path, tmp_path: Path) -> None:
+    runs = sorted((demo / "runs").iterdir())
+    copy = tmp_path / "zz_copy.txt"
+    copy.write_bytes(runs[0].read_bytes())
+    with pytest.raises(RequestError, match="two files hold a run called"):
+        score_files([*runs, copy], demo / "qrels.txt", "AP")

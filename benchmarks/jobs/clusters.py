@@ -1,0 +1,48 @@
+"""The same permutations on threads and on processes of a Dask cluster; starting it is not in the time."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from benchmarks.jobs import clock
+
+PIECES = 64
+
+
+def _parts(count: int) -> list[np.ndarray]:
+    seeds = np.random.default_rng(1).integers(1, 2**64, count, dtype=np.uint64, endpoint=False)
+    return np.array_split(seeds, PIECES)
+
+
+def _run(count: int) -> None:
+    from cranfield.compare.comparison import _ranges
+    from cranfield.parallel import tasks
+
+    scores = np.random.default_rng(2).random((50, 129))
+    tasks(_ranges, _parts(64), shared=scores)  # compiled, everywhere
+    found: list[float] = []
+    seconds = clock.seconds(
+        lambda: found.append(float(np.concatenate(tasks(_ranges, _parts(count), shared=scores)).sum()))
+    )
+    clock.answer(seconds=seconds, sum=found[0])
+
+
+def threads(count: str, workers: str) -> None:
+    from cranfield import parallel
+
+    with parallel.on(parallel.Threads(int(workers))):
+        _run(int(count))
+
+
+def dask(count: str, workers: str) -> None:
+    from cranfield import parallel
+    from cranfield.cluster import local_cluster
+
+    with local_cluster(int(workers)) as started, parallel.on(started):
+        _run(int(count))
+
+
+if __name__ == "__main__":
+    {"threads": threads, "dask": dask}[sys.argv[1]](*sys.argv[2:])
