@@ -7,6 +7,8 @@ import json
 from cranfield.formats.scores import format_scores
 from cranfield.report.document import Document, Table, finite, show, warning_lines
 
+_FORMULA = ("=", "+", "-", "@", "\t")  # what may start a formula in a spreadsheet
+
 
 def to_json(document: Document) -> str:
     """One object: inputs, method, citations, warnings, seed, version, rows."""
@@ -15,19 +17,28 @@ def to_json(document: Document) -> str:
 
 
 def to_csv(document: Document) -> str:
-    """The rows, with every digit."""
+    """The rows, with every digit; a name that a spreadsheet would take for a formula has an apostrophe before it."""
     columns = list(dict.fromkeys(key for row in document.rows for key in row))
-    return format_scores(columns, ([row.get(column) for column in columns] for row in document.rows)).rstrip("\n")
+    rows = ([no_formula(row.get(column)) for column in columns] for row in document.rows)
+    return format_scores([no_formula(column) for column in columns], rows).rstrip("\n")
+
+
+def no_formula(value: Any) -> Any:
+    """Text that a spreadsheet shows and does not run; numbers as they are."""
+    if not isinstance(value, str):
+        return value
+    line = value.replace("\r", " ")  # a bare one would start a line of its own
+    return f"'{line}" if line[:1] in _FORMULA else line
 
 
 def to_markdown(document: Document) -> str:
-    parts = [_markdown_table(table) for table in document.tables]
-    parts += [document.sentence] if document.sentence else []
-    parts += [f"> {line}" for line in warning_lines(document.warnings)]
+    parts = [markdown_table(table) for table in document.tables]
+    parts += [markdown_text(document.sentence)] if document.sentence else []
+    parts += [f"> {markdown_text(line)}" for line in warning_lines(document.warnings)]
     return "\n\n".join(parts)
 
 
-def _markdown_table(table: Table) -> str:
+def markdown_table(table: Table) -> str:
     lines = [f"**{_bars(table.title)}**\n"] if table.title else []
     lines.append("| " + " | ".join(_bars(column.title) for column in table.columns) + " |")
     lines.append("|" + "|".join("---" if column.kind == "text" else "---:" for column in table.columns) + "|")
@@ -38,28 +49,40 @@ def _markdown_table(table: Table) -> str:
 
 
 def _bars(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    return markdown_text(text.replace("\\", "\\\\").replace("|", "\\|"))
+
+
+def markdown_text(text: str) -> str:
+    """One line in which a name cannot pass for HTML."""
+    return text.replace("<", "\\<").replace("\r", " ").replace("\n", " ")
 
 
 def to_latex(document: Document) -> str:
     """booktabs tables, ready to paste."""
-    return "\n\n".join(_latex_table(table) for table in document.tables)
+    return "\n\n".join(latex_table(table) for table in document.tables)
 
 
 _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-          "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "–": "--"}  # fmt: skip
+          "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "–": "--", "−": "$-$", "²": "$^2$", "±": r"$\pm$",
+          "√": r"$\surd$", "≤": r"$\leq$", "≥": r"$\geq$", "∞": r"$\infty$", "×": r"$\times$", "…": r"\dots{}",
+          "\n": " ", "\r": " ", "\x00": " "}  # fmt: skip
+_LATEX |= {letter: rf"$\{name}$" for letter, name in {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "λ": "lambda", "μ": "mu", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "φ": "phi", "χ": "chi", "ω": "omega", "Δ": "Delta", "Φ": "Phi",
+}.items()}  # fmt: skip
 
 
-def _latex(text: str) -> str:
+def latex_text(text: str) -> str:
+    """Text in which LaTeX finds nothing to act on."""
     return "".join(_LATEX.get(mark, mark) for mark in text)
 
 
-def _latex_table(table: Table) -> str:
+def latex_table(table: Table) -> str:
     align = "".join("l" if column.kind == "text" else "r" for column in table.columns)
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
-    lines.append(" & ".join(_latex(column.title) for column in table.columns) + r" \\")
+    lines.append(" & ".join(latex_text(column.title) for column in table.columns) + r" \\")
     lines.append(r"\midrule")
     for row in table.rows:
-        cells = (_latex(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
+        cells = (latex_text(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
