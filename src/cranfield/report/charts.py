@@ -42,8 +42,12 @@ def line_chart(
     if colour:
         order = list(dict.fromkeys(str(row[colour]) for row in rows))
         scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
-        encode["color"] = altair.Color(f"{colour}:N", title=titles.get(colour, colour), scale=scale, sort=None)
-        encode["strokeDash"] = altair.StrokeDash(f"{colour}:N", legend=None, sort=None)
+        # One legend for colour and dashes, so that curves can be told apart in grey too.
+        named: dict[str, Any] = {"title": titles.get(colour, colour) or None, "sort": None}
+        encode["color"] = altair.Color(
+            f"{colour}:N", scale=scale, legend=altair.Legend(symbolType="stroke", symbolSize=300), **named
+        )
+        encode["strokeDash"] = altair.StrokeDash(f"{colour}:N", scale=altair.Scale(domain=order), **named)
     chart = altair.Chart(data, title=title, width=520, height=320).mark_line(point={"size": 18}, strokeWidth=2)
     return styled(chart.encode(**encode))
 
@@ -51,7 +55,14 @@ def line_chart(
 def styled(chart: Any) -> Any:
     """The one look all charts have."""
     return (
-        chart.configure_axis(gridColor="#e5e5e5", labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+        chart.configure_axis(
+            gridColor="#e5e5e5",
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelFlush=False,
+            labelOverlap="greedy",
+        )
         .configure_legend(
             labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
         )

@@ -43,7 +43,7 @@ def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     mine = [row for row in rows if "topic_part" in row]
     if not mine:
         return []
-    words = ("measure", "collection", "system_part", "topic_part", "residual_part")
+    words = (*_names(mine), "system_part", "topic_part", "residual_part")
     columns = tuple(Column(word, word.replace("_", " "), "number" if "part" in word else "text") for word in words)
     return [
         Table(columns, [tuple(row[word] for word in words) for row in mine], "Two-way: where the variance comes from")
@@ -55,13 +55,17 @@ def _sd_table(rows: Sequence[Mapping[str, Any]], percentile: float) -> list[Tabl
     if not mine:
         return []
     columns = (
-        Column("measure", "measure"),
-        Column("collection", "collection"),
+        *(Column(word, word) for word in _names(mine)),
         Column("mean_sd", "mean", "number"),
         Column("percentile_sd", f"{percentile:g}th percentile", "number"),
     )
     shown = [tuple(row[column.word] for column in columns) for row in mine]
     return [Table(columns, shown, "Standard deviations of the differences of all pairs")]
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What tells rows apart: the measure, and the collection where it has a name."""
+    return ("measure", "collection") if any(row["collection"] for row in rows) else ("measure",)
 
 
 def _sentence(found: Variances) -> str:
