@@ -23,8 +23,16 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
         for name in table.measures
         for system in ranked
     ]
-    citations = dict.fromkeys(parse_measure(name).kind.citation for name in table.measures)
+    citations = dict.fromkeys(key for name in table.measures if (key := measure_citation(name)) is not None)
     return Document("score", inputs, [shown], rows, _sentence(table, ranked), tuple(citations), table.warnings)
+
+
+def measure_citation(name: str) -> str | None:
+    """Where a measure comes from; none for one of the user's own."""
+    try:
+        return parse_measure(name).kind.citation
+    except RequestError:
+        return None
 
 
 def _sortable(value: float) -> float:

@@ -1,0 +1,427 @@
+"""What a report is made of: one function a section, and the list of them that others add to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection import Collection
+from cranfield.errors import CranfieldError, RequestError
+from cranfield.formats.problems import Severity
+from cranfield.report import figures
+from cranfield.report.document import Column, Document, Table, show
+from cranfield.report.scoring import measure_citation, score_document
+from cranfield.report.whole import LeftOut, Part, Picture, Report, Section, Start
+from cranfield.scores import ScoreTable
+from cranfield.variance import Variances, estimate_variance
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the topics are wanted for. ``systems`` are the input's own unless said otherwise."""
+
+    systems: int | None = None
+    min_range: float = 0.1
+    difference: float = 0.05
+    width: float = 0.1
+    alpha: float = 0.05
+    power: float = 0.8
+
+    def check(self) -> None:
+        """RequestError for a goal that makes no sense, before anything is computed."""
+        from cranfield.design.checking import broadcast
+
+        broadcast({name: value for name, value in vars(self).items() if value is not None})
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """The input of a report: score tables by collection, the collection itself where there is one, and a goal."""
+
+    tables: Mapping[str, ScoreTable]
+    collection: Collection | None = None
+    goal: Goal = field(default_factory=Goal)
+    shards: Sequence[int] = (2, 5, 10)
+    samples: int = 1
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 1
+
+    @property
+    def table(self) -> ScoreTable:
+        """The first table."""
+        return next(iter(self.tables.values()))
+
+    @cached_property
+    def variances(self) -> Variances:
+        """Every estimate; pooled where there are several collections."""
+        return estimate_variance(self.tables if len(self.tables) > 1 else self.table, seed=self.seed)
+
+    @property
+    def measures(self) -> list[str]:
+        """Those all collections share."""
+        return list(dict.fromkeys(estimate.measure for estimate in self.variances.estimates))
+
+    @property
+    def systems(self) -> int:
+        """How many systems are to be compared."""
+        return self.goal.systems or max(2, len(self.table.systems))
+
+    def each(self) -> Iterator[tuple[str, ScoreTable, str]]:
+        """Every (title, table, measure); the title names the collection where there are several."""
+        for name, table in self.tables.items():
+            for measure in table.measures:
+                yield (f"{name}: {measure}" if len(self.tables) > 1 else measure), table, measure
+
+
+Maker = Callable[[Material], tuple[list[Part], str]]
+"""From the material, the parts of a section and its methods text; a CranfieldError says why it cannot be made."""
+
+
+def read_section(material: Material) -> tuple[list[Part], str]:
+    """What was read, and what was odd about it."""
+    found = material.collection
+    rows = [_table_row(name, table) for name, table in material.tables.items()]
+    if found is not None:
+        rows[0] |= {
+            "teams": 0 if found.teams is None else len(set(found.teams)),
+            "documents": len(found.documents),
+            "retrieved": len(found.arrays["list_documents"]),
+            "judgments": len(found.arrays["grade"]),
+            "relevant": int(found.relevant.sum()),
+        }
+    words = list(rows[0])
+    columns = tuple(Column(word, word, "text" if word in ("input", "measures") else "count") for word in words)
+    problems = dict.fromkeys(problem for table in material.tables.values() for problem in table.warnings)
+    tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(list(problems))]
+    odd = sum(problem.severity is not Severity.NOTE for problem in problems)
+    sentence = "Nothing about it was odd." if not odd else "Some of it was odd; the table says what became of it."
+    document = Document("read", material.inputs, tables, rows, sentence, (), tuple(problems))
+    return [Part(document)], _read_methods(rows)
+
+
+def _table_row(name: str, table: ScoreTable) -> dict[str, Any]:
+    return {
+        "input": name,
+        "measures": ", ".join(table.measures),
+        "topics": len(table.topics),
+        "systems": len(table.systems),
+        **({"shards": len(table.shards)} if table.shards else {}),
+        "missing": table.missing,
+    }
+
+
+def _odd_tables(problems: Sequence[Any]) -> list[Table]:
+    """One row a kind: what, how often, where first, what it does, what to do."""
+    rows = []
+    for slug in dict.fromkeys(problem.slug for problem in problems):
+        mine = [problem for problem in problems if problem.slug == slug]
+        kind = mine[0].kind
+        more = f" and {len(mine) - 1:,} more" if len(mine) > 1 else ""
+        count = sum(problem.count for problem in mine)
+        rows.append((str(kind.severity), kind.title, count, mine[0].place + more, kind.effect, kind.fix))
+    columns = (
+        Column("severity", ""), Column("problem", "what"), Column("count", "how often", "count"),
+        Column("place", "where"), Column("effect", "what it does"), Column("fix", "what to do"),
+    )  # fmt: skip
+    return [Table(columns, rows, "What was odd")] if rows else []
+
+
+def _read_methods(rows: Sequence[Mapping[str, Any]]) -> str:
+    parts = []
+    for row in rows:
+        judged = f", with {row['judgments']:,} relevance judgments" if "judgments" in row else ""
+        parts.append(f"{row['systems']:,} systems on {row['topics']:,} topics{judged}")
+    return f"The data are {'; '.join(parts)}."
+
+
+def scores_section(material: Material) -> tuple[list[Part], str]:
+    """Mean scores, and how they vary over topics."""
+    parts = []
+    for name, table in material.tables.items():
+        pictures = [_spread_picture(table, measure) for measure in table.measures]
+        title = name if len(material.tables) > 1 else ""
+        parts.append(Part(score_document(table, material.inputs), tuple(pictures), title))
+    named = " and ".join(_cite_measure(measure) for measure in material.table.measures)
+    return parts, f"Effectiveness was measured by {named}."
+
+
+def _spread_picture(table: ScoreTable, measure: str) -> Picture:
+    return Picture(f"{measure} of every system over topics", figures.spread_figure(_quartiles(table, measure), measure))
+
+
+def _quartiles(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
+    values = table.of(measure)
+    values = values if values.ndim == 2 else values.mean(axis=2)
+    order = np.argsort(-np.nan_to_num(table_means(values), nan=-1.0), kind="stable")
+    names = ("least", "quarter", "median", "three_quarters", "most")
+    rows = []
+    for at in order.tolist():
+        mine = values[~np.isnan(values[:, at]), at]
+        if len(mine):
+            quantiles = np.quantile(mine, [0, 0.25, 0.5, 0.75, 1]).tolist()
+            rows.append({"system": table.systems[at], **dict(zip(names, quantiles, strict=True))})
+    return rows
+
+
+def table_means(values: Any) -> Any:
+    """Means over topics that have a score; nan where none has."""
+    counts = np.isfinite(values).sum(axis=0)
+    return np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+
+
+def _cite_measure(name: str) -> str:
+    key = measure_citation(name)
+    return name if key is None else f"{name} [@{key}]"
+
+
+def variance_section(material: Material) -> tuple[list[Part], str]:
+    """Every estimate of the variance."""
+    from cranfield.report.variances import variance_document
+
+    if len(material.table.systems) < 2:
+        raise RequestError("one system alone cannot be compared, so no variance follows that sizing needs")
+    found = material.variances
+    document = variance_document(found, material.inputs)
+    picture = Picture("Estimates of the variance with their intervals", figures.variance_figure(found.to_dict()))
+    said = "; ".join(_variance_words(found, measure) for measure in material.measures)
+    methods = (
+        f"Variances of the scores were estimated by two-way ANOVA [@Sakai2014] ({said}), with "
+        f"{100 * found.confidence:g} % intervals from {found.resamples:,} bootstrap samples of the topics."
+    )
+    return [Part(document, (picture,))], methods
+
+
+def _variance_words(found: Variances, measure: str) -> str:
+    two_way, residual = (found.get(way, measure=measure) for way in ("two-way", "residual"))
+    return f"{measure}: σ² = {_ranged(two_way)}, residual {_ranged(residual)}"
+
+
+def _ranged(estimate: Any) -> str:
+    value, low, high = (show(each, "number") for each in (estimate.variance, estimate.lower, estimate.upper))
+    return f"{value} [{low}, {high}]"
+
+
+def size_section(material: Material) -> tuple[list[Part], str]:
+    """How many topics, with the range the variance's interval makes of it."""
+    from cranfield.design.planning import Request, plan_from_pilot
+    from cranfield.report.sizing import pilot_size_document
+
+    goal = material.goal
+    request = Request(systems=[material.systems], min_range=[goal.min_range], difference=[goal.difference],
+                      width=[goal.width], alpha=[goal.alpha], power=[goal.power])  # fmt: skip
+    document = pilot_size_document(plan_from_pilot(request, material.variances), material.inputs, material.seed)
+    pictures = (
+        Picture("Topics against the smallest range to find", _size_figure(material, "min_range")),
+        Picture("Topics against the number of systems", _size_figure(material, "systems")),
+    )
+    return [Part(document, pictures)], _size_methods(material, document)
+
+
+_RANGES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
+_SYSTEMS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
+
+
+def _size_figure(material: Material, x: str) -> Any:
+    """n on topics that systems share, and on topics of their own, for every measure."""
+    from cranfield.design.sizing import size_for_range
+
+    goal = material.goal
+    axes: dict[str, Any] = {"systems": material.systems, "min_range": goal.min_range}
+    axes[x] = _RANGES if x == "min_range" else _SYSTEMS
+    rows = []
+    for measure in material.measures:
+        for method, way, words in (("blocked", "residual", "shared topics"), ("exact", "two-way", "topics not shared")):
+            variance = material.variances.get(way, measure=measure).variance
+            found = size_for_range(**axes, variance=variance, alpha=goal.alpha, power=goal.power, method=method)
+            rows += [{x: row[x], "topics": row["topics"], "curve": f"{measure}, {words}"} for row in found.to_dict()]
+    return figures.size_figure(rows, x=x)
+
+
+def _size_methods(material: Material, document: Document) -> str:
+    goal, said = material.goal, []
+    for measure in material.measures:
+        mine = [row for row in document.rows if row["measure"] == measure]
+        wide = next(row for row in mine if row["method"] == "blocked")
+        pair = next(row for row in mine if row["method"] == "t" and row["estimate"] == "residual")
+        said.append(f"{measure}: {_counted(wide)} topics for the range, {_counted(pair)} for the difference")
+    return (
+        f"Topic set sizes are the smallest that find, with power {goal.power:g} at α = {goal.alpha:g}, a range of "
+        f"{goal.min_range:g} among {material.systems} systems that share their topics (two-way ANOVA, non-central F) "
+        f"or a difference of {goal.difference:g} between two (paired t test, non-central t) "
+        f"[@Sakai2014] [@Webber2008]; {'; '.join(said)}, in brackets what the interval of the variance makes of it."
+    )
+
+
+def _counted(row: Mapping[str, Any]) -> str:
+    topics, low, high = (
+        show(row[word], "count") if row[word] is not None else "no number of"
+        for word in ("topics", "lower", "upper")
+    )  # fmt: skip
+    return f"{topics} [{low}, {high}]"
+
+
+def card_section(material: Material) -> tuple[list[Part], str]:
+    """What the topics there are can see."""
+    from cranfield.design.card import cards_from_pilot
+    from cranfield.report.charts import card_chart
+    from cranfield.report.sizing import card_document
+
+    goal, found = material.goal, material.variances
+    asked: dict[str, Any] = {"systems": [float(material.systems)], "difference": [goal.difference],
+                             "alpha": [goal.alpha], "power": [goal.power]}  # fmt: skip
+    cards = cards_from_pilot(found, **asked)
+    grid = _topic_grid(cards[0].topics)
+    curves = cards_from_pilot(found, topics=grid, **asked)
+    pictures = []
+    for card in cards:
+        curve = [each.to_dict() for each in curves if each.measure == card.measure]
+        pictures += [
+            Picture(f"{card.measure}: what a number of topics sees", card_chart(curve)),
+            Picture(f"{card.measure}: power against the number of topics", _power_figure(card, grid)),
+        ]
+    said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
+    methods = (
+        f"With {cards[0].topics} topics a paired t test finds, with power {goal.power:g}, differences down to {said} "
+        "[@Webber2008]."
+    )
+    return [Part(card_document(cards, material.inputs, None), tuple(pictures))], methods
+
+
+def _topic_grid(topics: int) -> list[float]:
+    """From a few to three times what there is."""
+    top = max(60, 3 * topics)
+    return sorted({float(round(each)) for each in np.geomspace(5, top, 24)} | {float(topics)})
+
+
+def _power_figure(card: Any, grid: Sequence[float]) -> Any:
+    from cranfield.design.solving import power_for_difference
+
+    rows = []
+    for factor in (0.5, 1, 2):
+        difference = factor * card.difference
+        powers = power_for_difference(topics=grid, difference=difference, sd=card.sd, alpha=card.alpha)
+        rows += [
+            {"topics": topics, "power": float(power), "difference": f"{difference:g}"}
+            for topics, power in zip(grid, powers, strict=True)
+        ]
+    return figures.power_figure(rows)
+
+
+def compare_section(material: Material) -> tuple[list[Part], str]:
+    """Which systems differ, by Tukey's HSD with topics as blocks."""
+    from cranfield.compare.comparison import compare
+    from cranfield.report.charts import interval_chart, matrix_chart
+    from cranfield.report.comparing import compare_document
+
+    parts, said = [], []
+    for title, table, measure in material.each():
+        found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed)
+        document = compare_document(found, material.inputs)
+        pictures = (
+            Picture(f"{title}: means with their intervals", interval_chart(document.rows)),
+            Picture(f"{title}: every pair of systems", matrix_chart(document.rows, document.extra["pairs"])),
+        )
+        parts.append(Part(document, pictures, title))
+        said.append(f"{found.significant_pairs:,} of {len(found.first):,} pairs differ in {title}")
+    methods = (
+        "Systems were compared by Tukey's HSD with topics as blocks [@FerroSanderson2019] at "
+        f"α = {material.goal.alpha:g}: {'; '.join(said)}."
+    )
+    return parts, methods
+
+
+def shard_section(material: Material) -> tuple[list[Part], str]:
+    """FS19's models on random shards of the documents, or on the replicates a score table has."""
+    from cranfield.compare.sharding import replicate_study, shard_study
+    from cranfield.report.comparing import shard_document
+
+    if material.collection is not None:
+        studies = [shard_study(material.collection, material.table.measures, shards=material.shards,
+                               samples=material.samples, alpha=material.goal.alpha, seed=material.seed)]  # fmt: skip
+        split = f"the documents were split at random into {', '.join(map(str, material.shards))} shards"
+    elif material.table.shards:
+        asked: dict[str, Any] = {"alpha": material.goal.alpha, "seed": material.seed}
+        studies = [replicate_study(table, measure, **asked) for _, table, measure in material.each()]
+        split = f"every topic had {len(material.table.shards)} replicates"
+    else:
+        raise RequestError("shards are made of runs and judgments, and only scores were given")
+    parts = []
+    for study in studies:
+        once = [row for row in study.to_dict() if row["sample"] == 0]
+        pictures = [
+            Picture(f"{measure}: pairs found by every model", figures.shards_figure(_of(once, measure)))
+            for measure in dict.fromkeys(row["measure"] for row in once)
+        ]
+        parts.append(Part(shard_document(study, material.inputs), tuple(pictures)))
+    return parts, f"For the models MD1 to MD6 [@FerroSanderson2019] {split} (seed {material.seed})."
+
+
+def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["measure"] == measure]
+
+
+SECTIONS: dict[str, tuple[str, Maker]] = {
+    "read": ("What was read", read_section),
+    "scores": ("Scores", scores_section),
+    "variance": ("Variances", variance_section),
+    "size": ("How many topics", size_section),
+    "power": ("What the topics can see", card_section),
+    "compare": ("Which systems differ", compare_section),
+    "shards": ("Shards", shard_section),
+}
+"""Every section, in the order of the report: its name, its title, and the function that makes it."""
+
+
+def make_report(
+    material: Material, *, title: str = "", sections: Sequence[str] | None = None, progress: Progress | None = None
+) -> Report:
+    """Everything there is to say about the material.
+
+    A section that the input cannot have (a comparison of one system, shards of a score table) is left out, and the
+    report says why. ``sections`` names those wanted; all of them, unless said otherwise.
+    """
+    material.goal.check()
+    check_sections(sections)
+    wanted = list(SECTIONS) if sections is None else list(dict.fromkeys(sections))
+    made, left_out = [], []
+    for at, name in enumerate(wanted):
+        heading, maker = SECTIONS[name]
+        try:
+            parts, methods = maker(material)
+            made.append(Section(name, heading, tuple(parts), methods))
+        except CranfieldError as error:
+            left_out.append(LeftOut(heading, error.what))
+        if progress is not None:
+            progress(at + 1, len(wanted))
+    starts = _starts(material) if any(section.slug == "size" for section in made) else ()
+    return Report(title or _title(material), material.inputs, tuple(made), tuple(left_out), starts, material.seed)
+
+
+def check_sections(names: Sequence[str] | None) -> None:
+    """RequestError for a section there is none of."""
+    for name in names or ():
+        if name not in SECTIONS:
+            raise RequestError(f"there is no section «{name}»", fix=f"Choose from: {', '.join(SECTIONS)}.")
+
+
+def _title(material: Material) -> str:
+    """The input's own name, without the folders it lies in."""
+    names = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name for name in material.tables]
+    return f"Report on {', '.join(names)}"
+
+
+def _starts(material: Material) -> tuple[Start, ...]:
+    goal, found = material.goal, material.variances
+    shared = {"systems": material.systems, **{n: v for n, v in vars(goal).items() if n != "systems"}}
+    starts = []
+    for measure in material.measures:
+        estimates = [found.get(way, measure=measure) for way in ("two-way", "residual")]
+        variances = {each.method: (each.variance, each.lower, each.upper) for each in estimates}
+        starts.append(Start(measure=measure, variances=variances, **shared))
+    return tuple(starts)

@@ -1,0 +1,132 @@
+"""The whole report: sections made of documents and pictures; every face of it derives from here."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import cranfield
+from cranfield.formats.problems import Problem
+from cranfield.report.document import Document
+from cranfield.report.references import REFERENCES
+
+PACKAGES = ("numpy", "scipy", "numba", "polars", "altair", "vl-convert-python")
+CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's way of citing, which the methods text is written in
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart (Altair's) and the words that stand for it where it cannot be seen."""
+
+    title: str
+    chart: Any
+
+
+@dataclass(frozen=True)
+class Part:
+    """A document with its pictures, under a title where a section has several."""
+
+    document: Document
+    pictures: tuple[Picture, ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One question and its answer. ``methods`` is what a paper would say of it, citations as ``[@Key]``."""
+
+    slug: str
+    title: str
+    parts: tuple[Part, ...]
+    methods: str = ""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A section the input cannot have, and why."""
+
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the calculators of page and workbook start: a goal, and the estimates of one measure.
+
+    ``variances`` has, by the name of the estimate, σ² with the lower and upper end of its interval.
+    """
+
+    measure: str
+    systems: int
+    min_range: float
+    difference: float
+    width: float
+    alpha: float
+    power: float
+    variances: Mapping[str, tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything there is to say about an input."""
+
+    title: str
+    inputs: Mapping[str, Any]
+    sections: tuple[Section, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    starts: tuple[Start, ...] = ()
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+
+    @property
+    def documents(self) -> list[Document]:
+        return [part.document for section in self.sections for part in section.parts]
+
+    @property
+    def methods(self) -> str:
+        """The methods paragraph, ready to paste, citations as ``[@Key]``."""
+        return " ".join(section.methods for section in self.sections if section.methods)
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Keys of everything the sections rest on, by name."""
+        keys = {key for document in self.documents for key in document.citations}
+        return tuple(sorted(keys | {key for key in CITED.findall(self.methods) if key in REFERENCES}))
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What was odd about the input, each problem once however many sections carry it."""
+        return tuple(dict.fromkeys(problem for document in self.documents for problem in document.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON has: the usual words, and one row a document."""
+        rows = [
+            {"section": section.slug, "title": part.title or section.title, "sentence": part.document.sentence,
+             **part.document.details(), "rows": list(part.document.rows)}
+            for section in self.sections
+            for part in section.parts
+        ]  # fmt: skip
+        whole = Document("report", self.inputs, [], rows, "", self.citations, self.warnings, self.seed)
+        extra = {"title": self.title, "methods": self.methods, "versions": dict(self.versions)}
+        left = [{"title": each.title, "reason": each.reason} for each in self.left_out]
+        return {**whole.details(), **extra, "left_out": left, "rows": rows}
+
+    def summary(self) -> str:
+        """One sentence on what the report has."""
+        names = ", ".join(section.title.lower() for section in self.sections)
+        return f"{self.title}: {names}."
+
+
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """What computed the numbers."""
+    found = {"cranfield": cranfield.__version__, "Python": platform.python_version()}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,209 @@
+"""The report as a whole: its sections, what it leaves out and why, and its text faces."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield
+from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
+from cranfield.report.manuscript import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
+from cranfield.report.references import REFERENCES
+from cranfield.report.sections import SECTIONS, Goal, Material, make_report
+from cranfield.report.whole import Report
+from cranfield.scores import ScoreTable
+
+
+@pytest.fixture(scope="module")
+def material(example: Path) -> Material:
+    collection = cranfield.read_collection(example / "runs", example / "qrels.txt", teams=example / "teams.tsv")
+    return Material({"runs": collection.score(["AP", "P@10"])}, collection, shards=(2, 3), inputs={"scores": ["runs"]})
+
+
+@pytest.fixture(scope="module")
+def report(material: Material) -> Report:
+    return make_report(material)
+
+
+def table(systems: int = 4, topics: int = 12, measures: tuple[str, ...] = ("AP",), **options: Any) -> ScoreTable:
+    rng = np.random.default_rng(3)
+    shape = (len(measures), topics, systems, max(1, len(options.get("shards", ()))))
+    values = np.clip(rng.normal(0.4, 0.15, shape) + 0.05 * np.arange(systems)[:, np.newaxis], 0, 1)
+    names = tuple(f"t{at}" for at in range(topics)), tuple(f"s{at}" for at in range(systems))
+    return ScoreTable(measures, *names, values, **options)
+
+
+# --- sections
+
+
+def test_a_collection_has_every_section(report: Report) -> None:
+    assert [section.slug for section in report.sections] == list(SECTIONS)
+    assert report.left_out == ()
+
+
+def test_every_section_has_a_document_and_something_for_the_methods_text(report: Report) -> None:
+    for section in report.sections:
+        assert section.parts
+        assert section.methods in report.methods
+        assert all(part.document.tables for part in section.parts)
+
+
+def test_numbers_are_those_of_the_commands(report: Report, material: Material) -> None:
+    from cranfield.compare import compare
+    from cranfield.design.planning import Request, plan_from_pilot
+
+    parts = {section.slug: section.parts for section in report.sections}
+    found = compare(material.table, measure="AP")
+    assert parts["compare"][0].document.extra["significant_pairs"] == found.significant_pairs
+    request = Request(systems=[12], min_range=[0.1], method="blocked")
+    wanted = {size.measure: int(size.size.topics.flat[0]) for size in plan_from_pilot(request, material.variances)}
+    rows = [row for row in parts["size"][0].document.rows if row["method"] == "blocked"]
+    assert {row["measure"]: row["topics"] for row in rows} == wanted
+
+
+def test_the_goal_is_taken_over(material: Material) -> None:
+    asked = Material(material.tables, None, Goal(systems=30, min_range=0.2, alpha=0.01, power=0.9))
+    made = make_report(asked, sections=["size"])
+    row = made.sections[0].parts[0].document.rows[0]
+    assert (row["systems"], row["min_range"], row["alpha"], row["power"]) == (30, 0.2, 0.01, 0.9)
+    assert made.starts[0].systems == 30
+
+
+def test_sections_can_be_chosen_and_keep_the_order_asked_for(material: Material) -> None:
+    made = make_report(material, sections=["compare", "read", "compare"])
+    assert [section.slug for section in made.sections] == ["compare", "read"]
+    assert made.starts == ()
+    with pytest.raises(RequestError, match="there is no section «budget9»"):
+        make_report(material, sections=["budget9"])
+
+
+def test_a_section_of_others_needs_one_line(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cranfield.report.sections import read_section
+
+    monkeypatch.setitem(SECTIONS, "again", ("What was read, again", read_section))
+    assert [section.title for section in make_report(material).sections][-1] == "What was read, again"
+
+
+def test_scores_alone_leave_shards_out_and_say_why() -> None:
+    made = make_report(Material({"scores.csv": table()}))
+    assert [each.title for each in made.left_out] == ["Shards"]
+    assert "only scores were given" in made.left_out[0].reason
+
+
+def test_one_system_or_one_topic_is_reported_as_far_as_it_goes() -> None:
+    alone = make_report(Material({"x": table(systems=1)}))
+    assert {"read", "scores"} <= {section.slug for section in alone.sections}
+    assert "Which systems differ" in {each.title for each in alone.left_out}
+    short = make_report(Material({"x": table(topics=1)}))
+    assert "Variances" in {each.title for each in short.left_out}
+    assert all(each.reason for each in short.left_out)
+
+
+def test_replicates_of_a_score_table_are_its_shards() -> None:
+    made = make_report(Material({"x": table(shards=("a", "b", "c"))}))
+    slugs = [section.slug for section in made.sections]
+    assert "shards" in slugs
+    assert "variance" not in slugs
+    assert "3 replicates" in made.methods
+
+
+def test_several_collections_are_named_and_pooled() -> None:
+    made = make_report(Material({"one": table(), "two": table(topics=20)}))
+    titles = [part.title for section in made.sections for part in section.parts if section.slug == "compare"]
+    assert titles == ["one: AP", "two: AP"]
+    assert {row["collection"] for row in made.sections[2].parts[0].document.rows} == {"one", "two", "pooled"}
+
+
+def test_a_measure_of_the_users_own_is_reported_without_citation() -> None:
+    made = make_report(Material({"x": table(measures=("my measure",))}))
+    assert "Effectiveness was measured by my measure." in made.methods
+
+
+@pytest.mark.parametrize("goal", [Goal(alpha=2), Goal(power=0.01), Goal(systems=1), Goal(min_range=-1), Goal(width=0)])
+def test_a_goal_without_sense_is_refused_at_once(goal: Goal) -> None:
+    with pytest.raises(RequestError):
+        make_report(Material({"x": table()}, goal=goal))
+
+
+def test_what_was_odd_is_counted_with_its_place_effect_and_remedy() -> None:
+    odd = (Problem("comment", "run", 3, "# x"), Problem("comment", "run", 9), Problem("topic-missing", "b", count=4))
+    made = make_report(Material({"x": table(warnings=odd)}), sections=["read"])
+    shown = made.sections[0].parts[0].document.tables[1]
+    assert [row[2] for row in shown.rows] == [2, 4]
+    assert shown.rows[0][3] == "run:3 and 1 more"
+    assert made.warnings == odd
+
+
+# --- citations and methods
+
+
+def test_everything_cited_is_a_reference(report: Report) -> None:
+    assert report.citations
+    assert set(report.citations) <= set(REFERENCES)
+    assert {"Sakai2014", "Webber2008", "FerroSanderson2019", "BuckleyVoorhees2005"} <= set(report.citations)
+
+
+def test_citations_are_written_as_each_face_needs_them() -> None:
+    text = "one [@Sakai2014], two [@Chapelle2009], three [@SakaiShang2016]"
+    assert cite_in_words(text) == "one (Sakai 2014), two (Chapelle et al. 2009), three (Sakai and Shang 2016)"
+    assert cite_in_latex(text) == r"one~\cite{Sakai2014}, two~\cite{Chapelle2009}, three~\cite{SakaiShang2016}"
+
+
+def test_what_only_looks_like_a_citation_stays_text() -> None:
+    assert cite_in_words("system [@nobody]") == "system [@nobody]"
+    assert cite_in_latex("system [@nobody]") == "system [@nobody]"
+
+
+def test_methods_say_what_was_done(report: Report) -> None:
+    said = report.methods
+    for words in ("12 systems on 40 topics", "AP [@BuckleyVoorhees2005]", "1,000 bootstrap samples", "Tukey's HSD",
+                  "power 0.8 at α = 0.05", "2, 3 shards (seed 1)"):  # fmt: skip
+        assert words in said
+
+
+def test_versions_name_what_computed_the_numbers(report: Report) -> None:
+    assert report.versions["cranfield"] == cranfield.__version__
+    assert {"Python", "numpy", "scipy"} <= set(report.versions)
+
+
+# --- faces
+
+
+def test_json_has_every_document_with_its_origin(report: Report) -> None:
+    content = json.loads(report_json(report), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
+    assert {"inputs", "method", "citations", "warnings", "seed", "version", "rows", "versions"} <= set(content)
+    assert [row["section"] for row in content["rows"]][:3] == ["read", "scores", "variance"]
+    assert all({"method", "citations", "rows", "sentence"} <= set(row) for row in content["rows"])
+    compare = next(row for row in content["rows"] if row["section"] == "compare")
+    assert len(compare["pairs"]) == 66
+
+
+def test_markdown_has_sections_methods_and_bibtex(report: Report) -> None:
+    text = report_markdown(report)
+    assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
+        *(section.title for section in report.sections), "Methods text", "References", "Seed and versions",
+    ]  # fmt: skip
+    assert "[@Sakai2014]" in text
+    assert "@inproceedings{Sakai2014," in text
+
+
+def test_latex_is_a_whole_article_in_balance(report: Report) -> None:
+    text = report_latex(report)
+    assert text.startswith(r"\documentclass")
+    body = re.sub(r"(?m)^%.*$", "", text)
+    begun, ended = (re.findall(rf"\\{word}\{{(\w+)\}}", body) for word in ("begin", "end"))
+    assert sorted(begun) == sorted(ended)
+    plain = body.replace(r"\{", "").replace(r"\}", "")
+    assert plain.count("{") == plain.count("}")
+    assert not re.search("[αδστωχ²±−≤≥]", body)
+
+
+def test_the_same_seed_gives_the_same_report(material: Material, report: Report) -> None:
+    again = make_report(Material(material.tables, material.collection, shards=(2, 3), inputs={"scores": ["runs"]}))
+    assert report_json(again) == report_json(report)
