@@ -1,0 +1,144 @@
+"""A report as one HTML file that needs nothing else: charts, style, scripts and data are in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from cranfield.report.bibtex import to_bibtex
+from cranfield.report.document import Column, Table, show
+from cranfield.report.manuscript import cite_in_latex, cite_in_words
+from cranfield.report.pictures import inline_picture
+from cranfield.report.references import REFERENCES
+from cranfield.report.whole import Part, Report, Section
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+LONG = 25  # a table of more rows is folded
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table as text, cell by cell."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def long(self) -> bool:
+        return len(self.rows) > LONG
+
+
+@dataclass(frozen=True)
+class ShownPicture:
+    title: str
+    markup: Markup
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    title: str
+    sentence: str
+    tables: Sequence[ShownTable]
+    pictures: Sequence[ShownPicture]
+
+
+@dataclass(frozen=True)
+class ShownSection:
+    slug: str
+    title: str
+    parts: Sequence[ShownPart]
+
+
+def to_html(report: Report, *, printed: bool = False) -> str:
+    """The page; ``printed`` leaves nothing folded, for paper."""
+    from markupsafe import Markup
+
+    scripts = [] if printed else [asset("design.js"), asset("page.js")]
+    content = {
+        "report": report,
+        "sections": [_section(section) for section in report.sections],
+        "methods": cite_in_words(report.methods),
+        "latex": cite_in_latex(report.methods),
+        "references": [(key, REFERENCES[key]) for key in report.citations],
+        "bibtex": to_bibtex(report.citations),
+        "origin": _origin(report),
+        "starts": Markup(_data([asdict(start) for start in report.starts])),
+        "style": Markup(asset("report.css")),
+        "scripts": [Markup(script) for script in scripts],
+        "policy": _policy(scripts),
+        "printed": printed,
+    }
+    return _environment().get_template("report.html").render(content)
+
+
+def asset(name: str) -> str:
+    """A file that comes with the package."""
+    return (files("cranfield.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined)
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Nothing is fetched, and no script runs but ours, whatever the names in the data look like."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _data(value: Any) -> str:
+    """JSON that no name in it can break out of."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _section(section: Section) -> ShownSection:
+    parts = [_part(part, f"{section.slug}{at}") for at, part in enumerate(section.parts)]
+    return ShownSection(section.slug, section.title, parts)
+
+
+def _part(part: Part, name: str) -> ShownPart:
+    from markupsafe import Markup
+
+    pictures = [
+        ShownPicture(picture.title, Markup(inline_picture(picture.chart, picture.title, f"{name}-{at}")))
+        for at, picture in enumerate(part.pictures)
+    ]
+    return ShownPart(part.title, part.document.sentence, [shown_table(each) for each in part.document.tables], pictures)
+
+
+def shown_table(table: Table) -> ShownTable:
+    """Every cell as people read it."""
+    rows = [
+        [show(value, column.kind) for value, column in zip(row, table.columns, strict=True)] for row in table.rows
+    ]  # fmt: skip
+    return ShownTable(table.title, table.columns, rows)
+
+
+def _origin(report: Report) -> ShownTable:
+    given = {name: value for name, value in report.inputs.items() if value not in (None, [], "")}
+    rows = [["seed", str(report.seed)], *([name, version] for name, version in report.versions.items())]
+    rows += [[f"--{name.replace('_', '-')}", _plain(value)] for name, value in given.items()]
+    return ShownTable("", (Column("what", "what"), Column("value", "value")), rows)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
