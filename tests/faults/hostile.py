@@ -1,0 +1,27 @@
+"""Names that would do harm if a face let them: markup, formulas, LaTeX, paths."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.report.sections import Material, make_report
+from cranfield.report.whole import Report
+from cranfield.scores import ScoreTable
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = '"><img src=x onerror=alert(2)>'
+FORMULA = "=cmd|' /C calc'!A0"
+NAMES = (
+    SCRIPT, IMAGE, FORMULA, "+1+1", "-2+3", "@SUM(A1)", "../../etc/passwd", r"\input{/etc/passwd}", "</script><b>",
+    "{{ 7 * 7 }}", "[@Sakai2014]", "`rm -rf`", "a\tb", "]]>", "javascript:alert(3)",
+)  # fmt: skip
+MEASURES = ("=HYPERLINK(1)", "<b>bold</b>/[x]*?:", "</textarea><script>alert(4)</script>")
+
+
+def hostile_report(title: str = "") -> Report:
+    """A report on systems, topics and measures all of which have such names."""
+    values = np.clip(np.random.default_rng(1).normal(0.4, 0.2, (len(MEASURES), 8, len(NAMES), 1)), 0, 1)
+    topics = tuple(f"{name}{at}" for at, name in enumerate(NAMES[:8]))
+    table = ScoreTable(MEASURES, topics, NAMES, values)
+    inputs = {"scores": [f"../{SCRIPT}.csv"], "title": FORMULA}
+    return make_report(Material({f"../{SCRIPT}.csv": table}, inputs=inputs), title=title)
