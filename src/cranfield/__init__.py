@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         split_halves,
         swap_rates,
     )
+    from cranfield.report.sections import Material, make_report
+    from cranfield.report.writing import write_report
     from cranfield.scores import ScoreTable, read_scores, score, write_scores
     from cranfield.sequential import Goal, Study, create_study, open_study
     from cranfield.simulate import write_example
@@ -46,6 +48,9 @@ _HOME = {
     "rank_stability": "reliability",
     "split_halves": "reliability",
     "swap_rates": "reliability",
+    "Material": "report.sections",
+    "make_report": "report.sections",
+    "write_report": "report.writing",
     "ScoreTable": "scores",
     "read_scores": "scores",
     "score": "scores",
@@ -70,6 +75,7 @@ __all__ = [
     "CranfieldError",
     "Goal",
     "InputError",
+    "Material",
     "Measure",
     "PackedFileError",
     "Reliability",
@@ -84,6 +90,7 @@ __all__ = [
     "discriminative_power",
     "equivalent_designs",
     "generalise",
+    "make_report",
     "open_collection",
     "open_study",
     "pair_study",
@@ -98,6 +105,7 @@ __all__ = [
     "split_halves",
     "swap_rates",
     "write_example",
+    "write_report",
     "write_scores",
 ]
 

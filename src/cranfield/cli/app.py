@@ -12,22 +12,7 @@ import typer
 
 import cranfield
 from cranfield import parallel
-from cranfield.cli import (
-    budget,
-    check,
-    compare,
-    demo,
-    measures,
-    pack,
-    pilot,
-    power,
-    reliability,
-    score,
-    shards,
-    size,
-    study,
-    variance,
-)
+from cranfield.cli import budget, check, compare, demo, measures, pack, pilot, power, reliability, report, score, shards, size, study, variance
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(
@@ -50,6 +35,7 @@ app.command("pilot")(pilot.pilot)
 app.command("budget")(budget.budget)
 app.add_typer(study.app, name="study")
 app.command("reliability")(reliability.reliability)
+app.command("report")(report.report)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 
