@@ -1,0 +1,121 @@
+"""The report in a real browser: it opens without a network and without a complaint, and its calculator answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield
+from cranfield.errors import RequestError
+from cranfield.report.pages import to_html
+from cranfield.report.printing import QUIET, find_browser, to_pdf
+from cranfield.report.sections import Material, make_report
+from cranfield.report.whole import Report
+from cranfield.scores import ScoreTable
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    try:
+        return find_browser()
+    except RequestError as error:
+        pytest.skip(f"{error.what}; the report's page is not opened")
+
+
+@pytest.fixture(scope="module")
+def report(example: Path) -> Report:
+    collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
+    asked = Material({"runs": collection.score("AP")}, collection)
+    return make_report(asked, sections=["read", "variance", "size", "compare"])
+
+
+def opened(browser: str, page: str, folder: Path) -> tuple[str, str]:
+    """The page's document after its scripts ran, and everything the browser wrote to its log."""
+    path = folder / "report.html"
+    path.write_text(page, encoding="utf-8")
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    offline = ["--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder}/profile"]
+    look = ["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()]
+    command = [browser, *QUIET, *root, *offline, *look]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    return done.stdout, done.stderr
+
+
+def complaints(log: str) -> list[str]:
+    return [line for line in log.splitlines() if "CONSOLE" in line]
+
+
+def test_the_page_opens_without_complaint_and_answers(browser: str, report: Report, tmp_path: Path) -> None:
+    document, log = opened(browser, to_html(report), tmp_path)
+    assert complaints(log) == []
+    answer = re.search(r'<div id="result">([^<]+)</div>', document)
+    blocked = next(row for row in report.sections[2].parts[0].document.rows if row["method"] == "blocked")
+    assert answer is not None
+    assert answer[1] == f"{blocked['topics']:,} topics"
+    assert f"Between {blocked['lower']:,} and {blocked['upper']:,}" in document
+    assert 'class="curve"' in document
+
+
+def test_a_script_that_is_not_ours_is_stopped(browser: str, report: Report, tmp_path: Path) -> None:
+    # What reading the log would miss if the policy did nothing: a script put into the page on purpose.
+    page = to_html(report).replace("<main", "<script>document.title = 'taken'</script><main", 1)
+    document, log = opened(browser, page, tmp_path)
+    assert "<title>taken" not in document
+    assert complaints(log)
+
+
+def test_names_with_markup_do_nothing(browser: str, tmp_path: Path) -> None:
+    values = np.random.default_rng(1).random((1, 9, 3, 1))
+    names = ("<script>document.title = 'taken'</script>", "<img src=x onerror=\"document.title = 'taken'\">", "plain")
+    table = ScoreTable(("</script><b>",), tuple(map(str, range(9))), names, values)
+    document, log = opened(browser, to_html(make_report(Material({"<b>": table}), title="</title><b>x")), tmp_path)
+    assert complaints(log) == []
+    assert "<title>&lt;/title&gt;&lt;b&gt;x</title>" in document
+    assert re.search(r'<div id="result">[\d,]+ topics</div>', document)
+
+
+MOVE = """
+<script>
+const form = document.querySelector("#calculator");
+const answers = [];
+for (const moves of %s) {
+  for (const [name, value] of moves) {
+    form.elements[name].value = value;
+    form.elements[name].dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  answers.push(document.querySelector("#result").textContent);
+}
+document.title = JSON.stringify(answers);
+</script>"""
+CASES = [
+    # A difference of 0.033, sd 0.15 (so σ² = 0.01125), power 0.8: WMZ08's case, 165 by the exact t test.
+    ([["method", "t"], ["goal_slider", "0.03"], ["goal", "0.033"], ["variance", "0.01125"]], "165 topics"),
+    # S14 Table 4(I): m = 10, minD = .1, σ² = .053.
+    ([["method", "sakai"], ["systems_slider", "10"], ["variance", "0.053"], ["power", "0.8"]], "166 topics"),
+    ([["method", "interval"], ["variance", "0.053"], ["goal", "0.1"]], "165 topics"),  # S14 Table 8
+    ([["method", "blocked"], ["systems", "1"]], "–"),
+    ([["systems", "12"], ["goal", "-3"]], "–"),
+]
+
+
+def test_moving_the_sliders_recomputes_n(browser: str, report: Report, tmp_path: Path) -> None:
+    # The policy would stop the script that moves them, so it is taken out here and nowhere else.
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", to_html(report))
+    moves = MOVE % json.dumps([moves for moves, _ in CASES])
+    document, log = opened(browser, page.replace("</body>", f"{moves}</body>"), tmp_path)
+    assert complaints(log) == []
+    answers = re.search("<title>(.*)</title>", document)
+    assert answers is not None
+    assert json.loads(answers[1]) == [topics for _, topics in CASES]
+
+
+def test_the_page_prints_to_pdf(browser: str, report: Report) -> None:
+    data = to_pdf(to_html(report, printed=True), browser=browser)
+    assert data.startswith(b"%PDF")
+    assert data.count(b"/Type /Page") > 3
