@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.report.charts import COLOURS, TITLES, line_chart, styled
+from cranfield.report.charts import COLOURS, TITLES, line_chart, matrix_chart, styled
 
 Rows = Sequence[Mapping[str, Any]]
 BLUE, PALE = COLOURS[0], "#9ebcda"  # a point, and the interval around it
@@ -76,6 +76,22 @@ def shards_figure(rows: Rows) -> Any:
     }
     base = _chart(labelled, 420, 260).encode(**encode)
     return styled(base.mark_line(strokeWidth=1) + base.mark_point(filled=True, size=60))
+
+
+def matrix_figure(rows: Rows, pairs: Rows) -> dict[str, Any]:
+    """Every pair as a cell, as a specification.
+
+    Altair would look at each of thousands of cells more than once, for seconds; it is shown the widest pair alone, and
+    the others are put in its place.
+    """
+    spec: dict[str, Any] = matrix_chart(rows, [max(pairs, key=lambda pair: abs(pair["difference"]))]).to_dict()
+    words = ("system_a", "system_b", "difference", "p_adjusted", "significant")
+    cells = [{word: pair[word] for word in words} for pair in pairs]
+    turned = [
+        {**cell, "system_a": cell["system_b"], "system_b": cell["system_a"], "difference": -cell["difference"]}
+        for cell in cells
+    ]
+    return {**spec, "data": {"values": cells + turned}}
 
 
 def _chart(rows: Rows, width: int, height: int) -> Any:

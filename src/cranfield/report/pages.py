@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.report.bibtex import to_bibtex
 from cranfield.report.document import Column, Table, show
 from cranfield.report.manuscript import cite_in_latex, cite_in_words
-from cranfield.report.pictures import inline_picture
+from cranfield.report.pictures import inline_picture, picture_width
 from cranfield.report.references import REFERENCES
 from cranfield.report.whole import Part, Report, Section
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 LONG = 25  # a table of more rows is folded
+WIDE = 700  # a picture of more pixels has a row of its own
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class ShownTable:
 class ShownPicture:
     title: str
     markup: Markup
+    wide: bool  # too wide to stand beside another
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,10 @@ def _section(section: Section) -> ShownSection:
 def _part(part: Part, name: str) -> ShownPart:
     from markupsafe import Markup
 
-    pictures = [
-        ShownPicture(picture.title, Markup(inline_picture(picture.chart, picture.title, f"{name}-{at}")))
-        for at, picture in enumerate(part.pictures)
-    ]
+    pictures = []
+    for at, picture in enumerate(part.pictures):
+        markup = inline_picture(picture.chart, picture.title, f"{name}-{at}")
+        pictures.append(ShownPicture(picture.title, Markup(markup), picture_width(markup) > WIDE))
     return ShownPart(part.title, part.document.sentence, [shown_table(each) for each in part.document.tables], pictures)
 
 

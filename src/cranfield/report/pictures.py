@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import struct
+from collections.abc import Mapping
 from typing import Any
 
 MOST_MARKS = 2000  # an SVG of more is larger than the same picture as PNG, and slow to show
@@ -18,18 +20,26 @@ def inline_picture(chart: Any, title: str, name: str) -> str:
 
     spec = page_spec(chart)
     if _marks(spec) > MOST_MARKS:
-        data = base64.b64encode(vl_convert.vegalite_to_png(json.dumps(spec), scale=2)).decode()
-        return f'<img alt="{_attribute(title)}" src="data:image/png;base64,{data}">'
+        png = vl_convert.vegalite_to_png(json.dumps(spec))
+        width, height = struct.unpack(">II", png[16:24])  # where every PNG has them
+        source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+        return f'<img alt="{_attribute(title)}" width="{width}" height="{height}" src="{source}">'
     return _fitting(vl_convert.vegalite_to_svg(json.dumps(spec)), title, name)
+
+
+def picture_width(markup: str) -> float:
+    """The width in pixels that a picture's markup asks for."""
+    found = re.search(r'width="([\d.]+)"', markup)
+    return float(found[1]) if found else 0.0
 
 
 def page_spec(chart: Any) -> dict[str, Any]:
     """The chart as a page has room for it: legends below, and space for a font wider than the one it is drawn with."""
-    spec: dict[str, Any] = chart.to_dict()
-    config = spec.setdefault("config", {})
-    config["legend"] = {**config.get("legend", {}), "orient": "bottom", "columns": 1 if _wordy(spec) else 3}
-    spec["padding"] = {"left": 20, "top": 5, "right": 20, "bottom": 5}
-    return spec
+    spec: dict[str, Any] = dict(chart) if isinstance(chart, Mapping) else chart.to_dict()
+    config = spec.get("config", {})
+    legend = {**config.get("legend", {}), "orient": "bottom", "columns": 1 if _wordy(spec) else 3}
+    padding = {"left": 20, "top": 5, "right": 20, "bottom": 5}
+    return {**spec, "config": {**config, "legend": legend}, "padding": padding}
 
 
 def _wordy(spec: dict[str, Any]) -> bool:

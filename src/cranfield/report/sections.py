@@ -100,7 +100,7 @@ def read_section(material: Material) -> tuple[list[Part], str]:
     problems = dict.fromkeys(problem for table in material.tables.values() for problem in table.warnings)
     tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(list(problems))]
     odd = sum(problem.severity is not Severity.NOTE for problem in problems)
-    sentence = "Nothing about it was odd." if not odd else "Some of it was odd; the table says what became of it."
+    sentence = "Reading it gave no warning." if not odd else "Some of it was odd; the table says what became of it."
     document = Document("read", material.inputs, tables, rows, sentence, (), tuple(problems))
     return [Part(document)], _read_methods(rows)
 
@@ -316,7 +316,7 @@ def _power_figure(card: Any, grid: Sequence[float]) -> Any:
 def compare_section(material: Material) -> tuple[list[Part], str]:
     """Which systems differ, by Tukey's HSD with topics as blocks."""
     from cranfield.compare.comparison import compare
-    from cranfield.report.charts import interval_chart, matrix_chart
+    from cranfield.report.charts import interval_chart
     from cranfield.report.comparing import compare_document
 
     parts, said = [], []
@@ -325,7 +325,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
         document = compare_document(found, material.inputs)
         pictures = (
             Picture(f"{title}: means with their intervals", interval_chart(document.rows)),
-            Picture(f"{title}: every pair of systems", matrix_chart(document.rows, document.extra["pairs"])),
+            Picture(f"{title}: every pair of systems", figures.matrix_figure(document.rows, document.extra["pairs"])),
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{found.significant_pairs:,} of {len(found.first):,} pairs differ in {title}")

@@ -20,7 +20,7 @@ CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's way of citing, which the 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart (Altair's) and the words that stand for it where it cannot be seen."""
+    """A chart (Altair's, or its specification) and the words that stand for it where it cannot be seen."""
 
     title: str
     chart: Any
