@@ -15,3 +15,5 @@ show score demo/demo.cran -m AP -m nDCG@10 -m 'RBP(p=0.8)' -m alpha_nDCG@10 -o d
 show compare demo/scores.csv -m AP
 show shards demo/demo.cran -s 3 -m AP --anova MD6
 printf '\nPer-topic scores are in demo/scores.csv; cranfield --help lists the commands.\n'
+show report demo/demo.cran -o demo/report.html
+printf '\nPer-topic scores are in demo/scores.csv, and demo/report.html is to be opened in a browser; cranfield --help lists the commands.\n'
