@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import clustering, cold, comparing, piloting, reading, reopening, scoring, sharding, sizing, studying
+from benchmarks import cold, comparing, reading, reopening, reporting, scoring, sharding, sizing
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
 from benchmarks.table import Goal
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "reopening": reopening.tables,
     "sharding": sharding.tables,
     "piloting": piloting.tables,
+    "reporting": reporting.tables,
 }
 CALCULATIONS = {
     "sizing": sizing.tables,

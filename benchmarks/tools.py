@@ -84,6 +84,16 @@ def ours_packed(data: Data) -> Outcome:
     return child.best(partial(child.run, line, _environment("cranfield", data)), at_most=5)
 
 
+@cache
+def ours_report(data: Data, name: str) -> tuple[Outcome, float]:
+    """The whole report of a packed collection, cold, and the megabytes of its file."""
+    ours("read", data)
+    progress(f"cranfield: the report as {name}")
+    out = data.caches / name
+    line = [command(), "report", data.packed, "-o", str(out)]
+    return child.run(line, _environment("cranfield", data)), out.stat().st_size / 1e6
+
+
 def mean_ap(outcome: Outcome) -> float:
     """The mean of all runs' mean AP: from a job's answer, or from cranfield's table."""
     if outcome.output.startswith("{"):

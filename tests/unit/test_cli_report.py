@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,26 @@ def test_the_goal_and_the_seed_are_taken_over(scores: Path, here: Path) -> None:
     assert content["seed"] == 7
     assert content["title"] == "A <title>"
     assert content["rows"][0]["rows"][0]["systems"] == 30
+
+
+def test_the_command_in_a_report_makes_it_again(scores: Path, here: Path) -> None:
+    asked = (
+        "--json",
+        "--section",
+        "size",
+        "--section",
+        "read",
+        "-m",
+        "AP",
+        "--min-range",
+        "0.07",
+        "--title",
+        "it's <x>",
+    )
+    first = run(scores, *asked)
+    words = shlex.split(json.loads(first.stdout)["command"])
+    assert words[:2] == ["cranfield", "report"]
+    assert run(*words[2:], "--json").stdout == first.stdout
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ def report(
     check_sections(section)
     counts = [whole(value, "shards") for value in parse_grid(shards, name="shards")]
     inputs = {"scores": scores, "qrels": qrels, "teams": teams, "measure": measure, **vars(goal), "shards": shards,
-              "samples": samples, "section": section, "missing": str(missing), "seed": seed}  # fmt: skip
+              "samples": samples, "section": section, "title": title, "missing": str(missing),
+              "seed": seed}  # fmt: skip
     tables, collection = options.load_material(scores, qrels=qrels, teams=teams, measures=measure, missing=missing)
     material = Material(tables, collection, goal, counts, samples, inputs, seed)
     with options.progress_bar("reporting") as step:

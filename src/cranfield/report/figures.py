@@ -21,8 +21,10 @@ def spread_figure(rows: Rows, measure: str) -> Any:
     x = altair.X("system:N", sort=[row["system"] for row in rows], title="system, best mean first", axis=axis)
     base = _chart(rows, max(520, min(1100, 8 * len(rows))), 260).encode(x=x, tooltip=_hover(rows, ("system",)))
     title = f"{measure} over topics: all, middle half, median"
-    everything = base.mark_rule(color=PALE, strokeWidth=1).encode(y=altair.Y("least:Q", title=title), y2="most:Q")
-    middle = base.mark_rule(color=PALE, strokeWidth=5).encode(y="quarter:Q", y2="three_quarters:Q")
+    everything = base.mark_rule(color=PALE, strokeWidth=1, aria=False).encode(
+        y=altair.Y("least:Q", title=title), y2="most:Q"
+    )
+    middle = base.mark_rule(color=PALE, strokeWidth=5, aria=False).encode(y="quarter:Q", y2="three_quarters:Q")
     return styled(everything + middle + base.mark_point(color=BLUE, filled=True, size=28).encode(y="median:Q"))
 
 

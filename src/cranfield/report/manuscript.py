@@ -94,8 +94,9 @@ def _kept(table: Table) -> tuple[Table, int]:
 
 def _origin(report: Report) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    made = f" Made by: {report.command}" if report.command else ""
     left = "".join(f" Not in this report: {each.title} ({each.reason})." for each in report.left_out)
-    return f"Seed {report.seed}; {versions}.{left}"
+    return f"Seed {report.seed}; {versions}.{left}{made}"
 
 
 _PREAMBLE = r"""\documentclass{article}
@@ -103,6 +104,7 @@ _PREAMBLE = r"""\documentclass{article}
 \ifPDFTeX\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\else\usepackage{fontspec}\fi
 \usepackage{booktabs}
 \usepackage{graphicx}
+\makeatletter\@beginparpenalty=10000\makeatother % a table stays with its title
 \begin{document}"""
 
 

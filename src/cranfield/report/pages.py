@@ -136,11 +136,5 @@ def shown_table(table: Table) -> ShownTable:
 
 
 def _origin(report: Report) -> ShownTable:
-    given = {name: value for name, value in report.inputs.items() if value not in (None, [], "")}
     rows = [["seed", str(report.seed)], *([name, version] for name, version in report.versions.items())]
-    rows += [[f"--{name.replace('_', '-')}", _plain(value)] for name, value in given.items()]
     return ShownTable("", (Column("what", "what"), Column("value", "value")), rows)
-
-
-def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

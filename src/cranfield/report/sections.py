@@ -228,15 +228,16 @@ _SYSTEMS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200
 
 
 def _size_figure(material: Material, x: str) -> Any:
-    """n on topics that systems share, and on topics of their own, for every measure."""
+    """n on topics that systems share and, where curves are few enough to be told apart, on topics of their own."""
     from cranfield.design.sizing import size_for_range
 
     goal = material.goal
     axes: dict[str, Any] = {"systems": material.systems, "min_range": goal.min_range}
     axes[x] = _RANGES if x == "min_range" else _SYSTEMS
+    ways = (("blocked", "residual", "shared topics"), ("exact", "two-way", "topics not shared"))
     rows = []
     for measure in material.measures:
-        for method, way, words in (("blocked", "residual", "shared topics"), ("exact", "two-way", "topics not shared")):
+        for method, way, words in ways if len(material.measures) <= 3 else ways[:1]:
             variance = material.variances.get(way, measure=measure).variance
             found = size_for_range(**axes, variance=variance, alpha=goal.alpha, power=goal.power, method=method)
             rows += [{x: row[x], "topics": row["topics"], "curve": f"{measure}, {words}"} for row in found.to_dict()]

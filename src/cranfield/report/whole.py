@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -98,6 +99,19 @@ class Report:
         return tuple(sorted(keys | {key for key in CITED.findall(self.methods) if key in REFERENCES}))
 
     @property
+    def command(self) -> str:
+        """The command line that makes this report again; empty where it was not made of files."""
+        given = dict(self.inputs)
+        files = given.pop("scores", None)
+        if not files:
+            return ""
+        words = ["cranfield", "report", *files]
+        for name, value in given.items():
+            values = value if isinstance(value, (list, tuple)) else [value]
+            words += [f"--{name.replace('_', '-')}={each}" for each in values if each not in (None, "")]
+        return shlex.join(words)
+
+    @property
     def warnings(self) -> tuple[Problem, ...]:
         """What was odd about the input, each problem once however many sections carry it."""
         return tuple(dict.fromkeys(problem for document in self.documents for problem in document.warnings))
@@ -111,7 +125,7 @@ class Report:
             for part in section.parts
         ]  # fmt: skip
         whole = Document("report", self.inputs, [], rows, "", self.citations, self.warnings, self.seed)
-        extra = {"title": self.title, "methods": self.methods, "versions": dict(self.versions)}
+        extra = {"title": self.title, "methods": self.methods, "command": self.command, "versions": dict(self.versions)}
         left = [{"title": each.title, "reason": each.reason} for each in self.left_out]
         return {**whole.details(), **extra, "left_out": left, "rows": rows}
 

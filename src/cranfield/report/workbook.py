@@ -90,7 +90,7 @@ def _about(sheets: _Sheets, report: Report) -> None:
     sheet.set_column(0, 0, 26)
     sheet.set_column(1, 1, 100, sheets.format["wrap"])
     sheet.write_string(0, 0, report.title, sheets.format["title"])
-    rows = [("methods", cite_in_words(report.methods)), ("seed", str(report.seed))]
+    rows = [("methods", cite_in_words(report.methods)), ("seed", str(report.seed)), ("command", report.command)]
     rows += [
         (section.title, part.document.sentence)
         for section in report.sections
