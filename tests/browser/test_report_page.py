@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -91,6 +92,9 @@ for (const moves of %s) {
   }
   answers.push(document.querySelector("#result").textContent);
 }
+const mark = document.querySelector("figure svg [role='graphics-symbol'][aria-label]");
+mark.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
+answers.push(document.querySelector(".tip").textContent);
 document.title = JSON.stringify(answers);
 </script>"""
 CASES = [
@@ -112,7 +116,9 @@ def test_moving_the_sliders_recomputes_n(browser: str, report: Report, tmp_path:
     assert complaints(log) == []
     answers = re.search("<title>(.*)</title>", document)
     assert answers is not None
-    assert json.loads(answers[1]) == [topics for _, topics in CASES]
+    *found, tip = json.loads(html.unescape(answers[1]))
+    assert found == [topics for _, topics in CASES]
+    assert "variance σ² of a system's scores" in tip  # the first chart's first mark, under the pointer
 
 
 def test_the_page_prints_to_pdf(browser: str, report: Report) -> None:

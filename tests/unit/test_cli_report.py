@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.report import printing
+from cranfield.report.sections import SECTIONS
 
 
 def run(*arguments: str | Path) -> Result:
@@ -128,6 +129,11 @@ def test_what_makes_no_sense_is_refused_with_advice(scores: Path, here: Path, ar
 @pytest.mark.parametrize("arguments", [["--json", "--md"], ["--teams", "teams.tsv"]])
 def test_flags_that_do_not_go_together_are_refused(scores: Path, here: Path, arguments: list[str]) -> None:
     assert run(scores, *arguments).exit_code == 2
+
+
+def test_help_names_every_section() -> None:
+    text = " ".join(run("--help").stdout.replace("│", " ").split())
+    assert all(name in text for name in SECTIONS)
 
 
 def test_input_that_is_not_there_is_refused(here: Path) -> None:

@@ -515,8 +515,12 @@ def output_report(report: Report, files: list[str], printed: list[str]) -> None:
     from cranfield.report.terminal import print_warnings
     from cranfield.report.writing import FACES, write_report
 
-    for path in files:
-        size = write_report(report, path)
+    sizes = {}
+    with progress_bar("writing") as step:
+        for at, path in enumerate(files):
+            step(at, len(files))
+            sizes[path] = write_report(report, path)
+    for path, size in sizes.items():
         typer.echo(f"{path}: {size / 1000:,.0f} kB", err=bool(printed))
     for ending in printed:
         typer.echo(FACES[ending](report).decode(), nl=False)

@@ -191,7 +191,8 @@ def _pilot_methods(request: Request) -> list[tuple[Method, str]]:
 
 def _pilot_size(request: Request, method: Method, estimate: VarianceEstimate) -> PilotSize:
     at = _sized(request, method, _as_spread(estimate, estimate.variance))
-    lower = _sized(request, method, _as_spread(estimate, estimate.lower))
+    # A small pilot may have resamples that do not vary at all; the fewest topics there are follow from that.
+    lower = _sized(request, method, _as_spread(estimate, max(estimate.lower, 1e-9 * estimate.variance)))
     upper = _sized(request, method, _as_spread(estimate, estimate.upper))
     return PilotSize(estimate.measure, estimate, at, lower, upper, _assurance(at, estimate))
 

@@ -50,14 +50,15 @@ def _latex_cite(key: str) -> str:
 
 def report_json(report: Report) -> str:
     """One object; its rows are the documents, each with its own inputs, method, citations and rows."""
-    return json.dumps(_finite(report.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
+    return json.dumps(finite(report.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same without nan and infinity, which JSON does not have."""
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -9,6 +9,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from cranfield.report.manuscript import finite
+
 MOST_MARKS = 2000  # an SVG of more is larger than the same picture as PNG, and slow to show
 _NUMBER = re.compile(r"-?\d+\.\d{4,}(?:e-?\d+)?")
 _SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"')
@@ -18,7 +20,7 @@ def inline_picture(chart: Any, title: str, name: str) -> str:
     """Markup for a chart: an ``<svg>``, or an ``<img>`` that holds its own data. ``name`` keeps its ids apart."""
     import vl_convert
 
-    spec = page_spec(chart)
+    spec = finite(page_spec(chart))
     if _marks(spec) > MOST_MARKS:
         png = vl_convert.vegalite_to_png(json.dumps(spec))
         width, height = struct.unpack(">II", png[16:24])  # where every PNG has them

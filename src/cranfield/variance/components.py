@@ -62,6 +62,8 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
         s_e1 / max(m * (n - 1), 1),
         s_e2 / max((m - 1) * (n - 1), 1),
     )
+    # No sum of squares is below 0; rounding may say so where systems are alike on every topic.
+    parts = tuple(np.maximum(part, 0.0) for part in parts)
     return Squares(n, m, *(part[0] if weights is None else part for part in parts))
 
 

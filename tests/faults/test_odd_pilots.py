@@ -1,0 +1,65 @@
+"""Pilots that hardly are any: too few topics, systems all alike, scores of any size, holes. A report comes of each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield.design.planning import Request, plan_from_pilot
+from cranfield.report.manuscript import report_json, report_latex, report_markdown
+from cranfield.report.pages import to_html
+from cranfield.report.sections import Material, make_report
+from cranfield.scores import ScoreTable
+from cranfield.variance import estimate_variance
+from cranfield.variance.components import squares
+
+RNG = np.random.default_rng(1)
+ODD: dict[str, Any] = {
+    "all scores alike": np.full((6, 3), 0.5),
+    "systems alike": np.repeat(RNG.random((10, 1)), 3, axis=1),
+    "two topics, two systems": RNG.random((2, 2)),
+    "three topics": RNG.random((3, 4)),
+    "one system": RNG.random((5, 1)),
+    "one topic": RNG.random((1, 5)),
+    "far below 0": RNG.normal(-100, 30, (20, 5)),
+    "large": RNG.normal(1e6, 30, (20, 5)),
+    "hardly varying": 0.5 + 1e-9 * RNG.random((10, 3)),
+    "holes": np.where(RNG.random((10, 3)) < 0.1, np.nan, RNG.random((10, 3))),
+    "a system without scores": np.column_stack([RNG.random((8, 2)), np.full(8, np.nan)]),
+}
+
+
+def table(scores: Any) -> ScoreTable:
+    names = tuple(map(str, range(scores.shape[0]))), tuple(f"s{at}" for at in range(scores.shape[1]))
+    return ScoreTable(("AP",), *names, scores[np.newaxis, :, :, np.newaxis])
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_report_comes_of_any_table_and_says_what_it_leaves_out(name: str) -> None:
+    report = make_report(Material({name: table(ODD[name])}))
+    assert [section.slug for section in report.sections][:2] == ["read", "scores"]
+    assert all(each.reason for each in report.left_out)
+    content = json.loads(report_json(report), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
+    assert content["rows"]
+    assert report_latex(report)
+    assert report_markdown(report)
+
+
+@pytest.mark.parametrize("name", ["hardly varying", "two topics, two systems", "holes"])
+def test_the_page_of_an_odd_pilot_can_be_drawn(name: str) -> None:
+    assert "<svg" in to_html(make_report(Material({name: table(ODD[name])})))
+
+
+def test_no_mean_square_is_below_0() -> None:
+    weights = np.ones((3, 10))
+    found = squares(ODD["systems alike"], weights)
+    assert (np.asarray(found.residual) >= 0).all()
+
+
+def test_a_pilot_some_resamples_of_which_do_not_vary_has_a_size() -> None:
+    sizes = plan_from_pilot(Request(difference=[0.05]), estimate_variance(table(ODD["two topics, two systems"])))
+    assert int(sizes[0].lower.topics.flat[0]) == 2
+    assert int(sizes[0].size.topics.flat[0]) > 2
