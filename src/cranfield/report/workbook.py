@@ -29,7 +29,9 @@ FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
     "head": {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"},
     "wrap": {"text_wrap": True, "valign": "top"},
-    "input": {"bg_color": "#FFF4CC", "border": 1, "border_color": "#C9B458"},
+    "number head": {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom", "align": "right"},
+    "input": {"bg_color": "#FFF4CC", "border": 1, "border_color": "#C9B458", "num_format": "0.0#####"},
+    "whole input": {"bg_color": "#FFF4CC", "border": 1, "border_color": "#C9B458", "num_format": "#,##0"},
     "result": {"bold": True, "num_format": "#,##0", "border": 1},
     "value": {"num_format": "0.0000##"},
     **{kind: {"num_format": text} for kind, text in NUMBERS.items()},
@@ -68,6 +70,8 @@ class _Sheets:
         self.names.add(name.lower())
         sheet = self.book.add_worksheet(name)
         sheet.hide_gridlines(2)
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)  # as wide as a page, as long as it is
         return sheet
 
 
@@ -100,6 +104,7 @@ def _about(sheets: _Sheets, report: Report) -> None:
     rows += [(f"not here: {each.title}", each.reason) for each in report.left_out]
     rows += list(report.versions.items())
     for at, (name, text) in enumerate(rows, start=2):
+        sheet.set_row(at, 15 * max(1, math.ceil(len(text) / 100)))  # not every program fits a row to its text
         sheet.write_string(at, 0, name, sheets.format["wrap"])
         sheet.write_string(at, 1, text[:32_767], sheets.format["wrap"])
 
@@ -142,16 +147,19 @@ def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mappi
         row, top = 4 + at, 3 + at * (STEPS + 3)
         front.write_string(row, 0, name)
         for column, word in enumerate(words, start=1):
-            front.write_number(row, column, design[word], sheets.format["input"])
+            look = "whole input" if word == "systems" else "input"
+            front.write_number(row, column, design[word], sheets.format[look])
             _validate(front, row, column, word)
         sources = {word: f"'{front.name}'!{_cell(row, column, fixed=True)}" for column, word in enumerate(words, 1)}
         _search(sheets, back, search, top, name, design, sources)
         _answers(sheets, front, back, search, row, top, design)
 
 
-def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str]) -> None:
+def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str], kinds: Sequence[str] | None = None) -> None:
+    """Titles over columns, to the side their values are on; without ``kinds`` only the first column is text."""
     for column, head in enumerate(heads):
-        sheet.write_string(row, column, head, sheets.format["head"])
+        text = column == 0 if kinds is None else kinds[column] == "text"
+        sheet.write_string(row, column, head, sheets.format["head" if text else "number head"])
 
 
 def _validate(sheet: Any, row: int, column: int, word: str) -> None:
@@ -257,7 +265,8 @@ def _stack(sheets: _Sheets, title: str, tables: Sequence[Table]) -> None:
         if table.title:
             sheet.write_string(row, 0, table.title, sheets.format["title"])
             row += 1
-        _heads(sheets, sheet, row, [column.title for column in table.columns])
+        heads, kinds = zip(*((column.title, column.kind) for column in table.columns), strict=True)
+        _heads(sheets, sheet, row, heads, kinds)
         row += 1
         for values in table.rows[: MOST_ROWS - row]:
             for at, (value, column) in enumerate(zip(values, table.columns, strict=True)):
