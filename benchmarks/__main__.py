@@ -10,8 +10,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import clustering, cold, comparing, piloting, reading, reopening, scoring, sharding, sizing, studying
-from benchmarks import cold, comparing, reading, reopening, reporting, scoring, sharding, sizing
+from benchmarks import (
+    clustering,
+    cold,
+    comparing,
+    piloting,
+    reading,
+    reopening,
+    reporting,
+    scoring,
+    sharding,
+    sizing,
+    studying,
+)
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
 from benchmarks.table import Goal

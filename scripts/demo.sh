@@ -14,6 +14,5 @@ show pack demo/runs --qrels demo/qrels.txt --intents demo/intents.txt --teams de
 show score demo/demo.cran -m AP -m nDCG@10 -m 'RBP(p=0.8)' -m alpha_nDCG@10 -o demo/scores.csv
 show compare demo/scores.csv -m AP
 show shards demo/demo.cran -s 3 -m AP --anova MD6
-printf '\nPer-topic scores are in demo/scores.csv; cranfield --help lists the commands.\n'
 show report demo/demo.cran -o demo/report.html
 printf '\nPer-topic scores are in demo/scores.csv, and demo/report.html is to be opened in a browser; cranfield --help lists the commands.\n'

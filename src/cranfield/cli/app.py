@@ -12,7 +12,23 @@ import typer
 
 import cranfield
 from cranfield import parallel
-from cranfield.cli import budget, check, compare, demo, measures, pack, pilot, power, reliability, report, score, shards, size, study, variance
+from cranfield.cli import (
+    budget,
+    check,
+    compare,
+    demo,
+    measures,
+    pack,
+    pilot,
+    power,
+    reliability,
+    report,
+    score,
+    shards,
+    size,
+    study,
+    variance,
+)
 from cranfield.errors import CranfieldError
 
 app = typer.Typer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from cranfield.formats.scores import format_scores
 from cranfield.report.document import Document, Table, finite, show, warning_lines

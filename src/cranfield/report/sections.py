@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.collection import Collection
 from cranfield.errors import CranfieldError, RequestError
-from cranfield.formats.problems import Severity
+from cranfield.formats.problems import Problem, Severity
 from cranfield.report import figures
 from cranfield.report.document import Column, Document, Table, show
 from cranfield.report.scoring import measure_citation, score_document
@@ -97,11 +97,12 @@ def read_section(material: Material) -> tuple[list[Part], str]:
         }
     words = list(rows[0])
     columns = tuple(Column(word, word, "text" if word in ("input", "measures") else "count") for word in words)
-    problems = dict.fromkeys(problem for table in material.tables.values() for problem in table.warnings)
-    tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(list(problems))]
-    odd = sum(problem.severity is not Severity.NOTE for problem in problems)
+    warnings = dict.fromkeys(warning for table in material.tables.values() for warning in table.warnings)
+    problems = [warning for warning in warnings if isinstance(warning, Problem)]
+    tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(problems)]
+    odd = len(warnings) - sum(problem.severity is Severity.NOTE for problem in problems)
     sentence = "Reading it gave no warning." if not odd else "Some of it was odd; the table says what became of it."
-    document = Document("read", material.inputs, tables, rows, sentence, (), tuple(problems))
+    document = Document("read", material.inputs, tables, rows, sentence, (), tuple(warnings))
     return [Part(document)], _read_methods(rows)
 
 
@@ -325,7 +326,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
         found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed)
         document = compare_document(found, material.inputs)
         pictures = (
-            Picture(f"{title}: means with their intervals", interval_chart(document.rows)),
+            Picture(f"{title}: means with their intervals", interval_chart(document.rows, document.extra)),
             Picture(f"{title}: every pair of systems", figures.matrix_figure(document.rows, document.extra["pairs"])),
         )
         parts.append(Part(document, pictures, title))
@@ -340,7 +341,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
 def shard_section(material: Material) -> tuple[list[Part], str]:
     """FS19's models on random shards of the documents, or on the replicates a score table has."""
     from cranfield.compare.sharding import replicate_study, shard_study
-    from cranfield.report.comparing import shard_document
+    from cranfield.report.sharding import shard_document
 
     if material.collection is not None:
         studies = [shard_study(material.collection, material.table.measures, shards=material.shards,

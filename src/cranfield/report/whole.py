@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import cranfield
+from cranfield.errors import Caution
 from cranfield.formats.problems import Problem
 from cranfield.report.document import Document
 from cranfield.report.references import REFERENCES
@@ -112,7 +113,7 @@ class Report:
         return shlex.join(words)
 
     @property
-    def warnings(self) -> tuple[Problem, ...]:
+    def warnings(self) -> tuple[Problem | Caution, ...]:
         """What was odd about the input, each problem once however many sections carry it."""
         return tuple(dict.fromkeys(problem for document in self.documents for problem in document.warnings))
 
