@@ -1,5 +1,20 @@
-"""Simulation: so far, whole example collections."""
+"""Simulation: new topics for systems whose scores are known, and whole example collections."""
 
 from cranfield.simulate.example import Example, write_example
+from cranfield.simulate.fit import Fit, goodness_of_fit
+from cranfield.simulate.fitting import Simulator, fit_simulator
+from cranfield.simulate.margins import Margin, fit_margin
+from cranfield.simulate.support import Support, support_of
 
-__all__ = ["Example", "write_example"]
+__all__ = [
+    "Example",
+    "Fit",
+    "Margin",
+    "Simulator",
+    "Support",
+    "fit_margin",
+    "fit_simulator",
+    "goodness_of_fit",
+    "support_of",
+    "write_example",
+]
