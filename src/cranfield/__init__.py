@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from cranfield.report.writing import write_report
     from cranfield.scores import ScoreTable, read_scores, score, write_scores
     from cranfield.sequential import Goal, Study, create_study, open_study
-    from cranfield.simulate import write_example
+    from cranfield.simulate import Simulator, fit_simulator, write_example
+    from cranfield.verify import Design, Verification
 
 __version__ = "0.1.0"
 
@@ -67,12 +68,17 @@ _HOME = {
     "pair_study": "budget",
     "reusability": "budget",
     "spend": "budget",
+    "Simulator": "simulate",
+    "fit_simulator": "simulate",
+    "Design": "verify",
+    "Verification": "verify",
 }
 
 __all__ = [
     "CATALOG",
     "Collection",
     "CranfieldError",
+    "Design",
     "Goal",
     "InputError",
     "Material",
@@ -81,14 +87,17 @@ __all__ = [
     "Reliability",
     "RequestError",
     "ScoreTable",
+    "Simulator",
     "Study",
     "Target",
+    "Verification",
     "WriteError",
     "assess_reliability",
     "create_study",
     "depth_study",
     "discriminative_power",
     "equivalent_designs",
+    "fit_simulator",
     "generalise",
     "make_report",
     "open_collection",

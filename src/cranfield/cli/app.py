@@ -25,9 +25,11 @@ from cranfield.cli import (
     report,
     score,
     shards,
+    simulate,
     size,
     study,
     variance,
+    verify,
 )
 from cranfield.errors import CranfieldError
 
@@ -52,6 +54,8 @@ app.command("budget")(budget.budget)
 app.add_typer(study.app, name="study")
 app.command("reliability")(reliability.reliability)
 app.command("report")(report.report)
+app.command("simulate")(simulate.simulate)
+app.command("verify")(verify.verify)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

@@ -472,6 +472,46 @@ def draw_course(study: Study, path: str) -> None:
     write_chart(course_chart(course(progress), goal), path)
 
 
+def only_table(tables: dict[str, ScoreTable]) -> ScoreTable:
+    """The one table there is."""
+    if len(tables) != 1:
+        raise typer.BadParameter(f"one collection at a time, and {len(tables)} were named")
+    return next(iter(tables.values()))
+
+
+def load_pilots(
+    scores: list[str] | None,
+    *,
+    qrels: str | None,
+    measures: list[str] | None,
+    missing: MissingChoice,
+    shards: int | None,
+    seed: int,
+) -> list[ScoreTable | None]:
+    """A pilot for every measure, of runs that are split into shards first where that is asked for; or none at all."""
+    from cranfield.verify.planning import sharded_pilot
+
+    if not scores:
+        return [None]
+    if shards is not None and not is_score_table(scores, qrels):
+        collection = load_collection(
+            scores, qrels=qrels, intents=None, probabilities=None, teams=None,
+            order=OrderChoice.SCORE, name=NameChoice.AUTO,
+        )  # fmt: skip
+        return [sharded_pilot(collection, each, shards=shards, seed=seed) for each in measures or ["AP"]]
+    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing))
+    if shards is not None and len(table.shards) != shards:
+        raise typer.BadParameter(f"the table has {len(table.shards) or 'no'} shards; only runs can be split anew")
+    return [table.select(measures=[measure]) for measure in table.measures]
+
+
+def draw(chart: Any, path: str) -> None:
+    """Write a chart."""
+    from cranfield.report.charts import write_chart
+
+    write_chart(chart, path)
+
+
 def is_score_table(paths: list[str], qrels: str | None) -> bool:
     """Whether the arguments are score tables rather than runs or a packed collection."""
     from cranfield.collection.packed import is_packed

@@ -247,6 +247,24 @@ def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, A
     return first[kept], second[kept]
 
 
+def shuffled_ranges(
+    scores: Array, *, count: int, seed: int, workers: int | None = None, progress: Progress | None = None
+) -> Array:
+    """The ranges of the systems' means when scores are shuffled within topics, ``count`` times; in order."""
+    seeds = np.random.default_rng(seed).integers(1, 2**64, count, dtype=np.uint64, endpoint=False)
+    if workers == 1:
+        return np.sort(_ranges(scores, seeds) / len(scores))
+    parts = [seeds[first:last] for first, last in pieces(count, workers or available_workers())]
+    done = tasks(_ranges, parts, shared=scores, workers=workers, progress=progress)
+    return np.sort(np.concatenate(done) / len(scores))
+
+
+def randomised_p(ranges: Array, gap: Array) -> Array:
+    """(b + 1) / (B + 1), b the shuffles whose range is at least the gap."""
+    more = len(ranges) - np.searchsorted(ranges, np.abs(gap) * (1 - 1e-12), side="left")
+    return np.asarray((more + 1) / (len(ranges) + 1))
+
+
 Found = tuple[Array, Array, Array, Array, float]
 
 
@@ -311,14 +329,9 @@ class _Sample:
         return p_value, p_value, gap - result.margin, gap + result.margin, result.margin / 2
 
     def _randomised(self) -> Found:
-        n = len(self.scores)
-        seeds = np.random.default_rng(self.seed).integers(1, 2**64, self.count, dtype=np.uint64, endpoint=False)
-        parts = [seeds[first:last] for first, last in pieces(self.count, available_workers())]
-        done = tasks(_ranges, parts, shared=self.scores, progress=self.progress)
-        ranges = np.sort(np.concatenate(done) / n)
+        ranges = shuffled_ranges(self.scores, count=self.count, seed=self.seed, progress=self.progress)
         gap = self.gaps
-        more = self.count - np.searchsorted(ranges, np.abs(gap) * (1 - 1e-12), side="left")
-        p_value = (more + 1) / (self.count + 1)
+        p_value = randomised_p(ranges, gap)
         margin = float(np.quantile(ranges, 1 - self.alpha, method="higher"))
         return p_value, p_value, gap - margin, gap + margin, margin / 2
 
@@ -332,5 +345,5 @@ class _Sample:
 def _ranges(scores: Array, seeds: Array) -> Array:
     """The range of the systems' sums under each of some permutations."""
     found = np.zeros(len(seeds))
-    permuted_ranges(len(seeds), scores, seeds, found, work=max(len(seeds) * scores.size, 10**9))
+    permuted_ranges(len(seeds), scores, seeds, found, work=max(len(seeds) * scores.size, 10**9), workers=1)
     return found

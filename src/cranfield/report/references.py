@@ -6,10 +6,14 @@ REFERENCES = {
     "Arteaga1982": "Arteaga, C., Jeyaratnam, S. and Franklin, G. A.: Confidence Intervals for Proportions of Total "
     "Variance in the Two-Way Cross Component of Variance Model. Communications in Statistics 11(15), 1982.",
     "Brennan2001": "Brennan, R. L.: Generalizability Theory. Springer, 2001.",
+    "Aas2009": "Aas, K., Czado, C., Frigessi, A. and Bakken, H.: Pair-Copula Constructions of Multiple Dependence. "
+    "Insurance: Mathematics and Economics 44(2), 2009.",
     "BuckleyVoorhees2004": "Buckley, C. and Voorhees, E. M.: Retrieval Evaluation with Incomplete Information. "
     "SIGIR 2004.",
     "BuckleyVoorhees2005": "Buckley, C. and Voorhees, E. M.: Retrieval System Evaluation. In: TREC: Experiment and "
     "Evaluation in Information Retrieval, MIT Press, 2005.",
+    "CarioNelson1997": "Cario, M. C. and Nelson, B. L.: Modeling and Generating Random Vectors with Arbitrary Marginal "
+    "Distributions and Correlation Matrix. Northwestern University, 1997.",
     "Carterette2012": "Carterette, B.: Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
     "Experiments. ACM TOIS 30(1), 2012.",
     "Chapelle2009": "Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P.: Expected Reciprocal Rank for Graded "
@@ -39,6 +43,8 @@ REFERENCES = {
     "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
     "ACM TOIS 27(1), 2008.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
+    "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
+    "Mathematical Statistics 41(5), 1970.",
     "Sakai2004": "Sakai, T.: New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
     "Answering. NTCIR-4, 2004.",
     "Sakai2006": "Sakai, T.: Evaluating Evaluation Metrics Based on the Bootstrap. SIGIR 2006.",
@@ -64,4 +70,10 @@ REFERENCES = {
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
     "Retrieval. SIGIR 2008.",
+    "UrbanoNagler2018": "Urbano, J. and Nagler, T.: Stochastic Simulation of Test Collections: Evaluation Scores. "
+    "SIGIR 2018.",
+    "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
+    "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
+    "Wilson1927": "Wilson, E. B.: Probable Inference, the Law of Succession, and Statistical Inference. Journal of the "
+    "American Statistical Association 22, 1927.",
 }

@@ -20,6 +20,7 @@ class MarginTable:
     """Many margins in flat arrays, as the kernel reads them."""
 
     starts: Array
+    guide: Array
     z: Array
     value_starts: Array
     values: Array
@@ -29,8 +30,12 @@ class MarginTable:
     def of(cls, margins: Sequence[Margin]) -> MarginTable:
         knots = [len(margin.z) for margin in margins]
         sizes = [len(margin.values) for margin in margins]
+        starts = np.concatenate([[0], np.cumsum(knots)])
+        marks = np.arange(-64, 65) / 16
+        guide = [start + np.searchsorted(margin.z, marks) for start, margin in zip(starts[:-1], margins, strict=True)]
         return cls(
-            np.concatenate([[0], np.cumsum(knots)]),
+            starts,
+            np.concatenate(guide).astype(np.int32),
             np.concatenate([margin.z for margin in margins]),
             np.concatenate([[0], np.cumsum(sizes)])[:-1],
             np.concatenate([margin.values for margin in margins]),
@@ -44,6 +49,7 @@ class MarginTable:
         out = np.empty(rows * columns)
         scores_of(
             rows, columns, len(chosen), np.ascontiguousarray(normals).ravel(), np.ascontiguousarray(chosen).ravel(),
-            self.starts, self.z, self.value_starts, self.values, self.steps, out, work=10 * out.size, workers=workers,
+            self.starts, self.guide, self.z, self.value_starts, self.values, self.steps, out,
+            work=10 * out.size, workers=workers,
         )  # fmt: skip
         return out.reshape(rows, columns)

@@ -181,7 +181,10 @@ def _from_masses(family: str, masses: Array, values: Array, steps: bool) -> Marg
     if steps:
         kept = np.flatnonzero(masses > 1e-15)
         return Margin(family, z[kept[:-1]], values[kept], True)
-    kept = np.flatnonzero(np.diff(z, prepend=-np.inf) > 1e-9)
+    # A knot in every fiftieth of z is plenty; both ends stay, for they bound the atoms.
+    kept = np.flatnonzero(np.diff(np.floor(z * 50), prepend=-np.inf) > 0)
+    last = np.flatnonzero(z < z[-1] - 1e-9)[-1] + 1
+    kept = np.append(kept[z[kept] < z[last] - 1e-9], last)
     return Margin(family, z[kept], values[kept], False)
 
 

@@ -1,0 +1,77 @@
+"""cranfield simulate"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cranfield.cli import options
+
+Margins = Annotated[str, typer.Option("--margins", help="auto, beta, normal, kernel or empirical.", metavar="NAME")]
+Dependence = Annotated[str, typer.Option("--dependence", help="gaussian or vine.", metavar="NAME")]
+
+
+def simulate(
+    scores: options.Scores,
+    topics: Annotated[
+        int | None, typer.Option("--topics", help="New topics to draw [default: as many as there are].", metavar="N")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", help="Write their scores: .csv, .tsv (also .gz), .json or .parquet.", metavar="FILE"
+        ),
+    ] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="In FILE, a row a topic and a column a system.")] = False,
+    equal: Annotated[bool, typer.Option("--equal", help="Make all systems equally good.")] = False,
+    gap: Annotated[
+        float | None, typer.Option("--gap", help="Put the best system so far above all others.", metavar="D")
+    ] = None,
+    means: Annotated[
+        str | None,
+        typer.Option("--means", help="True means: 0.3,0.25,… for all, or system=0.3,… for some.", metavar="LIST"),
+    ] = None,
+    margins: Margins = "auto",
+    dependence: Dependence = "gaussian",
+    trees: Annotated[
+        int, typer.Option("--trees", help="Trees of a vine that choose their copulas; the rest is Gaussian.", min=1)
+    ] = 2,
+    truncate: Annotated[bool, typer.Option("--truncate", help="Let the vine's other trees be independent.")] = False,
+    qrels: options.Qrels = None,
+    measure: options.Measures = None,
+    missing: options.Missing = options.MissingChoice.ZERO,
+    seed: options.Seed = 1,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    csv: options.Csv = False,
+    md: options.Markdown = False,
+    latex: options.Latex = False,
+) -> None:
+    """Draw new topics for the same systems: scores like those seen, with true means as fitted or as set.
+
+    Example: cranfield simulate scores.csv --topics 200 -o new.csv --plot fit.svg
+    """
+    from cranfield.report.simulating import simulation_document
+    from cranfield.report.simulation_charts import fit_chart
+    from cranfield.scores import write_scores
+    from cranfield.simulate import parse_means
+    from cranfield.simulate import simulate as run_simulation
+
+    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        options.check_plot(plot)
+    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+    pilot = options.only_table(tables)
+    found = run_simulation(
+        pilot, topics=topics, margins=margins, dependence=dependence, trees=trees, truncate=truncate, equal=equal,
+        gap=gap, means=None if means is None else parse_means(means), seed=seed,
+    )  # fmt: skip
+    inputs = {"scores": scores, "measures": measure, "topics": topics, "equal": equal, "gap": gap, "means": means,
+              "margins": margins, "dependence": dependence, "trees": trees, "truncate": truncate}  # fmt: skip
+    document = simulation_document(found, inputs, out=out)
+    if out is not None:
+        write_scores(found.table, out, wide=wide, details=document.details())
+    if plot is not None:
+        options.draw(fit_chart(found), plot)
+    options.output(document, chosen)

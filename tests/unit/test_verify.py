@@ -1,0 +1,388 @@
+"""Designs put to the test: what is drawn, what is decided, when it stops, and that it recovers what is known."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cranfield import InputError, RequestError, ScoreTable
+from cranfield.compare import MODELS, anova, compare, decompose, model_error, tukey
+from cranfield.compare.sharding import SHARD_MODELS
+from cranfield.design import size_for_difference, size_for_range
+from cranfield.design.planning import Request
+from cranfield.stats.proportions import anytime_interval, wilson_interval
+from cranfield.verify import (
+    SOURCES,
+    Design,
+    completed,
+    designs_from_pilot,
+    designs_from_request,
+    designs_from_sizes,
+    read_designs,
+    running,
+    sharded_designs,
+    verify,
+)
+from cranfield.verify.asking import Question, ask
+from cranfield.verify.deciding import OF_TWO, TITLES, Sums, make_test
+from cranfield.verify.running import BATCH, Task, make_world, run_batch
+from cranfield.verify.worlds import NormalWorld, PilotWorld
+
+Array = npt.NDArray[Any]
+
+
+def pilot(topics: int = 50, systems: int = 6, shards: int = 1, seed: int = 2) -> ScoreTable:
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(topics, 1, 1)) + 0.7 * rng.normal(size=(topics, systems, 1))
+    latent = latent + 0.4 * rng.normal(size=(topics, systems, shards)) - 1
+    values = 1 / (1 + np.exp(-latent))
+    names = tuple(map(str, range(shards))) if shards > 1 else ()
+    return ScoreTable(
+        ("AP",), tuple(map(str, range(topics))), tuple(f"s{at}" for at in range(systems)), values[None], names
+    )
+
+
+# --- intervals
+
+
+def test_wilson_is_the_usual_interval() -> None:
+    # R: prop.test(80, 100, correct = FALSE)
+    assert wilson_interval(80, 100) == pytest.approx((0.7111708, 0.8666331), abs=1e-6)
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (3, 10), (800, 1000), (1, 10_000), (0, 0)])
+def test_an_anytime_interval_has_the_share_in_it_and_is_wider_than_a_fixed_one(successes: int, trials: int) -> None:
+    lower, upper = anytime_interval(successes, trials)
+    fixed = wilson_interval(successes, trials)
+    assert 0 <= lower <= (successes / trials if trials else 0) <= upper <= 1
+    assert upper - lower >= fixed[1] - fixed[0]
+
+
+def test_anytime_intervals_miss_no_more_often_than_they_say_however_often_one_looks() -> None:
+    rng = np.random.default_rng(3)
+    looks = [20, 60, 200, 800]
+    misses = 0
+    for _ in range(150):
+        hits = np.cumsum(rng.random(800) < 0.8)
+        ends = [anytime_interval(int(hits[look - 1]), look, confidence=0.9) for look in looks]
+        misses += any(not lower <= 0.8 <= upper for lower, upper in ends)
+    assert misses / 150 <= 0.1
+
+
+# --- tests on many collections at once
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_running_sums_give_the_sums_of_squares_of_every_collection(shards: int) -> None:
+    scores = np.random.default_rng(4).normal(size=(12, 5, 4, shards))
+    tally = Sums()
+    for block in (scores[:5], scores[5:6], scores[6:]):
+        tally.add(block)
+    squares = tally.squares()
+    for at in range(5):
+        found = decompose(scores[:, at])
+        for name, value in found.ss.items():
+            assert squares[name][at] == pytest.approx(value, abs=1e-9)
+        assert squares["rest"][at] == pytest.approx(found.residual_ss, abs=1e-9)
+        np.testing.assert_allclose(tally.means[at], found.system_means)
+
+
+def verdicts(name: str, scores: Array, **options: Any) -> Any:
+    test = make_test(name, alpha=0.05, systems=scores.shape[2], **options)
+    tally = test.tally()
+    tally.add(scores)
+    return test.decide(tally)
+
+
+@pytest.mark.parametrize("name", ["tukey", "unpaired", "t", "wilcoxon", "sign"])
+def test_verdicts_are_those_of_the_comparison_a_user_runs(name: str) -> None:
+    systems = 2 if name in OF_TWO else 4
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(25, 30, systems, 1)) + np.linspace(0.5, -0.4, systems)[:, None]
+    found = verdicts(name, scores)
+    for at in range(30):
+        table = ScoreTable(
+            ("x",), tuple(map(str, range(25))), tuple(f"s{s}" for s in range(systems)), scores[None, :, at]
+        )
+        done = compare(table, test=name)
+        pairs = {row["system_a"] + row["system_b"]: row["significant"] for row in done.to_dict()}
+        assert found.anything[at] == any(pairs.values())
+        assert found.found[at] == pairs.get("s0s1", False)
+        assert found.reversed[at] == pairs.get("s1s0", False)
+
+
+@pytest.mark.parametrize("model", [name for name in MODELS if name != "MD1"])
+def test_verdicts_on_shards_are_those_of_the_model(model: str) -> None:
+    rng = np.random.default_rng(6)
+    scores = rng.normal(size=(10, 12, 4, 3)) + np.linspace(0.4, -0.4, 4)[:, None]
+    found = verdicts(model, scores)
+    for at in range(12):
+        table = anova(decompose(scores[:, at]), model)
+        done = tukey(scores[:, at].mean(axis=(0, 2)), model_error(table))
+        assert found.anything[at] == done.significant.any()
+        first = (done.first == 0) & (done.second == 1)
+        assert found.found[at] == (done.significant[first][0] and done.difference[first][0] > 0)
+
+
+def test_blocked_f_of_two_systems_is_the_paired_t_test() -> None:
+    scores = np.random.default_rng(7).normal(size=(15, 200, 2, 1)) + np.array([[0.5], [0.0]])
+    assert np.array_equal(verdicts("blocked", scores).anything, verdicts("t", scores).anything)
+
+
+def test_randomised_tukey_agrees_with_tukey_on_normal_scores() -> None:
+    scores = np.random.default_rng(8).normal(size=(20, 60, 4, 1)) + np.array([[0.6], [-0.6], [0], [0]])
+    permuted, plain = verdicts("randomised", scores, resamples=400), verdicts("tukey", scores)
+    assert (permuted.found == plain.found).mean() > 0.85
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_a_one_sided_test_looks_one_way(sides: int) -> None:
+    scores = np.random.default_rng(9).normal(size=(20, 400, 2, 1)) + np.array([[-0.4], [0.4]])
+    found = verdicts("t", scores, sides=sides)
+    assert found.reversed.any() == (sides == 2)
+    assert not found.found.any()
+
+
+# --- worlds
+
+
+def test_normal_scores_have_the_means_and_the_variance_asked_for() -> None:
+    world = NormalWorld(5, 0.2, 0.3)
+    rng = np.random.default_rng(1)
+    differing, equal = world.scores(rng, world.cast(rng, 400), 60)
+    np.testing.assert_allclose(differing.mean(axis=(0, 1))[:, 0], [0.1, -0.1, 0, 0, 0], atol=0.01)
+    assert equal.std() == pytest.approx(0.3, rel=0.02)
+    np.testing.assert_allclose(differing - equal, np.broadcast_to([[0.1], [-0.1], [0], [0], [0]], equal.shape))
+
+
+@pytest.mark.parametrize("dependence", ["gaussian", "vine"])
+@pytest.mark.parametrize("systems", [2, 6])
+def test_a_pilots_world_has_the_true_means_and_the_pilots_correlations(systems: int, dependence: str) -> None:
+    table = pilot()
+    world, left_out = make_world(
+        Design("size", "tukey", systems, 20, 0.1), table, margins="auto", dependence=dependence, seed=1
+    )
+    assert left_out == ()
+    rng = np.random.default_rng(1)
+    differing, equal = world.scores(rng, world.cast(rng, 300), 100)
+    means, centre = differing.mean(axis=(0, 1))[:, 0], table.of().mean()
+    assert means[0] - means[1] == pytest.approx(0.1, abs=0.01)
+    assert equal.mean() == pytest.approx(centre, abs=0.01)
+    assert equal.min() >= 0
+    assert equal.max() <= 1
+    seen = np.corrcoef(table.of().T)[np.triu_indices(6, k=1)].mean()
+    drawn = np.corrcoef(equal[..., 0].reshape(-1, systems).T)[0, 1]
+    assert drawn == pytest.approx(seen, abs=0.06)
+
+
+def test_systems_that_cannot_have_such_means_sit_out_and_are_named() -> None:
+    table = pilot()
+    values = table.values.copy()
+    values[0, :, 3] *= 0.001
+    world, left_out = make_world(
+        Design("size", "tukey", 5, 20, 0.05),
+        replace(table, values=values),
+        margins="auto",
+        dependence="gaussian",
+        seed=1,
+    )
+    assert left_out == ("s3",)
+    assert isinstance(world, PilotWorld)
+    assert world.players.tolist() == [0, 1, 2, 4, 5]
+    with pytest.raises(RequestError, match="5 systems that could have means"):
+        verify(Design("size", "tukey", 6, 20, 0.05), replace(table, values=values))
+
+
+# --- verification
+
+
+def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
+    design = Design("size", "tukey", 4, 20, 0.1)
+    world, _ = make_world(design, pilot(), margins="auto", dependence="gaussian", seed=1)
+    task = Task(world, make_test("tukey", alpha=0.05, systems=4), (20,), 1)
+    here = run_batch(task, 3)
+    there = run_batch(pickle.loads(pickle.dumps(task)), 3)
+    assert np.array_equal(here.verdicts, there.verdicts)
+    assert np.array_equal(here.variances, there.variances)
+    longer = run_batch(replace(task, looks=(5, 20, 33)), 3)  # the first topics do not change with the last
+    assert np.array_equal(longer.verdicts[1], here.verdicts[0])
+
+
+@pytest.mark.parametrize("test", ["tukey", "randomised"])
+def test_any_number_of_workers_gives_the_same_bits(test: str) -> None:
+    options: dict[str, Any] = {"collections": 4 * BATCH, "resamples": 100, "search": test == "tukey"}
+    once = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), workers=1, **options)
+    again = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), workers=3, **options)
+    assert once.to_dict() == again.to_dict()
+    assert [look.to_dict() for look in once.curve] == [look.to_dict() for look in again.curve]
+    other = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), seed=2, **options)
+    assert other.to_dict() != once.to_dict()
+
+
+@pytest.mark.parametrize("systems", [2, 10, 50])
+@pytest.mark.parametrize("method", ["exact", "blocked"])
+def test_the_exact_design_gives_its_power_under_normal_scores(systems: int, method: str) -> None:
+    size = size_for_range(systems=systems, min_range=0.3, variance=0.053, method=method)
+    (design,) = designs_from_sizes([size])
+    found = verify(design, collections=5000, tolerance=0.001, search=False)
+    assert found.power.collections >= 4500
+    margin = 3.5 * np.sqrt(0.16 / found.power.collections)
+    assert found.power.rate == pytest.approx(float(size.achieved), abs=margin)
+    assert found.error.rate == pytest.approx(0.05, abs=3.5 * np.sqrt(0.0475 / 5000))
+    assert found.simulated_variance == pytest.approx(0.053, rel=0.02)
+
+
+def test_a_paired_design_gives_its_power_one_sided_too() -> None:
+    size = size_for_difference(difference=0.05, sd=0.15, sides=1)
+    (design,) = designs_from_sizes([size], sides=1)
+    found = verify(design, collections=5000, tolerance=0.001, search=False)
+    assert found.power.rate == pytest.approx(float(size.achieved), abs=0.02)
+    assert found.error.rate == pytest.approx(0.05, abs=0.012)
+
+
+def test_it_stops_early_when_the_answer_is_plain_and_says_which() -> None:
+    design = designs_from_sizes([size_for_difference(difference=0.05, sd=0.15)])[0]
+    many = verify(completed(design, topics=150), search=False)
+    few = verify(completed(design, topics=40), search=False)
+    assert (many.verdict, few.verdict) == ("enough", "short")
+    assert many.collections == few.collections == 4 * BATCH
+    close = verify(design, collections=2000, tolerance=0.001, search=False)
+    assert (close.verdict, close.collections) == ("undecided", 2000)
+    assert "does not decide" in close.summary()
+
+
+@pytest.mark.parametrize("topics", [30, 73, 140])
+def test_the_number_of_topics_that_is_enough_is_found_from_either_side(topics: int) -> None:
+    design = completed(designs_from_sizes([size_for_difference(difference=0.05, sd=0.15)])[0], topics=topics)
+    found = verify(design)
+    assert found.needed_lower is not None
+    assert found.needed_upper is not None
+    assert found.needed_lower <= 73 <= found.needed_upper  # exact: 73
+    assert found.topics_needed == pytest.approx(73, abs=7)
+    assert ("73" in found.summary()) or topics != 73
+    assert [look.topics for look in found.curve] == sorted({look.topics for look in found.curve})
+
+
+def test_what_no_number_of_topics_gives_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "MOST_TOPICS", 1000)
+    found = verify(Design("size", "blocked", 2, 600, 1e-9, variance=1.0), collections=BATCH)
+    assert found.topics_needed is None
+    assert "Nor are 1,000." in found.summary()
+
+
+def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
+    table = pilot(shards=3, systems=4)
+    found = [verify(each, table, collections=1000, search=False) for each in sharded_designs(
+        table, ["MD3", "MD6", "MD6r"], difference=0.05, topics=30)]  # fmt: skip
+    for fixed in found[:2]:
+        assert fixed.error.rate > 0.2
+        assert "MORE than the α" in fixed.summary()
+    assert found[2].error.rate < 0.1
+    assert found[2].to_dict()["shards"] == 3
+
+
+# --- designs
+
+
+def test_designs_are_read_from_what_size_prints(tmp_path: Path) -> None:
+    sizes = [size_for_range(systems=[5, 10], min_range=0.1, variance=0.05)]
+    path = tmp_path / "size.json"
+    rows = [row for size in sizes for row in size.to_dict()]
+    path.write_text(json.dumps({"method": "size", "inputs": {"sides": 2}, "rows": rows}))
+    assert read_designs(path) == designs_from_sizes(sizes)
+    assert [(each.systems, each.test) for each in read_designs(path)] == [(5, "anova"), (10, "anova")]
+
+
+def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:
+    path = tmp_path / "shards.json"
+    rows = [{"measure": "AP", "model": model, "shards": 3} for model in ("MD1", "MD6", "MD6r")]
+    path.write_text(json.dumps({"method": "shards", "inputs": {"alpha": 0.01}, "rows": rows}))
+    question = Question(design=str(path), grids={"min_range": [0.05]})
+    found = ask(question, [pilot(shards=3)], collections=BATCH, search=False)
+    assert [(each.design.test, each.design.alpha, each.design.topics) for each in found] == [
+        ("MD6", 0.01, 50), ("MD6r", 0.01, 50),
+    ]  # fmt: skip
+
+
+def test_another_source_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Design("plan", "t", 2, 30, 0.1, variance=0.01)
+    monkeypatch.setitem(SOURCES, "plan", lambda content: [replace(made, topics=content["topics"])])
+    path = tmp_path / "plan.json"
+    path.write_text('{"method": "plan", "topics": 44}')
+    assert read_designs(path) == [replace(made, topics=44)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"method": "score", "rows": []}',
+        '{"method": "size"}',
+        '{"method": "size", "rows": [{"power": 0.8, "topics": 3, "method": "t"}]}',
+    ],
+)
+def test_a_file_without_a_design_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "any.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"any\.json"):
+        read_designs(path)
+
+
+def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
+    request = Request(systems=(5,), min_range=(0.1,), variance=(0.05,))
+    (design,) = designs_from_request(request)
+    size = size_for_range(systems=5, min_range=0.1, variance=0.05)
+    assert (design.topics, design.promised_power) == (int(size.topics), pytest.approx(float(size.achieved)))
+    (fewer,) = designs_from_request(request, topics=40)
+    assert fewer.topics == 40
+    assert fewer.promised_power < 0.5
+    (from_pilot,) = designs_from_pilot(Request(min_range=(0.1,)), pilot())
+    assert (from_pilot.test, from_pilot.systems, from_pilot.measure) == ("blocked", 6, "AP")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_test("chi", alpha=0.05, systems=2), "no test"),
+        (lambda: make_test("t", alpha=0.05, systems=3), "two systems"),
+        (lambda: make_test("tukey", alpha=0.05, systems=3, sides=1), "no sides"),
+        (lambda: verify(Design("size", "tukey", 3, 20, 0.1)), "variance is missing"),
+        (lambda: verify(Design("size", "tukey", 3, 1, 0.1, variance=0.05)), "two topics"),
+        (lambda: verify(Design("size", "tukey", 3, 20, float("nan"), variance=0.05)), "to be found"),
+        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, alpha=2.0, variance=0.05)), "probabilities"),
+        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), collections=10), "too few"),
+        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), tolerance=0.0), "shares"),
+        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, shards=2), pilot()), "shards"),
+        (lambda: verify(Design("shards", "MD6", 3, 20, 0.1)), "pilot with shards"),
+        (lambda: verify(Design("size", "tukey", 3, 20, 0.9), pilot()), "could have means"),
+        (lambda: sharded_designs(pilot(shards=2), ["MD1"], difference=0.1), "no model"),
+        (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
+        (lambda: designs_from_request(Request(width=(0.1,), variance=(0.05,))), "one thing"),
+        (lambda: Question(models=("MD6",)).designs(None, 1), "pilot with shards"),
+        (lambda: Question().designs(pilot(shards=2), 1), "missing"),
+        (lambda: Question(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2), 1), "one value"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        call()
+
+
+def test_every_test_has_a_title_and_runs() -> None:
+    for name in TITLES:
+        systems = 2 if name in OF_TWO else 3
+        shards = 2 if name in SHARD_MODELS else 1
+        table = pilot(systems=systems, shards=shards)
+        design = Design("shards" if shards > 1 else "size", name, systems, 10, 0.1, shards=shards)
+        found = verify(design, table, collections=BATCH, resamples=100, search=False)
+        assert 0 < found.power.rate <= 1
