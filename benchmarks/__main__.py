@@ -20,6 +20,7 @@ from benchmarks import (
     reporting,
     scoring,
     sharding,
+    simulating,
     sizing,
     studying,
 )
@@ -42,6 +43,8 @@ CALCULATIONS = {
     "studying": studying.tables,
     "clustering": clustering.tables,
 }  # these need no collection
+# These need no collection.
+CALCULATIONS = {"sizing": sizing.tables, "comparing": comparing.tables, "simulating": simulating.tables}
 
 
 def main() -> None:

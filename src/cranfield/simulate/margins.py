@@ -336,6 +336,7 @@ class _Shape:
         spread = min(scores.std(ddof=1), np.subtract(*np.percentile(scores, [75, 25])) / 1.349 or np.inf)
         return scores, places, 0.9 * float(spread) * len(scores) ** -0.2  # Silverman's rule
 
+    @cached_property
     def _bumps(self) -> Array:
         """A bump for every score over all places, reflected at the bounds; every bump has mass 1."""
         scores, places, width = self._scaled()
@@ -351,11 +352,11 @@ class _Shape:
         return np.diff(total, axis=1)
 
     def _kernel(self) -> Array:
-        return np.asarray(self._bumps().mean(axis=0))
+        return np.asarray(self._bumps.mean(axis=0))
 
     def _left_out(self) -> float:
         """Σ log f₋ᵢ(xᵢ): every score under the kernel of all others."""
-        bumps, at, count = self._bumps(), self._cells(), len(self.rest)
+        bumps, at, count = self._bumps, self._cells(), len(self.rest)
         here = bumps[:, at]
         others = (here.sum(axis=0) - np.diagonal(here)) / (count - 1)
         if self.edges is not None:

@@ -1,0 +1,62 @@
+"""Simulated TREC-8 and TREC 2004 Robust: like the real ones in means, variances, correlations and supports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield
+from cranfield.design.planning import Request
+from cranfield.simulate import Fit, fit_simulator, goodness_of_fit
+from cranfield.verify import completed, designs_from_pilot, verify
+
+FILES = {
+    "AP": "trec8/scores/map.csv",
+    "P@10": "trec8/scores/P_10.csv",
+    "RR": "trec8/scores/recip_rank.csv",
+    "nDCG@10": "trec8/scores/ndcg_cut_10.csv",
+    "robust04": "matrices/robust04_map.csv",
+}
+
+
+def fitted(shared: Path, name: str, dependence: str) -> tuple[Fit, cranfield.ScoreTable, cranfield.ScoreTable]:
+    pilot = cranfield.read_scores(shared / "data" / FILES[name])
+    simulator = fit_simulator(pilot, dependence=dependence)
+    drawn = simulator.draw(3000)
+    return goodness_of_fit(simulator, drawn), pilot, drawn
+
+
+@pytest.mark.parametrize(("name", "dependence"), [*((name, "gaussian") for name in FILES), ("AP", "vine")])
+def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its_support(
+    shared: Path, name: str, dependence: str
+) -> None:
+    fit, pilot, drawn = fitted(shared, name, dependence)
+    assert len(fit.columns) == len(pilot.systems) == (110 if name == "robust04" else 129)
+    assert np.abs(fit.mean_off).max() < 2
+    assert np.abs(fit.variance_off).max() < 2
+    assert fit.correlation_off < 0.05
+    assert fit.outside == 0
+    scores = drawn.of()
+    if name == "P@10":
+        assert set(np.unique(scores).tolist()) == {tenths / 10 for tenths in range(11)}
+    if name == "RR":
+        ranks = 1 / scores[scores > 0]
+        assert (scores[scores > 0] == 1 / np.round(ranks)).all()
+    if name in ("AP", "robust04"):
+        seen, made = ((each == 0).mean(axis=0) for each in (pilot.of(), scores))
+        assert np.abs(seen - made).max() < 0.03
+        assert scores.min() == 0
+        assert scores.max() <= 1
+
+
+def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(shared: Path) -> None:
+    """Runs differ in variance and resemble each other unequally, which F and Tukey's test take no account of."""
+    pilot = cranfield.read_scores(shared / "data" / FILES["AP"])
+    (design,) = designs_from_pilot(Request(systems=(10,), min_range=(0.1,)), pilot)
+    found = verify(design, pilot, search=False)
+    assert found.verdict == "enough"
+    assert found.error.interval[0] > 0.05
+    pair = verify(completed(design, systems=2, test="t"), pilot, search=False)
+    assert pair.error.interval[0] < 0.06  # one pair has no such trouble
