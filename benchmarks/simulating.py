@@ -1,4 +1,4 @@
-"""Ten thousand simulated collections of 100 topics × 50 systems through blocked Tukey, and what of it takes how long."""
+"""10,000 simulated collections of 100 topics × 50 systems through blocked Tukey, and what of it takes how long."""
 
 from __future__ import annotations
 

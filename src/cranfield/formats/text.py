@@ -139,8 +139,13 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """
     target = Path(path)
     if target.exists() and not target.is_file():
-        with _open_device(target) as stream:
-            yield stream
+        try:
+            with _open_device(target) as stream:
+                yield stream
+        except (BrokenPipeError, WriteError):  # whoever read it has gone; or it is said already
+            raise
+        except OSError as error:
+            raise _cannot_write(target, error) from None
         return
     target = target.resolve()  # a link goes on pointing at what is written
     try:

@@ -15,6 +15,7 @@ Array = npt.NDArray[Any]
 
 PRINTED = 5.1e-5  # scores printed with four decimals are off by up to half a unit of the last
 DEEPEST = 1000  # ranks a list is usually cut at
+MOST_POINTS = 10_000  # beyond, steps and reciprocals are too fine to matter
 FINEST = 20  # the finest steps that are taken for steps in scores whose measure is unknown
 
 
@@ -86,11 +87,11 @@ def _named(measure: str, scores: Array) -> Support | None:
         known = parse_measure(measure)
     except RequestError:
         return None
-    if known.kind.name == "P" and known.k is not None:
+    if known.kind.name == "P" and known.k is not None and known.k <= MOST_POINTS:
         return steps_of(known.k)
     if known.kind.name == "RR":
-        least = scores[scores > 0].min(initial=1.0)
-        return reciprocals(known.k or max(DEEPEST, round(1 / float(least))))
+        least = float(scores[scores > 1 / MOST_POINTS].min(initial=1.0))
+        return reciprocals(min(known.k or max(DEEPEST, round(1 / least)), MOST_POINTS))
     return bounded(known.kind.lowest, known.kind.highest)
 
 

@@ -83,7 +83,10 @@ class Question:
 
 
 def _is_for(design: Design, pilot: ScoreTable | None) -> bool:
-    return pilot is None or not design.measure or design.measure in pilot.measures
+    if pilot is None:
+        return True
+    fits = not design.measure or design.measure in pilot.measures
+    return fits and (design.source != "shards" or design.shards == len(pilot.shards))
 
 
 def ask(
@@ -92,5 +95,7 @@ def ask(
     """Verify everything asked for, on each pilot of one measure; None stands for normal scores."""
     todo = [(design, pilot) for pilot in pilots for design in question.designs(pilot, seed)]
     if not todo:
-        raise RequestError("no design is for the measures of the pilot", fix="Name the measure it was made for: -m.")
+        raise RequestError(
+            "no design is for this pilot", fix="Give scores of the measure and the shards it was made for."
+        )
     return [verify(design, pilot, seed=seed, **options) for design, pilot in todo]

@@ -175,19 +175,21 @@ def _by_margin(means: Array, margin: Array) -> Verdicts:
 
 @dataclass(eq=False)
 class Scores:
-    """All topics so far."""
+    """All topics so far; of two systems, only how far the first is above the second."""
 
     topics: int = 0
+    pairs: bool = False
     blocks: list[Array] = field(default_factory=list)
 
     def add(self, scores: Array) -> None:
         self.topics += len(scores)
-        self.blocks.append(scores[:, :, :, 0])
+        self.blocks.append(scores[:, :, 0, 0] - scores[:, :, 1, 0] if self.pairs else scores[:, :, :, 0])
 
     @property
     def all(self) -> Array:
-        """Topics × collections × systems."""
-        return np.concatenate(self.blocks)
+        """Topics × collections (× systems)."""
+        self.blocks = [np.concatenate(self.blocks)]
+        return self.blocks[0]
 
 
 @dataclass(frozen=True)
@@ -233,11 +235,10 @@ class PairTest:
         return replace(self, seed=self.seed + batch * 1_000_003)
 
     def tally(self) -> Scores:
-        return Scores()
+        return Scores(pairs=True)
 
     def decide(self, tally: Any) -> Verdicts:
-        scores = tally.all
-        gaps = scores[:, :, 0] - scores[:, :, 1]
+        gaps = tally.all
         extra: dict[str, Any] = {}
         if self.name in ("bootstrap", "randomisation"):
             extra = {"count": self.resamples, "seed": self.seed}

@@ -53,8 +53,11 @@ class Counts:
 
 
 def run_batch(task: Task, batch: int) -> Counts:
-    """One batch of collections, from streams of its own. Topics are drawn in order, so that the first n are the same
-    whatever the last look is: designs of different n are compared on the same random numbers."""
+    """One batch of collections, from streams of its own.
+
+    Topics are drawn in order, so that the first n are the same whatever the last look is: designs of different n are
+    compared on the same random numbers.
+    """
     cast = task.world.cast(stream(task.seed, batch, 0), BATCH)
     rng = stream(task.seed, batch, 1)
     test = task.test.for_batch(batch)
@@ -186,11 +189,10 @@ class Verification:
         }
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The power against topics as a data frame."""
+        """One row, as a data frame."""
         from cranfield.scores.frames import make_frame
 
-        rows = [look.to_dict() for look in self.curve]
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return make_frame({name: [value] for name, value in self.to_dict().items()}, backend)
 
     def summary(self) -> str:
         """One sentence: what was meant, what came, and what follows."""
