@@ -28,7 +28,9 @@ def fitted(shared: Path, name: str, dependence: str) -> tuple[Fit, cranfield.Sco
     return goodness_of_fit(simulator, drawn), pilot, drawn
 
 
-@pytest.mark.parametrize(("name", "dependence"), [*((name, "gaussian") for name in FILES), ("AP", "vine")])
+@pytest.mark.parametrize(
+    ("name", "dependence"), [*((name, "gaussian") for name in FILES), ("AP", "vine"), ("RR", "vine")]
+)
 def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its_support(
     shared: Path, name: str, dependence: str
 ) -> None:

