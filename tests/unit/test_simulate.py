@@ -270,6 +270,16 @@ def test_several_measures_and_shards_are_drawn_together() -> None:
     assert moved.mean(0, 2) == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize("dependence", ["gaussian", "vine"])
+def test_systems_that_fail_where_the_other_shines_do_so_when_drawn(dependence: str) -> None:
+    scores = pilot_scores("AP", systems=2)
+    turned = np.stack([scores[:, 0], np.clip(0.9 - scores[:, 0] + 0.2 * scores[:, 1], 0, 1)], axis=1)
+    drawn = fit_simulator(table_of(turned), dependence=dependence).draw(4000).of()
+    seen = correlations(turned)[0, 1]
+    assert seen < -0.5
+    assert correlations(drawn)[0, 1] == pytest.approx(seen, abs=0.05)
+
+
 def test_identical_systems_are_drawn_identical() -> None:
     scores = pilot_scores("AP")
     twice = np.concatenate([scores, scores[:, :1]], axis=1)
