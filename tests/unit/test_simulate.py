@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -218,6 +221,20 @@ def test_a_product_in_pieces_is_the_product(shape: tuple[int, int, int]) -> None
     rng = np.random.default_rng(7)
     a, b = rng.normal(size=shape[:2]), rng.normal(size=shape[1:])
     np.testing.assert_allclose(product(a, b), a @ b, atol=1e-10)
+
+
+def test_a_product_in_pieces_has_the_same_bits_on_any_number_of_blas_threads() -> None:
+    code = (
+        "import hashlib, numpy as np; from cranfield.simulate.dependence import product; r = np.random.default_rng(1); "
+        "print([hashlib.sha256(product(r.normal(size=(n, k)), r.normal(size=(k, m))).tobytes()).hexdigest() "
+        "for n, k, m in ((4000, 50, 50), (900, 64, 129), (300, 200, 700))])"
+    )
+    found = {
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+                       capture_output=True, text=True, check=True).stdout
+        for threads in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
 
 
 # --- simulators

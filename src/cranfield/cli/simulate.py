@@ -15,7 +15,7 @@ Dependence = Annotated[str, typer.Option("--dependence", help="gaussian or vine.
 def simulate(
     scores: options.Scores,
     topics: Annotated[
-        int | None, typer.Option("--topics", help="New topics to draw [default: as many as there are].", metavar="N")
+        int | None, typer.Option("--topics", help="New topics to draw (default: as many as there are).", metavar="N")
     ] = None,
     out: Annotated[
         str | None,

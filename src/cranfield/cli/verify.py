@@ -20,7 +20,9 @@ def verify(
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="How many systems will be compared [default: the pilot's].", metavar="M"),
+        typer.Option(
+            "--systems", help="How many systems will be compared (default: as many as the pilot has).", metavar="M"
+        ),
     ] = None,
     min_range: Annotated[
         str | None, typer.Option("--min-range", help="Range of the systems' means that is to be found.", metavar="D")
@@ -33,7 +35,7 @@ def verify(
         str | None, typer.Option("--sd", help="Standard deviation of paired differences.", metavar="SD")
     ] = None,
     topics: Annotated[
-        int | None, typer.Option("--topics", help="Number of topics [default: what the formula asks for].", metavar="N")
+        int | None, typer.Option("--topics", help="Number of topics (default: what the formula asks for).", metavar="N")
     ] = None,
     alpha: Annotated[str, typer.Option("--alpha", help="Significance level.")] = "0.05",
     power: Annotated[str, typer.Option("--power", help="Probability of finding what is there.")] = "0.8",
@@ -45,7 +47,7 @@ def verify(
         str | None,
         typer.Option(
             "--test",
-            help="The test you will run [default: the formula's]: anova, blocked, tukey, randomised, "
+            help="The test you will run (default: the formula's): anova, blocked, tukey, randomised, "
             "unpaired; of two systems t, wilcoxon, sign, bootstrap, randomisation.",
             metavar="NAME",
         ),
@@ -66,7 +68,7 @@ def verify(
     margins: Margins = "auto",
     dependence: Dependence = "gaussian",
     resamples: Annotated[int, typer.Option("--resamples", help="Permutations or resamples of a test.", min=100)] = 1000,
-    workers: Annotated[int | None, typer.Option("--workers", help="Threads [default: all cores].", min=1)] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Threads (default: all cores).", min=1)] = None,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     missing: options.Missing = options.MissingChoice.ZERO,
