@@ -68,7 +68,9 @@ def verify(
     margins: Margins = "auto",
     dependence: Dependence = "gaussian",
     resamples: Annotated[int, typer.Option("--resamples", help="Permutations or resamples of a test.", min=100)] = 1000,
-    workers: Annotated[int | None, typer.Option("--workers", help="Threads (default: all cores).", min=1)] = None,
+    cluster: options.Cluster = None,
+    workers: options.Workers = None,
+    resume: options.Resume = None,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     missing: options.Missing = options.MissingChoice.ZERO,
@@ -100,10 +102,13 @@ def verify(
         models=tuple(model.split(",")) if model else (),
     )  # fmt: skip
     pilots = options.load_pilots(scores, qrels=qrels, measures=measure, missing=missing, shards=shards, seed=seed)
-    with options.progress_bar("verifying") as step:
+    with (
+        options.machines("verify", cluster=cluster, workers=workers, resume=resume),
+        options.progress_bar("verifying") as step,
+    ):
         found = ask(
             question, pilots, collections=collections, tolerance=tolerance, confidence=confidence, search=search,
-            margins=margins, dependence=dependence, resamples=resamples, seed=seed, workers=workers, progress=step,
+            margins=margins, dependence=dependence, resamples=resamples, seed=seed, progress=step,
         )  # fmt: skip
     used = {name: text for name, text in given.items() if text is not None}
     inputs = {

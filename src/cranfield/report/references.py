@@ -72,8 +72,6 @@ REFERENCES = {
     "Retrieval. SIGIR 2008.",
     "UrbanoNagler2018": "Urbano, J. and Nagler, T.: Stochastic Simulation of Test Collections: Evaluation Scores. "
     "SIGIR 2018.",
-    "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
-    "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
     "Wilson1927": "Wilson, E. B.: Probable Inference, the Law of Succession, and Statistical Inference. Journal of the "
     "American Statistical Association 22, 1927.",
 }

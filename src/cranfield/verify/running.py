@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import RequestError
-from cranfield.parallel import spread
+from cranfield.parallel import tasks
 from cranfield.scores import ScoreTable
 from cranfield.simulate.fitting import fit_simulator, stream
 from cranfield.stats.proportions import anytime_interval, wilson_interval
@@ -345,7 +344,7 @@ def _rounds(
     verdict = UNDECIDED
     while len(parts) < most and verdict == UNDECIDED:
         until = min(max(_FIRST, len(parts) + max(_FIRST, len(parts) // 2)), most)
-        parts += spread(partial(run_batch, task), range(len(parts), until), workers=workers)
+        parts += tasks(run_batch, range(len(parts), until), shared=task, workers=workers)
         found = _together(parts)
         verdict = _verdict(found, power, tolerance, confidence)
         if progress is not None:
@@ -375,7 +374,7 @@ def _search(
         new = tuple(sorted(set(topics) - set(seen)))
         if not new:
             return
-        counts = _together(spread(partial(run_batch, replace(task, looks=new)), range(batches), workers=workers))
+        counts = _together(tasks(run_batch, range(batches), shared=replace(task, looks=new), workers=workers))
         for at, n in enumerate(new):
             seen[n] = Rate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
         rounds += 1
