@@ -286,6 +286,8 @@ def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
         assert fixed.error.rate > 0.2
         assert "MORE than the α" in fixed.summary()
     assert found[2].error.rate < 0.1
+    own = table.of().mean(axis=2).var(axis=0, ddof=1).mean()
+    assert found[2].simulated_variance == pytest.approx(own, rel=0.15)
     assert found[2].to_dict()["shards"] == 3
 
 
@@ -336,6 +338,11 @@ def test_a_file_without_a_design_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match=r"any\.json"):
         read_designs(path)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_not_there() -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_designs("nowhere.json")
 
 
 def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:

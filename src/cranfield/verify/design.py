@@ -110,9 +110,9 @@ SOURCES: dict[str, Reader] = {"size": _read_size, "shards": _read_shards}
 
 def read_designs(path: str | Path) -> list[Design]:
     """The designs in what a command printed with ``--json``."""
-    where = show(path)
+    where, data = show(path), read_bytes(path)
     try:
-        content = json.loads(read_bytes(path))
+        content = json.loads(data)
     except ValueError as error:
         raise InputError(
             f"it is not JSON: {error}", where=where, fix="Give what a command prints with --json."

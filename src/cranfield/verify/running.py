@@ -75,7 +75,8 @@ def run_batch(task: Task, batch: int) -> Counts:
                 extra.add(both[0])
             done += count
         verdicts[at] = [_counted(test.decide(tally)) for tally in tallies]
-    variances = np.array([extra.mean_square(names)[0].sum() for names in (WITHIN, RESIDUAL)])
+    # A mean square of shards is that of their sum over √S; scores speak of their mean.
+    variances = np.array([extra.mean_square(names)[0].sum() / extra.shape[1] for names in (WITHIN, RESIDUAL)])
     return Counts(BATCH, verdicts, variances)
 
 
@@ -204,7 +205,7 @@ class Verification:
         )
         within = self.tolerance
         text += {
-            ENOUGH: "They are enough" + ("." if self.power.anytime[0] >= design.power else f" to within {within:g}."),
+            ENOUGH: "They are enough" + ("." if lower >= design.power else f" to within {within:g}."),
             SHORT: "They are not enough.",
             UNDECIDED: "That does not decide whether they are enough: draw more collections, or allow a larger "
             "tolerance.",
