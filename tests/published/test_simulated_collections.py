@@ -11,6 +11,7 @@ import cranfield
 from cranfield.design.planning import Request
 from cranfield.simulate import Fit, fit_simulator, goodness_of_fit
 from cranfield.verify import completed, designs_from_pilot, verify
+from cranfield.verify.deciding import make_test
 
 FILES = {
     "AP": "trec8/scores/map.csv",
@@ -62,3 +63,22 @@ def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(shar
     assert found.error.interval[0] > 0.05
     pair = verify(completed(design, systems=2, test="t"), pilot, search=False)
     assert pair.error.interval[0] < 0.06  # one pair has no such trouble
+
+
+@pytest.mark.parametrize(("systems", "topics", "error"), [(10, 44, 0.0855), (50, 83, 0.119)])
+def test_resampled_topics_without_any_copula_say_the_same_of_tukeys_error(
+    shared: Path, systems: int, topics: int, error: float
+) -> None:
+    """Real topics drawn with replacement, every run's mean taken out: equal systems by construction."""
+    scores = cranfield.read_scores(shared / "data" / FILES["AP"]).of()
+    centred = scores - scores.mean(axis=0)
+    centred = centred[:, centred.std(axis=0) > 0.06]
+    rng, collections = np.random.default_rng(systems), 1000
+    chosen = rng.random((collections, centred.shape[1])).argsort(axis=1)[:, :systems]
+    drawn = centred[rng.integers(0, len(centred), (topics, collections))[:, :, np.newaxis], chosen]
+    test = make_test("tukey", alpha=0.05, systems=systems)
+    tally = test.tally()
+    tally.add(drawn[..., np.newaxis])
+    found = test.decide(tally).anything.mean()
+    assert found == pytest.approx(error, abs=0.03)
+    assert found > 0.06
