@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from typer.testing import CliRunner
 
 from cranfield import InputError, RequestError, ScoreTable
+from cranfield.cli.app import app
 from cranfield.compare import MODELS, anova, compare, decompose, model_error, tukey
 from cranfield.compare.sharding import SHARD_MODELS
 from cranfield.design import size_for_difference, size_for_range
@@ -301,6 +303,15 @@ def test_designs_are_read_from_what_size_prints(tmp_path: Path) -> None:
     path.write_text(json.dumps({"method": "size", "inputs": {"sides": 2}, "rows": rows}))
     assert read_designs(path) == designs_from_sizes(sizes)
     assert [(each.systems, each.test) for each in read_designs(path)] == [(5, "anova"), (10, "anova")]
+
+
+def test_the_fixed_plan_of_a_study_is_a_design(tmp_path: Path) -> None:
+    printed = CliRunner().invoke(app, ["study", "plans", "--difference", "0.04", "--sd", "0.1", "--json"])
+    path = tmp_path / "plans.json"
+    path.write_text(printed.stdout)
+    (design,) = read_designs(path)
+    assert (design.test, design.systems, design.topics, design.difference) == ("t", 2, 52, 0.04)
+    assert design.variance == pytest.approx(0.005)
 
 
 def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:

@@ -103,8 +103,20 @@ def _read_shards(content: Mapping[str, Any]) -> list[Design]:
     ]
 
 
+def _read_plans(content: Mapping[str, Any]) -> list[Design]:
+    """The plan of a study with a fixed number of topics; those that stop on the way are for ``study simulate``."""
+    asked = content["inputs"]
+    difference, sd = float(asked["difference"]), float(asked["sd"])
+    return [
+        Design("study plans", "t", 2, int(row["first"]), difference, float(asked["alpha"]), float(asked["power"]), "t",
+               "difference", sd**2 / 2)
+        for row in content["rows"]
+        if row["plan"] == "fixed"
+    ]  # fmt: skip
+
+
 Reader = Callable[[Mapping[str, Any]], list[Design]]
-SOURCES: dict[str, Reader] = {"size": _read_size, "shards": _read_shards}
+SOURCES: dict[str, Reader] = {"size": _read_size, "shards": _read_shards, "study plans": _read_plans}
 """How the JSON of a command becomes designs, by what it says under ``method``."""
 
 
