@@ -90,10 +90,19 @@ def test_a_section_of_others_needs_one_line(material: Material, monkeypatch: pyt
     assert [section.title for section in make_report(material).sections][-1] == "What was read, again"
 
 
-def test_scores_alone_leave_shards_out_and_say_why() -> None:
+def test_scores_alone_leave_out_what_takes_runs_and_say_why() -> None:
     made = make_report(Material({"scores.csv": table()}))
-    assert [each.title for each in made.left_out] == ["Shards"]
-    assert "only scores were given" in made.left_out[0].reason
+    titles = [each.title for each in made.left_out]
+    assert titles == ["Shards", "What a smaller pilot would have said", "Topics against depth"]
+    assert all("only scores were given" in each.reason for each in made.left_out)
+
+
+def test_runs_have_every_section(tmp_path: Path) -> None:
+    cranfield.write_example(tmp_path, seed=2, topics=12, documents=200, depth=30, pool=15)
+    read = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt", teams=tmp_path / "teams.tsv")
+    made = make_report(Material({"x": read.score("AP")}, read, shards=(2,)))
+    assert [section.slug for section in made.sections] == list(SECTIONS)
+    assert {"SakaiShang2016", "Sakai2014", "Urbano2013"} <= set(made.citations)
 
 
 def test_one_system_or_one_topic_is_reported_as_far_as_it_goes() -> None:

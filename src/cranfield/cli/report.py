@@ -53,7 +53,8 @@ def report(
         list[str] | None,
         typer.Option(
             "--section",
-            help="Only this section; may be repeated: read, scores, variance, size, power, compare, shards.",
+            help="Only this section; may be repeated: read, scores, variance, size, power, compare, shards, pilot, "
+            "budget, reliability.",
             show_default=False,
             metavar="NAME",
         ),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
+from cranfield.design.targets import Target
 from cranfield.errors import CranfieldError, RequestError
 from cranfield.formats.problems import Problem, Severity
 from cranfield.report import figures
@@ -364,6 +365,66 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
     return parts, f"For the models MD1 to MD6 [@FerroSanderson2019] {split} (seed {material.seed})."
 
 
+def reliability_section(material: Material) -> tuple[list[Part], str]:
+    """How far the collection can be trusted: generalisability, swaps, halves, discrimination, rankings."""
+    from cranfield.reliability import assess_reliability
+    from cranfield.report.reliability import reliability_document
+    from cranfield.report.reliability_charts import reliability_chart
+
+    found = assess_reliability(material.tables, alpha=material.goal.alpha, trials=200, seed=material.seed)
+    pictures = (
+        Picture("Swap rates against the difference of two systems", reliability_chart(found, "swaps")),
+        Picture("Agreement of rankings against topics", reliability_chart(found, "rankings")),
+    )
+    methods = (
+        "Reliability was assessed by generalisability theory [@Urbano2013] and by the swap rate of topic sets drawn at "
+        f"random [@VoorheesBuckley2002] (seed {material.seed})."
+    )
+    return [Part(reliability_document(found, material.inputs), pictures)], methods
+
+
+def _target(material: Material) -> Target:
+    goal = material.goal
+    return Target("min_range", goal.min_range, material.systems, goal.alpha, goal.power)
+
+
+def pilot_section(material: Material) -> tuple[list[Part], str]:
+    """What a pilot of fewer teams and topics would have said."""
+    from cranfield.pilot import pilot_study
+    from cranfield.report.pilot_charts import pilot_chart
+    from cranfield.report.piloting import pilot_document
+
+    collection = _runs_of(material, "teams are left out")
+    study = pilot_study(collection, material.table.measures, target=_target(material), seed=material.seed)
+    document = pilot_document(study, material.inputs)
+    picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
+    methods = (
+        "Teams and topics were left out at random, with what only they had contributed to the pools, to see what "
+        "smaller pilots would have said [@SakaiShang2016]."
+    )
+    return [Part(document, (picture,))], methods
+
+
+def budget_section(material: Material) -> tuple[list[Part], str]:
+    """Topics against pool depth: designs that see equally much, and what each costs."""
+    from cranfield.budget import depth_study, equivalent_designs
+    from cranfield.report.budgeting import budget_document
+    from cranfield.report.pilot_charts import budget_chart
+
+    collection = _runs_of(material, "pools are made")
+    target = _target(material)
+    study = depth_study(collection, material.table.measures, estimate=target.estimate, seed=material.seed)
+    document = budget_document(equivalent_designs(study, target), material.inputs)
+    picture = Picture("Judgments of equivalent designs against pool depth", budget_chart(document.rows))
+    return [Part(document, (picture,))], "Designs of equal power were sought over pool depths [@Sakai2014]."
+
+
+def _runs_of(material: Material, what: str) -> Collection:
+    if material.collection is None:
+        raise RequestError(f"{what} of runs and judgments, and only scores were given")
+    return material.collection
+
+
 def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["measure"] == measure]
 
@@ -376,6 +437,9 @@ SECTIONS: dict[str, tuple[str, Maker]] = {
     "power": ("What the topics can see", card_section),
     "compare": ("Which systems differ", compare_section),
     "shards": ("Shards", shard_section),
+    "pilot": ("What a smaller pilot would have said", pilot_section),
+    "budget": ("Topics against depth", budget_section),
+    "reliability": ("How far to trust it", reliability_section),
 }
 """Every section, in the order of the report: its name, its title, and the function that makes it."""
 
