@@ -10,23 +10,25 @@ from cranfield.errors import RequestError
 MOST_CELLS = 1_000_000
 
 
-def parse_grid(text: str, *, name: str = "value") -> list[float]:
+def parse_grid(text: str, *, name: str = "value", most: int = MOST_CELLS) -> list[float]:
     """Numbers from ``0.05``, a list ``0.01,0.05`` or a range ``0.02:0.10:0.02`` (both ends in it); mixtures too.
+
+    A range may have at most ``most`` values.
 
     >>> parse_grid("0.02:0.06:0.02,0.1")
     [0.02, 0.04, 0.06, 0.1]
     """
     values: list[float] = []
     for piece in text.split(","):
-        values += _range(piece.strip(), name)
+        values += _range(piece.strip(), name, most)
     return list(dict.fromkeys(values))
 
 
-def _range(piece: str, name: str) -> list[float]:
+def _range(piece: str, name: str, most: int) -> list[float]:
     parts = piece.split(":")
     try:
         numbers = [Decimal(part) for part in parts]  # decimals, so that 0.02 + 0.02 + 0.02 is 0.06
-        if not all(number.is_finite() for number in numbers) or len(parts) not in (1, 2, 3):
+        if not all(map(_is_usual, numbers)) or len(parts) not in (1, 2, 3):
             raise InvalidOperation
     except InvalidOperation:
         raise RequestError(
@@ -39,6 +41,11 @@ def _range(piece: str, name: str) -> list[float]:
     if step <= 0 or numbers[1] < numbers[0]:
         raise RequestError(f"the range «{piece}» goes nowhere", fix="Write from:to:step, with from below to.")
     count = math.floor((numbers[1] - numbers[0]) / step) + 1
-    if count > MOST_CELLS:
+    if count > most:
         raise RequestError(f"the range «{piece}» has {count:,} values", fix="Take a larger step.")
     return [float(numbers[0] + step * at) for at in range(count)]
+
+
+def _is_usual(number: Decimal) -> bool:
+    """Finite, and of a size that sums and counts stay short."""
+    return number.is_finite() and abs(number.adjusted()) <= 100
