@@ -115,8 +115,8 @@ TITLES = {
 }
 
 
-def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """n against the input that varies most, a curve for every combination of the others that vary."""
+def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    """The input that varies most, and the rows of the first method with the others that vary as ``curve``."""
     known = [row for row in rows if row["topics"] is not None]
     first = known[0]["method"] if known else None
     known = [row for row in known if row["method"] == first]
@@ -127,14 +127,20 @@ def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
         raise RequestError("one design is a point, not a curve", fix="Give a list or a range for at least one input.")
     x = max(varying, key=lambda name: varying[name])
     others = [name for name in varying if name != x]
-    labelled = [
+    return x, [
         {**row, "curve": ", ".join(f"{name.replace('_', ' ')} {row[name]:g}" for name in others)} for row in known
     ]
+
+
+def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """n against the input that varies most, a curve for every combination of the others that vary."""
+    x, labelled = size_curves(rows)
     titles = {**TITLES, "curve": "design"}
-    return line_chart(labelled, x=x, y="topics", colour="curve" if others else None, titles=titles, log=_wide(labelled))
+    colour = "curve" if labelled[0]["curve"] else None
+    return line_chart(labelled, x=x, y="topics", colour=colour, titles=titles, log=is_wide(labelled))
 
 
-def _wide(rows: Sequence[Mapping[str, Any]]) -> bool:
+def is_wide(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the numbers of topics span so much that only a logarithmic axis shows them all."""
     topics = [row["topics"] for row in rows]
     return bool(max(topics) > 200 * min(topics))
