@@ -24,6 +24,7 @@ from cranfield.cli import (
     reliability,
     report,
     score,
+    serve,
     shards,
     simulate,
     size,
@@ -56,6 +57,7 @@ app.command("reliability")(reliability.reliability)
 app.command("simulate")(simulate.simulate)
 app.command("verify")(verify.verify)
 app.command("report")(report.report)
+app.command("serve")(serve.serve)
 app.command("measures")(measures.measures)
 app.command("demo")(demo.demo)
 

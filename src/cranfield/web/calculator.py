@@ -1,0 +1,126 @@
+"""The calculators: how many topics, and what a number of topics sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cranfield.design.card import Card, cards_from_grid
+from cranfield.design.curves import card_curves, curve_through
+from cranfield.design.grid import parse_grid
+from cranfield.design.planning import Request, plan
+from cranfield.errors import RequestError
+from cranfield.report.charts import CARD_CURVES, TITLES, is_wide, size_curves
+from cranfield.report.sizing import card_document, power_grid_document, size_document
+from cranfield.report.sketch import Curve, line_sketch
+from cranfield.web.command import command_line
+from cranfield.web.page import Answer
+from cranfield.web.queries import MOST_ROWS, DesignQuery, PowerQuery, SizeQuery
+
+GOALS = {
+    "min_range": "a range among several systems",
+    "difference": "a difference between two systems",
+    "effect_size": "an effect size",
+    "width": "a narrow interval for a difference",
+    "sensitivity": "a mean known to within ±",
+}
+GOAL_INPUTS = {
+    "min_range": ("systems", "min_range", "variance", "alpha", "power"),
+    "difference": ("difference", "sd", "variance", "alpha", "power"),
+    "effect_size": ("effect_size", "alpha", "power"),
+    "width": ("width", "sd", "variance", "alpha"),
+    "sensitivity": ("sensitivity", "sd", "variance", "alpha"),
+}
+NUMBERS = ("systems", "min_range", "difference", "effect_size", "width", "sensitivity", "variance", "sd", "alpha",
+           "power")  # fmt: skip
+EXAMPLE = SizeQuery(goal="min_range", systems="10", min_range="0.1", variance="0.053", alpha="0.05", power="0.8")
+EXAMPLE_CARD = PowerQuery(topics="50", systems="10", variance="0.053", difference="0.05", alpha="0.05", power="0.8")
+
+
+def given_numbers(query: Any, names: tuple[str, ...] = NUMBERS) -> dict[str, str]:
+    """The numbers as they were typed, those of the goal alone where one is chosen."""
+    goal = getattr(query, "goal", None)
+    wanted = GOAL_INPUTS[goal] if goal else names
+    typed = {name: getattr(query, name, None) for name in wanted if name in names}
+    if goal in ("difference", "width", "sensitivity") and typed.get("sd") is not None:
+        typed["variance"] = None  # an sd of the differences says more
+    return {name: text for name, text in typed.items() if text is not None}
+
+
+def parse_numbers(given: dict[str, str]) -> dict[str, list[float]]:
+    found = {name: parse_grid(text, name=name, most=MOST_ROWS) for name, text in given.items()}
+    cells = 1
+    for values in found.values():
+        cells *= len(values)
+    if cells > MOST_ROWS:
+        raise RequestError(
+            f"the grid has {cells:,} cells", fix=f"A page shows at most {MOST_ROWS:,}; the command has no such limit."
+        )
+    return found
+
+
+def design_request(query: DesignQuery, given: dict[str, str]) -> Request:
+    sides = 1 if query.one_sided else 2
+    return Request(**parse_numbers(given), sides=sides, paired=not query.unpaired, method=query.method)  # type: ignore[arg-type]
+
+
+def size_answer(query: SizeQuery) -> Answer:
+    """How many topics, with the curve the design lies on."""
+    given = given_numbers(query)
+    request = design_request(query, given)
+    inputs: dict[str, Any] = {"scores": [], **{"alpha": "0.05", "power": "0.8"} | given,
+              "sides": request.sides, "paired": request.paired, "method": query.method}  # fmt: skip
+    document = size_document(plan(request), inputs)
+    flags = {"one_sided": query.one_sided, "unpaired": query.unpaired, "method": query.method}
+    sketch, caption = _size_sketch(request, query.curve)
+    return Answer(document, command_line("size", (), given | flags), sketch, caption)
+
+
+def _size_sketch(request: Request, axis: str | None) -> tuple[str, str]:
+    """n along the curve, and a mark at the design itself."""
+    first = plan(request)[0]
+    drawn = curve_through(replace(request, method=first.method.name), axis)
+    rows = plan(drawn)[0].to_dict()
+    if sum(row["topics"] is not None for row in rows) < 2:
+        return "", ""
+    x, labelled = size_curves(rows)
+    names = list(dict.fromkeys(row["curve"] for row in labelled))[:7]
+    curves = [
+        Curve(name, sorted((float(row[x]), float(row["topics"])) for row in labelled if row["curve"] == name))
+        for name in names
+    ]
+    here = None
+    if first.topics.size == 1 and first.reached.all():
+        row = first.to_dict()[0]
+        here = (float(row[x]), float(row["topics"]))
+    effect = x == "difference" and request.difference is None
+    title = TITLES["effect_size" if effect else x]
+    sketch = line_sketch(curves, x_title=title, y_title=TITLES["topics"], log=is_wide(labelled), here=here)
+    return sketch, f"Method: {first.method.title}."
+
+
+def power_answer(query: PowerQuery) -> Answer:
+    """What a number of topics sees, with the curves over that number."""
+    names = ("topics", "systems", "variance", "sd", "difference", "alpha", "power")
+    given = given_numbers(query, names)
+    cards = cards_from_grid(**parse_numbers(given))
+    inputs: dict[str, Any] = {
+        "scores": [],
+        **{"difference": "0.05", "alpha": "0.05", "power": "0.8"} | given,
+        "gate": None,
+    }
+    one = len(cards) == 1
+    document = card_document(cards, inputs, None) if one else power_grid_document(cards, inputs)
+    sketch = _card_sketch(cards[0]) if one else ""
+    return Answer(document, command_line("power", (), given), sketch)
+
+
+def _card_sketch(card: Card) -> str:
+    topics, found = card_curves(
+        topics=card.topics, sd=card.sd, systems=card.systems, alpha=card.alpha, power=card.power
+    )
+    curves = [
+        Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True))) for name, values in found.items()
+    ]
+    here = (float(card.topics), card.detectable_difference)
+    return line_sketch(curves, x_title=TITLES["topics"], y_title=TITLES["value"], here=here)

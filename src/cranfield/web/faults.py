@@ -1,0 +1,114 @@
+"""What went wrong, as a page and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+
+from cranfield.errors import CranfieldError
+from cranfield.web.guard import BodyError
+from cranfield.web.page import render
+
+HINTS = {
+    404: "It may have been removed, or the link is of a server that has been stopped since.",
+    405: "Use the links and buttons of the pages.",
+    408: "Send it again.",
+    413: "Send less at a time, pack the collection first (cranfield pack), or start the server with --max-upload.",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, where, and what to do."""
+
+    what: str
+    where: str = ""
+    fix: str = ""
+
+    @classmethod
+    def of(cls, error: CranfieldError) -> Fault:
+        return cls(error.what, error.where, error.fix)
+
+
+class FaultDetails(BaseModel):
+    what: str
+    where: str = ""
+    fix: str = ""
+
+
+class FaultAnswer(BaseModel):
+    """Every refusal: what is wrong, where, and what to do."""
+
+    error: FaultDetails
+
+
+FAULTS: dict[int | str, dict[str, Any]] = {
+    400: {"model": FaultAnswer, "description": "The request makes no sense; the answer says why"},
+    422: {"model": FaultAnswer, "description": "A parameter that does not exist, or cannot be what it is"},
+}
+NOT_FOUND: dict[int | str, dict[str, Any]] = {
+    404: {"model": FaultAnswer, "description": "There is no such thing (any more)"}
+}
+
+
+def from_validation(errors: list[Any]) -> Fault:
+    """Pydantic's complaint in our words."""
+    first = errors[0]
+    name = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body")) or "the request"
+    if first["type"] == "extra_forbidden":
+        return Fault(f"there is no parameter «{name[:60]}»", fix="/api lists those there are.")
+    return Fault(f"{name.replace('_', ' ')[:60]}: {first['msg']}", fix="/api says what it takes.")
+
+
+def parse(model: type[BaseModel], given: dict[str, Any]) -> Any:
+    """The query of a page; CranfieldError where it makes no sense."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        fault = from_validation(list(error.errors()))
+        raise CranfieldError(fault.what, fix=fault.fix) from None
+
+
+def wants_json(request: Request) -> bool:
+    return request.url.path.endswith(".json") or "application/json" in request.headers.get("accept", "")
+
+
+def respond(request: Request, status: int, fault: Fault) -> Response:
+    if wants_json(request):
+        return JSONResponse({"error": asdict(fault)}, status)
+    text = render("error.html", fault=fault, here="", back="/", back_text="To the calculator")
+    return HTMLResponse(text, status)
+
+
+def add_handlers(app: FastAPI) -> None:
+    @app.exception_handler(CranfieldError)
+    async def refused(request: Request, error: CranfieldError) -> Response:
+        return respond(request, 400, Fault.of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return respond(request, 422, from_validation(list(error.errors())))
+
+    @app.exception_handler(BodyError)
+    async def too_much(request: Request, error: BodyError) -> Response:
+        answer = respond(request, error.status, Fault(str(error), fix=HINTS[error.status]))
+        answer.headers["connection"] = "close"  # the rest of the body is not wanted
+        return answer
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        what = "there is no such page" if error.status_code == 404 else str(error.detail)
+        answer = respond(request, error.status_code, Fault(what, fix=HINTS.get(error.status_code, "")))
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        fault = Fault(f"this should not happen: {type(error).__name__}", fix="It is a fault in cranfield.")
+        return respond(request, 500, fault)

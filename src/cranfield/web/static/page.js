@@ -1,0 +1,131 @@
+"use strict";
+// Forms answer while somebody types; without this script they answer when they are sent.
+
+const say = (near, text) => {
+  const place = near.closest("p").querySelector("[data-said]");
+  if (place) place.textContent = text;
+};
+
+function live(form) {
+  const answer = document.getElementById("answer");
+  const goals = form.dataset.goals ? JSON.parse(form.dataset.goals) : null;
+  let timer = 0, asking = null;
+
+  const address = () => {
+    const asked = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) {
+      const field = form.querySelector(`[data-field="${name}"]`);
+      if (value !== "" && !(field && field.hidden)) asked.append(name, value);
+    }
+    return form.dataset.live + "?" + asked;
+  };
+
+  const fit = () => {
+    if (!goals) return;
+    const chosen = form.querySelector("[name=goal]:checked");
+    const wanted = chosen ? goals.inputs[chosen.value] : [];
+    for (const name of goals.all) form.querySelector(`[data-field="${name}"]`).hidden = !wanted.includes(name);
+  };
+
+  const ask = async () => {
+    if (asking) asking.abort();
+    asking = new AbortController();
+    const link = address();
+    answer.setAttribute("aria-busy", "true");
+    try {
+      const response = await fetch(link, { headers: { "X-Part": "answer" }, signal: asking.signal });
+      answer.innerHTML = await response.text(); // made and escaped by the server
+      history.replaceState(null, "", link);
+      answer.setAttribute("aria-busy", "false");
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      answer.textContent = "The server does not answer. Is cranfield serve still running?";
+      answer.setAttribute("aria-busy", "false");
+    }
+  };
+
+  form.addEventListener("input", () => {
+    fit();
+    clearTimeout(timer);
+    timer = setTimeout(ask, 120);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    ask();
+  });
+  fit();
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy], [data-copy-link]");
+  if (!button) return;
+  const text = button.dataset.copy ? document.querySelector(button.dataset.copy).textContent : location.href;
+  try {
+    await navigator.clipboard.writeText(text);
+    say(button, "Copied.");
+  } catch {
+    say(button, text);
+  }
+});
+
+// A page of work that is not done yet asks how far it is, and shows the answer when there is one.
+function follow(place) {
+  const bar = place.querySelector("progress"), text = place.querySelector("[data-progress]");
+  const step = async () => {
+    try {
+      const state = await (await fetch(place.dataset.follow)).json();
+      if (state.state !== "waiting" && state.state !== "running") return location.reload();
+      if (state.total) { bar.max = state.total; bar.value = state.done; }
+      text.textContent = state.text;
+    } catch {
+      text.textContent = "The server does not answer.";
+    }
+    setTimeout(step, 400);
+  };
+  setTimeout(step, 250);
+}
+
+function dropping(zone) {
+  const input = zone.querySelector("input[type=file]"), list = zone.querySelector("[data-chosen]");
+  const tell = () => {
+    const files = [...input.files], size = files.reduce((sum, file) => sum + file.size, 0);
+    list.textContent = files.length ? `${files.length} file${files.length > 1 ? "s" : ""}, ${(size / 1e6).toFixed(1)} MB` : "";
+  };
+  input.addEventListener("change", tell);
+  for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
+  for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    input.files = event.dataTransfer.files;
+    tell();
+  });
+}
+
+// Sending shows how much has gone; without this script the browser shows it.
+function sending(form) {
+  form.addEventListener("submit", (event) => {
+    const bar = form.querySelector("progress"), said = form.querySelector("[data-sent]");
+    event.preventDefault();
+    const request = new XMLHttpRequest();
+    request.open("POST", form.action);
+    request.setRequestHeader("Accept", "application/json");
+    request.upload.onprogress = (sent) => { bar.hidden = false; bar.max = sent.total; bar.value = sent.loaded; said.textContent = `${(sent.loaded / 1e6).toFixed(0)} of ${(sent.total / 1e6).toFixed(0)} MB sent`; };
+    request.onload = () => {
+      let answer = {};
+      try { answer = JSON.parse(request.responseText); } catch { answer = { error: { what: request.responseText || `status ${request.status}`, fix: "" } }; }
+      if (answer.link) location.assign(answer.link);
+      else { bar.hidden = true; said.textContent = [answer.error.where, answer.error.what, answer.error.fix].filter(Boolean).join(" – "); }
+    };
+    request.onerror = () => { bar.hidden = true; said.textContent = "The server closed the connection: too large, or it has stopped."; };
+    request.send(new FormData(form));
+    const stop = form.querySelector("[data-stop]");
+    stop.hidden = false;
+    stop.onclick = () => { request.abort(); bar.hidden = true; stop.hidden = true; said.textContent = "Stopped."; };
+  });
+}
+
+document.querySelectorAll("form[data-live]").forEach(live);
+document.querySelectorAll("[data-follow]").forEach(follow);
+document.querySelectorAll(".drop").forEach(dropping);
+document.querySelectorAll("form[data-upload]").forEach(sending);

@@ -1,0 +1,143 @@
+"""The calculators over HTTP: the page, its files and its JSON are what the command gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+
+COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]
+SAKAI = {"systems": "10", "min_range": "0.1", "variance": "0.053"}  # S14 Table 4(I): 166 topics
+
+
+def ask(page: str, path: str, **query: str) -> httpx.Response:
+    return httpx.get(f"{page}{path}", params=query)
+
+
+def printed(command: str, *more: str) -> str:
+    """What a command line of a page prints."""
+    words = shlex.split(command)
+    assert words[0] == "cranfield"
+    return subprocess.run([*COMMAND, *words[1:], *more], capture_output=True, text=True, check=True).stdout
+
+
+def command_of(html: str) -> str:
+    found = re.search(r'<code id="command">(.*?)</code>', html, re.S)
+    assert found
+    return unescape(found[1])
+
+
+def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
+    answer = ask(page, "/size", **SAKAI)
+    assert answer.status_code == 200
+    assert "167 topics (one-way ANOVA, exact)" in answer.text
+    rows = ask(page, "/size.json", **SAKAI).json()["rows"]
+    assert {row["method"]: row["topics"] for row in rows} == {"exact": 167, "sakai": 166}
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/size", {**SAKAI, "alpha": "0.01,0.05"}),
+        ("/size", {"difference": "0.05", "sd": "0.15", "one_sided": "true", "method": "t"}),
+        ("/size", {"goal": "width", "width": "0.1", "variance": "0.053", "systems": "10", "min_range": "0.3"}),
+        ("/power", {"topics": "50", "variance": "0.053"}),
+        ("/power", {"topics": "10:50:10", "sd": "0.2"}),
+    ],
+)
+def test_the_command_on_a_page_prints_the_pages_json_and_csv(page: str, path: str, query: dict[str, str]) -> None:
+    command = command_of(ask(page, path, **query).text)
+    assert json.loads(printed(command, "--json")) == ask(page, f"{path}.json", **query).json()
+    assert printed(command, "--csv") == ask(page, f"{path}.csv", **query).text
+
+
+def test_every_link_of_a_page_gives_a_file_of_its_kind(page: str) -> None:
+    html = ask(page, "/size", **SAKAI).text
+    links = dict(re.findall(r'href="(/size\.(\w+)\?[^"]*)"', html))
+    kinds = {kind: httpx.get(page + unescape(link)) for link, kind in links.items()}
+    assert set(kinds) == {"json", "csv", "md", "tex", "svg", "html"}
+    assert all(answer.status_code == 200 for answer in kinds.values())
+    assert list(csv.DictReader(io.StringIO(kinds["csv"].text)))[0]["topics"] == "167"
+    assert ElementTree.fromstring(kinds["svg"].text).tag.endswith("svg")
+    assert "http" not in re.sub(r"http://www.w3.org/2000/svg", "", kinds["html"].text)  # a file for itself
+    assert "attachment" in kinds["html"].headers["content-disposition"]
+
+
+def test_a_goal_takes_its_own_inputs_and_leaves_the_others(page: str) -> None:
+    everything = {**SAKAI, "difference": "0.05", "sd": "0.15", "width": "0.1", "effect_size": "0.4"}
+    for goal, method in {"difference": "t", "width": "interval", "effect_size": "t", "min_range": "exact"}.items():
+        rows = ask(page, "/size.json", goal=goal, **everything).json()["rows"]
+        assert rows[0]["method"] == method
+        assert len(rows) == (1 if goal == "width" else 2)
+
+
+def test_a_curve_passes_through_the_design(page: str) -> None:
+    for axis in ("min_range", "systems", "variance", "alpha", "power"):
+        svg = ask(page, "/size.svg", **SAKAI, curve=axis).text
+        marks = re.findall(r'class="here" cx="([\d.]+)" cy="([\d.]+)"', svg)
+        assert len(marks) == 1
+        assert f'cx="{marks[0][0]}" cy="{marks[0][1]}" r="2.5"' in svg, axis
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"systems": "ten", "min_range": "0.1", "variance": "1"}, "systems cannot be «ten»"),
+        ({"systems": "10", "min_range": "0", "variance": "1"}, "min range cannot be 0"),
+        ({"systems": "10", "min_range": "0.1"}, "--variance is missing"),
+        ({"systems": "10"}, "there is no goal"),
+        ({"systems": "1:9999", "min_range": "0.1", "variance": "1"}, "has 9,999 values"),
+        ({"systems": "1:100", "min_range": "0.01:1:0.01", "variance": "1"}, "10,000 cells"),
+        ({**SAKAI, "alpha": "1e999999"}, "alpha cannot be"),
+        ({**SAKAI, "alpha": "0:1e90:1e-90"}, "alpha cannot be «0:1e90:1e-90»|has "),
+        ({**SAKAI, "curve": "sd"}, "no «sd» to draw"),
+        ({**SAKAI, "method": "nope"}, "method «nope» does not answer"),
+        ({"sytems": "10"}, "no parameter «sytems»"),
+    ],
+)
+def test_a_request_without_sense_says_why_on_the_page_and_in_json(page: str, query: dict[str, str], says: str) -> None:
+    answer = ask(page, "/size.json", **query)
+    assert answer.status_code in (400, 422)
+    assert re.search(says, answer.json()["error"]["what"])
+    html = ask(page, "/size", **query)
+    assert html.status_code == 400
+    assert 'role="alert"' in html.text
+    assert all(f'value="{value}"' in html.text for name, value in query.items() if name in SAKAI)
+
+
+def test_what_is_typed_comes_back_as_text(page: str) -> None:
+    evil = '"><script>alert(1)</script>'
+    for query in ({"systems": evil}, {evil: "1"}, {**SAKAI, "method": "<b>"}):
+        assert "<script>alert" not in (text := ask(page, "/size", **query).text)
+        assert "<b>" not in text
+
+
+def test_an_unreachable_goal_is_answered_in_words_without_a_curve(page: str) -> None:
+    answer = ask(page, "/size", systems="10", min_range="0.00001", variance="5")
+    assert answer.status_code == 200
+    assert "No number of topics up to" in answer.text
+
+
+def test_json_and_openapi_are_documented_on_the_api_page(page: str) -> None:
+    document: dict[str, Any] = ask(page, "/openapi.json").json()
+    listed = ask(page, "/api").text
+    assert "/size.json" in document["paths"]
+    assert all(path in unescape(listed) for path in document["paths"])
+    names = [each["name"] for each in document["paths"]["/size.json"]["get"]["parameters"]]
+    assert {"systems", "min_range", "one_sided"} <= set(names)
+
+
+def test_pages_load_nothing_from_elsewhere(page: str) -> None:
+    for path in ("/", "/power", "/api", "/static/page.css", "/static/page.js"):
+        text = httpx.get(page + path).text
+        assert not re.search(r"(?:src|href)=\"(?:https?:)?//|url\(|@import|https?://", text), path
