@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from cranfield.design.checking import broadcast
 from cranfield.design.solving import (
     detectable_difference,
     detectable_range,
@@ -101,6 +102,9 @@ def cards_from_grid(
         raise RequestError("the number of topics is missing", fix="Add --topics 50, or give the collection's scores.")
     if variance is None and sd is None:
         raise RequestError("the variance is missing", fix="Add --variance or --sd, or give scores to estimate it from.")
+    for name, values in (("variance", variance), ("sd", sd)):
+        if values is not None:
+            broadcast({name: values})
     spreads = (
         list(product(variance, sd))
         if variance is not None and sd is not None
