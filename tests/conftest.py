@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
+import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cranfield
+
+if TYPE_CHECKING:
+    import httpx
 
 _SHARED = Path(os.environ.get("CRANFIELD_SHARED", Path(__file__).parents[2] / "shared"))
 
@@ -78,7 +85,79 @@ def page() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(name="serving")
+@pytest.fixture(scope="session", name="serving")
 def serving_with() -> Callable[..., Any]:
     """Start a page of one's own, under settings of one's own."""
     return serving
+
+
+# --- uploading to it, and waiting for what comes of it
+
+Named = tuple[str, bytes]
+Upload = Callable[..., "httpx.Response"]
+Wait = Callable[[str], "httpx.Response"]
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture(scope="session")
+def upload() -> Upload:
+    """Send files to a page, as a program does."""
+    import httpx
+
+    def send(page: str, files: Sequence[Named | Path], **fields: str) -> httpx.Response:
+        named = [(each.name, each.read_bytes()) if isinstance(each, Path) else each for each in files]
+        return httpx.post(f"{page}/data", files=[("files", each) for each in named], data=fields, headers=JSON,
+                          timeout=60)  # fmt: skip
+
+    return send
+
+
+@pytest.fixture(scope="session")
+def wait() -> Wait:
+    """Ask until there is an answer."""
+    import httpx
+
+    def ask(address: str) -> httpx.Response:
+        for _ in range(600):
+            answer = httpx.get(address, timeout=60)
+            if answer.status_code != 202:
+                return answer
+            time.sleep(0.05)
+        raise AssertionError(f"no answer from {address}")
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def collection(page: str, example: Path, upload: Upload) -> str:
+    """The address of the example collection, uploaded."""
+    files = [*sorted((example / "runs").iterdir()), example / "qrels.txt"]
+    return page + str(upload(page, files).json()["link"])
+
+
+@pytest.fixture(scope="session")
+def scores(page: str, example: Path, upload: Upload, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of its score table, uploaded."""
+    path = tmp_path_factory.mktemp("scores") / "scores.csv"
+    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "nDCG@10"])
+    cranfield.write_scores(table, path)
+    return page + str(upload(page, [path]).json()["link"])
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What the command shown on a page prints."""
+    from cranfield.cli.app import main
+
+    def run(html: str, *more: str) -> str:
+        command = re.search(r'<code id="command">(.*?)</code>', html, re.S)
+        assert command
+        monkeypatch.setattr("sys.argv", [*shlex.split(unescape(command[1])), *more])
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code in (0, None)
+        return capsys.readouterr().out
+
+    return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -9,11 +11,13 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 import cranfield
-from cranfield.web import calculating
+from cranfield.web import calculating, data, jobs, results
 from cranfield.web.faults import add_handlers
 from cranfield.web.guard import Guard
 from cranfield.web.page import render, static
+from cranfield.web.runner import Runner
 from cranfield.web.settings import Settings
+from cranfield.web.store import Store
 
 STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -27,14 +31,27 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         description="How many topics are enough, and which systems really differ. The words are those of the command.",
         docs_url=None,  # these load scripts from elsewhere
         redoc_url=None,
+        lifespan=_lifespan,
     )
     app.state.settings = settings
-    app.include_router(calculating.router)
+    for room in (calculating, data, jobs, results):
+        app.include_router(room.router)
     app.add_api_route("/api", _api, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     add_handlers(app)
     app.add_middleware(Guard, settings=settings)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Uploads and work live as long as the server does, and not a moment longer."""
+    app.state.store, app.state.runner = Store(), Runner(app.state.settings.jobs)
+    try:
+        yield
+    finally:
+        app.state.runner.close()
+        app.state.store.close()
 
 
 def _api(request: Request) -> Response:

@@ -33,6 +33,7 @@ GOAL_INPUTS = {
 }
 NUMBERS = ("systems", "min_range", "difference", "effect_size", "width", "sensitivity", "variance", "sd", "alpha",
            "power")  # fmt: skip
+REACH = {"systems": (2, 1e6), "topics": (2, 1e7), "alpha": (1e-6, 1), "power": (1e-6, 1)}
 EXAMPLE = SizeQuery(goal="min_range", systems="10", min_range="0.1", variance="0.053", alpha="0.05", power="0.8")
 EXAMPLE_CARD = PowerQuery(topics="50", systems="10", variance="0.053", difference="0.05", alpha="0.05", power="0.8")
 
@@ -48,15 +49,28 @@ def given_numbers(query: Any, names: tuple[str, ...] = NUMBERS) -> dict[str, str
 
 
 def parse_numbers(given: dict[str, str]) -> dict[str, list[float]]:
+    """The numbers, as many and as extreme as a page answers in a moment."""
     found = {name: parse_grid(text, name=name, most=MOST_ROWS) for name, text in given.items()}
     cells = 1
-    for values in found.values():
+    for name, values in found.items():
+        _check_reach(name, values)
         cells *= len(values)
     if cells > MOST_ROWS:
         raise RequestError(
             f"the grid has {cells:,} cells", fix=f"A page shows at most {MOST_ROWS:,}; the command has no such limit."
         )
     return found
+
+
+def _check_reach(name: str, values: list[float]) -> None:
+    """Far out, the distributions take minutes; that is for the command, which can be interrupted."""
+    low, high = REACH.get(name, (1e-5, 1e3))
+    bad = next((value for value in values if not value <= high or 0 < value < low), None)
+    if bad is not None:
+        raise RequestError(
+            f"{name.replace('_', ' ')} cannot be {bad:g} on a page",
+            fix=f"A page takes {low:g} to {high:,g}; the command has no such limit.",
+        )
 
 
 def design_request(query: DesignQuery, given: dict[str, str]) -> Request:
@@ -72,11 +86,11 @@ def size_answer(query: SizeQuery) -> Answer:
               "sides": request.sides, "paired": request.paired, "method": query.method}  # fmt: skip
     document = size_document(plan(request), inputs)
     flags = {"one_sided": query.one_sided, "unpaired": query.unpaired, "method": query.method}
-    sketch, caption = _size_sketch(request, query.curve)
+    sketch, caption = size_sketch(request, query.curve)
     return Answer(document, command_line("size", (), given | flags), sketch, caption)
 
 
-def _size_sketch(request: Request, axis: str | None) -> tuple[str, str]:
+def size_sketch(request: Request, axis: str | None) -> tuple[str, str]:
     """n along the curve, and a mark at the design itself."""
     first = plan(request)[0]
     drawn = curve_through(replace(request, method=first.method.name), axis)
@@ -111,11 +125,11 @@ def power_answer(query: PowerQuery) -> Answer:
     }
     one = len(cards) == 1
     document = card_document(cards, inputs, None) if one else power_grid_document(cards, inputs)
-    sketch = _card_sketch(cards[0]) if one else ""
+    sketch = card_sketch(cards[0]) if one else ""
     return Answer(document, command_line("power", (), given), sketch)
 
 
-def _card_sketch(card: Card) -> str:
+def card_sketch(card: Card) -> str:
     topics, found = card_curves(
         topics=card.topics, sd=card.sd, systems=card.systems, alpha=card.alpha, power=card.power
     )

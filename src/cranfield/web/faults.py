@@ -79,11 +79,11 @@ def wants_json(request: Request) -> bool:
     return request.url.path.endswith(".json") or "application/json" in request.headers.get("accept", "")
 
 
-def respond(request: Request, status: int, fault: Fault) -> Response:
+def respond(request: Request, status: int, fault: Fault, back: str = "/") -> Response:
+    """A refusal as the asker reads it; ``back`` is where a page leads from there."""
     if wants_json(request):
         return JSONResponse({"error": asdict(fault)}, status)
-    text = render("error.html", fault=fault, here="", back="/", back_text="To the calculator")
-    return HTMLResponse(text, status)
+    return HTMLResponse(render("error.html", fault=fault, here="", back=back), status)
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -97,7 +97,9 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(BodyError)
     async def too_much(request: Request, error: BodyError) -> Response:
-        answer = respond(request, error.status, Fault(str(error), fix=HINTS[error.status]))
+        answer = respond(
+            request, error.status, Fault(str(error), fix=HINTS.get(error.status, "Upload the files again."))
+        )
         answer.headers["connection"] = "close"  # the rest of the body is not wanted
         return answer
 

@@ -36,6 +36,7 @@ class Answer:
     command: str
     sketch: str = ""
     caption: str = ""
+    note: str = ""  # on what the names in the command stand for
 
 
 @cache

@@ -1,0 +1,208 @@
+"""Uploading data, and what was found in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from cranfield.errors import CranfieldError
+from cranfield.web import work
+from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, FaultAnswer, respond, wants_json
+from cranfield.web.guard import BodyError
+from cranfield.web.jobs import JobAnswer, progress_page
+from cranfield.web.page import render
+from cranfield.web.receiving import Received, receive
+from cranfield.web.runner import Job, Runner
+from cranfield.web.store import Data, Store
+
+router = APIRouter()
+WAIT = 1.0  # seconds a page waits for its answer before it shows how far the work is
+UPLOAD = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["files"],
+                    "properties": {
+                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        "order": {"type": "string", "enum": ["score", "rank"], "default": "score"},
+                        "name": {"type": "string", "enum": ["auto", "tag", "file"], "default": "auto"},
+                    },
+                }
+            }
+        },
+    }
+}
+LIMITS: dict[int | str, dict[str, Any]] = {
+    408: {"model": FaultAnswer, "description": "The upload stopped coming"},
+    413: {"model": FaultAnswer, "description": "More than the server takes"},
+}
+
+
+class UploadAnswer(BaseModel):
+    """Where an upload is."""
+
+    key: str
+    link: str
+    json_link: str
+
+
+class DataAnswer(BaseModel):
+    """What was found in an upload."""
+
+    key: str
+    kind: Literal["scores", "collection"]
+    names: list[str]
+    systems: list[str]
+    topics: int
+    measures: list[str]
+    shards: int
+    judgments: int | None
+    warnings: list[str]
+    links: list[str]
+
+
+def store_of(request: Request) -> Store:
+    found: Store = request.app.state.store
+    return found
+
+
+def runner_of(request: Request) -> Runner:
+    found: Runner = request.app.state.runner
+    return found
+
+
+Key = Annotated[str, Path(max_length=64, description="The key of an upload.")]
+
+
+def data_of(request: Request, key: Key) -> Data:
+    found = store_of(request).get(key)
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+Known = Annotated[Data, Depends(data_of)]
+
+
+@router.get("/data", include_in_schema=False)
+def upload_page(request: Request) -> Response:
+    return HTMLResponse(render("data.html", here="data", settings=request.app.state.settings))
+
+
+@router.post("/data", response_model=UploadAnswer, status_code=201, summary="Upload files", tags=["data"],
+             openapi_extra=UPLOAD, responses={**FAULTS, **LIMITS})  # fmt: skip
+async def upload(request: Request) -> Response:
+    """Runs with their judgments, score tables, or one packed collection; gzip is unpacked. Send the header
+    ``Accept: application/json`` for JSON; a browser is sent to the page of the data."""
+    settings, store = request.app.state.settings, store_of(request)
+    if store.size > settings.max_kept:
+        raise BodyError(413, "the server keeps too many uploads already: remove some")
+    data = await run_in_threadpool(store.create)
+    try:
+        received = await receive(
+            request.headers.get("content-type", ""), request.stream(), data.files, max_files=settings.max_files,
+            max_unpacked=settings.max_unpacked,
+        )  # fmt: skip
+        _check(received)
+    except BaseException:  # also when the browser goes away in the middle
+        await run_in_threadpool(store.remove, data)
+        raise
+    store.keep(data, received.bytes)
+    start_reading(request, data, received)
+    link = f"/data/{data.key}"
+    if wants_json(request):
+        return JSONResponse({"key": data.key, "link": link, "json_link": f"{link}.json"}, 201, {"location": link})
+    return RedirectResponse(link, 303)
+
+
+def _check(received: Received) -> None:
+    order, name = received.fields.get("order") or "score", received.fields.get("name") or "auto"
+    if not received.files:
+        raise CranfieldError("no file was chosen", fix="Choose runs with their qrels, score tables, or a packed file.")
+    if order not in ("score", "rank") or name not in ("auto", "tag", "file"):
+        raise CranfieldError("order is score or rank; name is auto, tag or file")
+
+
+def start_reading(request: Request, data: Data, received: Received) -> Job:
+    options = {"order": received.fields.get("order") or "score", "name": received.fields.get("name") or "auto"}
+    return runner_of(request).start(
+        f"{data.key}-read", data.key, "Reading files", _read, data.folder, received.files, options
+    )
+
+
+def _read(names: list[str], options: dict[str, str], *, progress: work.Progress) -> None:
+    work.read(names, order=options["order"], name=options["name"], progress=progress)
+
+
+def reading(request: Request, data: Data) -> Job:
+    """The job that reads an upload, waited for a moment."""
+    job = runner_of(request).get(f"{data.key}-read")
+    if job is None:
+        raise HTTPException(404)
+    job.ended.wait(WAIT)
+    return job
+
+
+def not_read(request: Request, data: Data, job: Job) -> Response | None:
+    """What to answer while data is not there; None when it is."""
+    if job.is_open:
+        return progress_page(request, job, f"/data/{data.key}")
+    if job.state == "done":
+        return None
+    return respond(request, 400, job.fault or Fault("reading was cancelled", fix="Upload the files again."), "/data")
+
+
+READING: dict[int | str, dict[str, Any]] = {202: {"model": JobAnswer, "description": "Still being read"}}
+
+
+@router.get("/data/{key}.json", response_model=DataAnswer, summary="What was found in an upload", tags=["data"],
+            responses={**READING, **FAULTS, **NOT_FOUND})  # fmt: skip
+def data_json(request: Request, data: Known) -> Response:
+    """Counts, names and warnings, and the pages there are; 202 while the files are being read."""
+    waiting = not_read(request, data, reading(request, data))
+    if waiting is not None:
+        return waiting
+    about = {name: value for name, value in data.about.items() if name not in ("arguments", "options")}
+    links = [f"/data/{data.key}/{task}.json" for task in tasks(data)]
+    return JSONResponse({"key": data.key, **about, "links": links})
+
+
+@router.get("/data/{key}", include_in_schema=False)
+def data_page(request: Request, data: Known) -> Response:
+    waiting = not_read(request, data, reading(request, data))
+    if waiting is not None:
+        return waiting
+    return HTMLResponse(render("overview.html", here="data", data=data, about=data.about, tasks=tasks(data)))
+
+
+@router.get("/data/{key}/collection.cran", include_in_schema=False)
+def packed(request: Request, data: Known) -> Response:
+    path = data.folder / work.PACKED
+    if not path.exists():
+        raise HTTPException(404)
+    return FileResponse(path, media_type="application/octet-stream", filename="collection.cran")
+
+
+@router.post("/data/{key}/remove", status_code=303, summary="Remove an upload", tags=["data"], response_model=None,
+             responses={303: {"description": "Gone; leads to the upload page"}, **FAULTS, **NOT_FOUND})  # fmt: skip
+def remove(request: Request, data: Known) -> Response:
+    """The files, what was computed from them, and whatever is still at work on them."""
+    runner_of(request).forget(data.key)
+    store_of(request).remove(data)
+    return RedirectResponse("/data", 303)
+
+
+def tasks(data: Data) -> list[str]:
+    """The questions that make sense for it."""
+    about = data.about
+    if about["kind"] == "collection":
+        return ["score", "variance", "size", "power", "compare", "shards"]
+    return ["shards"] if about["shards"] else ["variance", "size", "power", "compare"]

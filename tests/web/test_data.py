@@ -1,0 +1,212 @@
+"""Uploaded data over HTTP: everything the commands give, progress, cancelling, removing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import cranfield
+
+Upload = Callable[..., httpx.Response]
+Wait = Callable[[str], httpx.Response]
+Printed = Callable[..., str]
+
+
+@pytest.fixture
+def beside(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be in a folder with the example and its scores, under the names they were uploaded by."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").symlink_to(example / "runs")
+    (tmp_path / "qrels.txt").symlink_to(example / "qrels.txt")
+    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "nDCG@10"])
+    cranfield.write_scores(table, tmp_path / "scores.csv")
+
+
+def test_what_was_read_is_said(collection: str, scores: str, wait: Wait) -> None:
+    found = wait(f"{collection}.json").json()
+    assert (found["kind"], len(found["systems"]), found["topics"], found["judgments"]) == ("collection", 12, 40, 3857)
+    assert "12 systems, 40 topics, 3,857 judgments" in wait(collection).text
+    table = wait(f"{scores}.json").json()
+    assert (table["kind"], table["measures"]) == ("scores", ["AP", "nDCG@10"])
+
+
+@pytest.mark.usefixtures("beside")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "score?measure=AP&measure=RBP",
+        "variance?measure=AP",
+        "size?goal=min_range&systems=5&min_range=0.1&difference=0.1",
+        "power?difference=0.1",
+        "compare?measure=nDCG@10&test=t&correct=bh",
+        "compare?test=unpaired",
+        "shards?shards=2,3&samples=2",
+    ],
+)
+def test_a_collections_page_its_json_and_its_command_agree(
+    collection: str, wait: Wait, printed: Printed, question: str
+) -> None:
+    task, _, asked = question.partition("?")
+    html = wait(f"{collection}/{question}")
+    answer = wait(f"{collection}/{task}.json?{asked}").json()
+    command = json.loads(printed(html.text, "--json"))
+    assert html.status_code == 200
+    assert answer["rows"] == command["rows"]
+    assert answer["rows"]
+    assert {**answer, "inputs": 0, "rows": 0, "pairs": 0} == {**command, "inputs": 0, "rows": 0, "pairs": 0}
+
+
+@pytest.mark.usefixtures("beside")
+@pytest.mark.parametrize(
+    "question", ["variance", "size?difference=0.05&measure=AP", "power", "compare?measure=AP"]
+)
+def test_a_score_tables_page_and_its_command_agree(scores: str, wait: Wait, printed: Printed, question: str) -> None:
+    task, _, asked = question.partition("?")
+    command = json.loads(printed(wait(f"{scores}/{question}").text, "--json"))
+    assert wait(f"{scores}/{task}.json?{asked}").json()["rows"] == command["rows"]
+
+
+def test_every_download_of_a_result_is_there(collection: str, wait: Wait) -> None:
+    html = wait(f"{collection}/compare?measure=AP").text
+    kinds = dict(re.findall(r'href="[^"]*/compare\.(\w+)(\?[^"]*)"', html))
+    assert set(kinds) == {"json", "csv", "md", "tex", "svg", "html"}
+    for kind, asked in kinds.items():
+        answer = wait(f"{collection}/compare.{kind}{unescape(asked)}")
+        assert answer.status_code == 200
+        assert answer.text
+    assert wait(f"{collection}/compare.exe").status_code == 404
+
+
+def test_measures_may_stand_side_by_side_in_the_form(collection: str, wait: Wait) -> None:
+    page = wait(f"{collection}/score?measure=AP+P@10")
+    assert "--measure AP --measure P@10" in page.text
+
+
+def test_a_packed_collection_comes_back_and_can_be_uploaded(
+    page: str, collection: str, wait: Wait, upload: Upload
+) -> None:
+    wait(f"{collection}.json")
+    packed = httpx.get(f"{collection}/collection.cran").content
+    again = page + upload(page, [("demo.cran", packed)]).json()["link"]
+    assert wait(f"{again}.json").json()["judgments"] == 3857
+    assert wait(f"{again}/score.json").json()["rows"] == wait(f"{collection}/score.json").json()["rows"]
+    assert "cranfield compare demo.cran" in wait(f"{again}/compare").text
+
+
+def test_gzip_is_unpacked_whatever_the_names_say(page: str, example: Path, upload: Upload, wait: Wait) -> None:
+    runs = [(f"{each.name}.gz", gzip.compress(each.read_bytes())) for each in (example / "runs").iterdir()]
+    link = (
+        page + upload(page, [*runs[:3], ("qrels", gzip.compress((example / "qrels.txt").read_bytes()))]).json()["link"]
+    )
+    assert len(wait(f"{link}.json").json()["systems"]) == 3
+
+
+def test_intents_come_along_and_the_command_takes_the_packed_file(
+    page: str, example: Path, upload: Upload, wait: Wait
+) -> None:
+    files = [*sorted((example / "runs").iterdir())[:3], example / "qrels.txt", example / "intents.txt"]
+    link = page + upload(page, files).json()["link"]
+    assert "--intents intents.txt" in wait(f"{link}/score?measure=alpha_nDCG@10").text
+    assert "cranfield compare collection.cran" in wait(f"{link}/compare?measure=alpha_nDCG@10").text
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ([("a.txt", b"1 Q0 d 1 2.0 tag\n")], "runs but no judgments"),
+        ([("q.txt", b"1 0 d 1\n")], "there are no runs"),
+        ([("a.bin", b"\x00\x01\x02")], "no known kind of file"),
+        ([("a.pkl", pickle.dumps({"x": os.getcwd}))], "no known kind of file|there are no runs"),
+        ([("a.json", b'{"a": [1, 2')], "it is not JSON"),
+        ([("a.json", b"[" * 100_000)], "it is not JSON"),
+        ([("s.csv", b"measure,topic,system,score\nAP,1,a,x\n")], "s.csv"),
+        ([("a.parquet", b"PAR1 nothing of the sort")], "Parquet"),
+        ([("a.cran", b"\x93CRANFIELD\r\n\x1a\n\x00\x00" + b"\xff" * 60)], "format|header|cut short"),
+        ([("a.txt", b"1 Q0 d 1 2.0 t\n1 Q0 d 2 1.0 t\n"), ("q", b"1 0 d 1\n")], "a.txt:2|duplicate|twice"),
+        ([("q1", b"1 0 d 1\n"), ("q2", b"1 0 d 1\n"), ("a", b"1 Q0 d 1 2.0 t\n")], "2 files are read as qrels"),
+    ],
+)
+def test_files_that_cannot_be_used_say_why_and_show_no_folder(
+    page: str, upload: Upload, wait: Wait, files: list[tuple[str, bytes]], says: str
+) -> None:
+    link = page + upload(page, files).json()["link"]
+    answer = wait(f"{link}.json")
+    fault = answer.json()["error"]
+    assert answer.status_code == 400
+    assert re.search(says, f"{fault['where']}: {fault['what']}")
+    assert "/tmp" not in answer.text
+    html = wait(link)
+    assert html.status_code == 400
+    assert 'role="alert"' in html.text
+
+
+def test_a_question_without_sense_says_why(collection: str, scores: str, wait: Wait) -> None:
+    wait(f"{collection}.json"), wait(f"{scores}.json")
+    for address, says in {
+        f"{collection}/compare.json?measure=nope": "nope",
+        f"{collection}/compare.json?alpha=7": "alpha",
+        f"{collection}/size.json": "there is no goal",
+        f"{scores}/score.json": "no «score» for this data",
+        f"{collection}/shards.json?shards=1": "two shards",
+        f"{collection}/compare.json?baseline=nobody": "nobody",
+    }.items():
+        answer = wait(address)
+        assert answer.status_code in (400, 422), address
+        assert says in answer.json()["error"]["what"]
+    assert httpx.get(f"{collection}/nonsense").status_code == 404
+
+
+def test_long_work_says_how_far_it_is_and_ends_when_cancelled(collection: str, page: str, wait: Wait) -> None:
+    wait(f"{collection}.json")
+    address = f"{collection}/shards.json?shards=2,3,4,5&samples=900"
+    answer = httpx.get(address, timeout=30)
+    assert answer.status_code == 202
+    job = page + answer.headers["location"]
+    seen = []
+    for _ in range(200):
+        seen.append(httpx.get(job).json())
+        if seen[-1]["done"] > 0:
+            break
+        time.sleep(0.05)
+    assert seen[-1]["state"] == "running"
+    assert 0 < seen[-1]["done"] < seen[-1]["total"] == 3600
+    assert "<progress" in httpx.get(address.replace(".json", ""), timeout=30).text
+    done = httpx.post(job.removesuffix(".json") + "/cancel")
+    assert done.status_code == 303
+    assert httpx.get(job).json()["state"] == "cancelled"
+    assert httpx.get(address, timeout=30).status_code == 202  # asked again, it starts again
+    assert httpx.post(job.removesuffix(".json") + "/cancel").status_code == 303
+
+
+def test_removed_data_is_gone_with_its_work(page: str, example: Path, upload: Upload, wait: Wait) -> None:
+    files = [*sorted((example / "runs").iterdir())[:2], example / "qrels.txt"]
+    link = page + upload(page, files).json()["link"]
+    assert wait(f"{link}/compare.json").status_code == 200
+    job = httpx.get(f"{link}/shards.json?samples=1000&shards=2,3,4", timeout=30).headers["location"]
+    assert httpx.post(f"{link}/remove").status_code == 303
+    assert [httpx.get(address).status_code for address in (link, f"{link}/compare", page + job)] == [404, 404, 404]
+
+
+def test_uploads_are_for_their_owner_alone_and_go_with_the_server(serving: Any, upload: Upload, wait: Wait) -> None:
+    import glob
+    import tempfile
+
+    before = set(glob.glob(f"{tempfile.gettempdir()}/cranfield-*"))
+    with serving() as page:
+        (folder,) = set(glob.glob(f"{tempfile.gettempdir()}/cranfield-*")) - before
+        link = page + upload(page, [("s.csv", b"measure,topic,system,score\nAP,1,a,0.5\nAP,2,a,0.25\n")]).json()["link"]
+        assert wait(f"{link}.json").status_code == 200
+        assert os.stat(folder).st_mode & 0o777 == 0o700
+        assert any(name == "s.csv" for _, _, names in os.walk(folder) for name in names)
+    assert not os.path.exists(folder)
