@@ -68,9 +68,7 @@ def test_a_collections_page_its_json_and_its_command_agree(
 
 
 @pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize(
-    "question", ["variance", "size?difference=0.05&measure=AP", "power", "compare?measure=AP"]
-)
+@pytest.mark.parametrize("question", ["variance", "size?difference=0.05&measure=AP", "power", "compare?measure=AP"])
 def test_a_score_tables_page_and_its_command_agree(scores: str, wait: Wait, printed: Printed, question: str) -> None:
     task, _, asked = question.partition("?")
     command = json.loads(printed(wait(f"{scores}/{question}").text, "--json"))

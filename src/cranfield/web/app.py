@@ -38,6 +38,7 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(room.router)
     app.add_api_route("/api", _api, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
+    app.add_api_route("/favicon.ico", lambda: _static("icon.svg"), include_in_schema=False)  # browsers ask by habit
     add_handlers(app)
     app.add_middleware(Guard, settings=settings)
     return app
