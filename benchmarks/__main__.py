@@ -19,6 +19,7 @@ from benchmarks import (
     reopening,
     reporting,
     scoring,
+    serving,
     sharding,
     simulating,
     sizing,
@@ -36,15 +37,16 @@ BENCHMARKS = {
     "sharding": sharding.tables,
     "piloting": piloting.tables,
     "reporting": reporting.tables,
+    "uploading": serving.uploads,
 }
 CALCULATIONS = {
     "sizing": sizing.tables,
     "comparing": comparing.tables,
     "studying": studying.tables,
+    "simulating": simulating.tables,
     "clustering": clustering.tables,
+    "serving": serving.tables,
 }  # these need no collection
-# These need no collection.
-CALCULATIONS = {"sizing": sizing.tables, "comparing": comparing.tables, "simulating": simulating.tables}
 
 
 def main() -> None:

@@ -36,7 +36,8 @@ def test_commands_and_python_of_a_page_run_from_top_to_bottom(page: Path, tmp_pa
         assert done.returncode == 0, done.stderr
         assert done.stdout
     for block in _blocks(page, "python"):
-        done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
+        command = [sys.executable, "-c", block]
+        done = subprocess.run(command, cwd=tmp_path, env=_environment(), capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 

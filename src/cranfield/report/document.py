@@ -107,7 +107,7 @@ def show(value: Any, kind: str) -> str:
     if kind == "yes":
         return "yes" if value else "no"
     if kind == "probability" and value < 1e-300:  # never shown as 0
-        return "<1e-300"
+        return "< 1e-300"
     if kind == "probability":
         return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
     if kind == "percent":

@@ -34,7 +34,7 @@ def size_page(request: Request) -> Response:
 @router.get("/size.json", response_model=ResultAnswer, responses=FAULTS, summary="How many topics", tags=["calculator"])
 def size_json(query: Annotated[SizeQuery, Query()]) -> Response:
     """As ``cranfield size --json``."""
-    return file_response(calculator.size_answer(query), "json", "size")
+    return file_response(calculator.size_answer(query, drawn=False), "json", "size")
 
 
 @router.get("/size.{kind}", include_in_schema=False)

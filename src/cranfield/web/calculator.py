@@ -9,6 +9,7 @@ from cranfield.design.card import Card, cards_from_grid
 from cranfield.design.curves import card_curves, curve_through
 from cranfield.design.grid import parse_grid
 from cranfield.design.planning import Request, plan
+from cranfield.design.sizing import Size
 from cranfield.errors import RequestError
 from cranfield.report.charts import CARD_CURVES, TITLES, is_wide, size_curves
 from cranfield.report.sizing import card_document, power_grid_document, size_document
@@ -78,21 +79,22 @@ def design_request(query: DesignQuery, given: dict[str, str]) -> Request:
     return Request(**parse_numbers(given), sides=sides, paired=not query.unpaired, method=query.method)  # type: ignore[arg-type]
 
 
-def size_answer(query: SizeQuery) -> Answer:
-    """How many topics, with the curve the design lies on."""
+def size_answer(query: SizeQuery, *, drawn: bool = True) -> Answer:
+    """How many topics, and where it is to be ``drawn`` the curve the design lies on."""
     given = given_numbers(query)
     request = design_request(query, given)
     inputs: dict[str, Any] = {"scores": [], **{"alpha": "0.05", "power": "0.8"} | given,
               "sides": request.sides, "paired": request.paired, "method": query.method}  # fmt: skip
-    document = size_document(plan(request), inputs)
+    sizes = plan(request)
+    document = size_document(sizes, inputs)
     flags = {"one_sided": query.one_sided, "unpaired": query.unpaired, "method": query.method}
-    sketch, caption = size_sketch(request, query.curve)
+    # A curve that cannot be drawn is refused also where none is shown.
+    sketch, caption = size_sketch(request, query.curve, sizes[0]) if drawn or query.curve else ("", "")
     return Answer(document, command_line("size", (), given | flags), sketch, caption)
 
 
-def size_sketch(request: Request, axis: str | None) -> tuple[str, str]:
-    """n along the curve, and a mark at the design itself."""
-    first = plan(request)[0]
+def size_sketch(request: Request, axis: str | None, first: Size) -> tuple[str, str]:
+    """n along the curve of the ``first`` method's answer, and a mark at the design itself."""
     drawn = curve_through(replace(request, method=first.method.name), axis)
     rows = plan(drawn)[0].to_dict()
     if sum(row["topics"] is not None for row in rows) < 2:

@@ -42,6 +42,7 @@ def listen(host: str, port: int) -> socket.socket:
         made = socket.socket(family, kind, protocol)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(place)
+        made.listen(2048)  # from here on nobody is refused, however early they come
     except OSError as error:
         reason = error.strerror or str(error)
         raise CranfieldError(

@@ -231,7 +231,7 @@ def _pilot_sketch(first: PilotSize, request: Request) -> tuple[str, str]:
         name: sorted(set(numbers.ravel().tolist())) for name, numbers in first.size.inputs.items()
     }
     drawn = Request(**values, method=first.size.method.name, sides=request.sides, paired=request.paired)
-    sketch, caption = size_sketch(drawn, None)
+    sketch, caption = size_sketch(drawn, None, first.size)
     return sketch, f"{first.measure}. {caption} Variance: {first.estimate.method}."
 
 
