@@ -104,10 +104,11 @@ def upload() -> Upload:
     """Send files to a page, as a program does."""
     import httpx
 
+    http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
+
     def send(page: str, files: Sequence[Named | Path], **fields: str) -> httpx.Response:
         named = [(each.name, each.read_bytes()) if isinstance(each, Path) else each for each in files]
-        return httpx.post(f"{page}/data", files=[("files", each) for each in named], data=fields, headers=JSON,
-                          timeout=60)  # fmt: skip
+        return http.post(f"{page}/data", files=[("files", each) for each in named], data=fields, headers=JSON)
 
     return send
 
@@ -117,9 +118,11 @@ def wait() -> Wait:
     """Ask until there is an answer."""
     import httpx
 
+    http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
+
     def ask(address: str) -> httpx.Response:
         for _ in range(600):
-            answer = httpx.get(address, timeout=60)
+            answer = http.get(address)
             if answer.status_code != 202:
                 return answer
             time.sleep(0.05)

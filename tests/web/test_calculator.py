@@ -14,11 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
+http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+
 SAKAI = {"systems": "10", "min_range": "0.1", "variance": "0.053"}  # S14 Table 4(I): 166 topics
 
 
 def ask(page: str, path: str, **query: str) -> httpx.Response:
-    return httpx.get(f"{page}{path}", params=query)
+    return http.get(f"{page}{path}", params=query)
 
 
 def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
@@ -50,7 +52,7 @@ def test_the_command_on_a_page_prints_the_pages_json_and_csv(
 def test_every_link_of_a_page_gives_a_file_of_its_kind(page: str) -> None:
     html = ask(page, "/size", **SAKAI).text
     links = dict(re.findall(r'href="(/size\.(\w+)\?[^"]*)"', html))
-    kinds = {kind: httpx.get(page + unescape(link)) for link, kind in links.items()}
+    kinds = {kind: http.get(page + unescape(link)) for link, kind in links.items()}
     assert set(kinds) == {"json", "csv", "md", "tex", "svg", "html"}
     assert all(answer.status_code == 200 for answer in kinds.values())
     assert next(csv.DictReader(io.StringIO(kinds["csv"].text)))["topics"] == "167"
@@ -125,5 +127,5 @@ def test_json_and_openapi_are_documented_on_the_api_page(page: str) -> None:
 
 def test_pages_load_nothing_from_elsewhere(page: str) -> None:
     for path in ("/", "/power", "/api", "/static/page.css", "/static/page.js"):
-        text = httpx.get(page + path).text
+        text = http.get(page + path).text
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//|url\(|@import|https?://", text), path

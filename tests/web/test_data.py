@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import re
+import tempfile
 import time
 from collections.abc import Callable
 from html import unescape
@@ -17,6 +18,8 @@ import httpx
 import pytest
 
 import cranfield
+
+http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]
@@ -95,7 +98,7 @@ def test_a_packed_collection_comes_back_and_can_be_uploaded(
     page: str, collection: str, wait: Wait, upload: Upload
 ) -> None:
     wait(f"{collection}.json")
-    packed = httpx.get(f"{collection}/collection.cran").content
+    packed = http.get(f"{collection}/collection.cran").content
     again = page + upload(page, [("demo.cran", packed)]).json()["link"]
     assert wait(f"{again}.json").json()["judgments"] == 3857
     assert wait(f"{again}/score.json").json()["rows"] == wait(f"{collection}/score.json").json()["rows"]
@@ -162,47 +165,46 @@ def test_a_question_without_sense_says_why(collection: str, scores: str, wait: W
         answer = wait(address)
         assert answer.status_code in (400, 422), address
         assert says in answer.json()["error"]["what"]
-    assert httpx.get(f"{collection}/nonsense").status_code == 404
+    assert http.get(f"{collection}/nonsense").status_code == 404
 
 
 def test_long_work_says_how_far_it_is_and_ends_when_cancelled(collection: str, page: str, wait: Wait) -> None:
     wait(f"{collection}.json")
     address = f"{collection}/shards.json?shards=2,3,4,5&samples=900"
-    answer = httpx.get(address, timeout=30)
+    answer = http.get(address)
     assert answer.status_code == 202
     job = page + answer.headers["location"]
     seen = []
     for _ in range(200):
-        seen.append(httpx.get(job).json())
+        seen.append(http.get(job).json())
         if seen[-1]["done"] > 0:
             break
         time.sleep(0.05)
     assert seen[-1]["state"] == "running"
     assert 0 < seen[-1]["done"] < seen[-1]["total"] == 3600
-    assert "<progress" in httpx.get(address.replace(".json", ""), timeout=30).text
-    done = httpx.post(job.removesuffix(".json") + "/cancel")
+    assert "<progress" in http.get(address.replace(".json", "")).text
+    done = http.post(job.removesuffix(".json") + "/cancel")
     assert done.status_code == 303
-    assert httpx.get(job).json()["state"] == "cancelled"
-    assert httpx.get(address, timeout=30).status_code == 202  # asked again, it starts again
-    assert httpx.post(job.removesuffix(".json") + "/cancel").status_code == 303
+    assert http.get(job).json()["state"] == "cancelled"
+    assert http.get(address).status_code == 202  # asked again, it starts again
+    assert http.post(job.removesuffix(".json") + "/cancel").status_code == 303
 
 
 def test_removed_data_is_gone_with_its_work(page: str, example: Path, upload: Upload, wait: Wait) -> None:
     files = [*sorted((example / "runs").iterdir())[:2], example / "qrels.txt"]
     link = page + upload(page, files).json()["link"]
     assert wait(f"{link}/compare.json").status_code == 200
-    job = httpx.get(f"{link}/shards.json?samples=1000&shards=2,3,4", timeout=30).headers["location"]
-    assert httpx.post(f"{link}/remove").status_code == 303
-    assert [httpx.get(address).status_code for address in (link, f"{link}/compare", page + job)] == [404, 404, 404]
+    job = http.get(f"{link}/shards.json?samples=1000&shards=2,3,4").headers["location"]
+    assert http.post(f"{link}/remove").status_code == 303
+    assert [http.get(address).status_code for address in (link, f"{link}/compare", page + job)] == [404, 404, 404]
 
 
-def test_uploads_are_for_their_owner_alone_and_go_with_the_server(serving: Any, upload: Upload, wait: Wait) -> None:
-    import glob
-    import tempfile
-
-    before = set(glob.glob(f"{tempfile.gettempdir()}/cranfield-*"))
+def test_uploads_are_for_their_owner_alone_and_go_with_the_server(
+    serving: Any, upload: Upload, wait: Wait, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with serving() as page:
-        (folder,) = set(glob.glob(f"{tempfile.gettempdir()}/cranfield-*")) - before
+        (folder,) = tmp_path.glob("cranfield-*")
         link = page + upload(page, [("s.csv", b"measure,topic,system,score\nAP,1,a,0.5\nAP,2,a,0.25\n")]).json()["link"]
         assert wait(f"{link}.json").status_code == 200
         assert os.stat(folder).st_mode & 0o777 == 0o700

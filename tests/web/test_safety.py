@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 
 from cranfield.errors import RequestError
 from cranfield.web.settings import Settings
+
+http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]
@@ -37,12 +40,12 @@ def small(serving: Any) -> Iterator[str]:
     "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "a b", "[::"]
 )
 def test_a_name_that_is_not_ours_is_refused(page: str, host: str) -> None:
-    assert httpx.get(page, headers={"host": host}).status_code in (400, 403)
+    assert http.get(page, headers={"host": host}).status_code in (400, 403)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9999", "127.0.0.1", "127.0.0.2:1", "[::1]:80"])
 def test_this_machine_is_answered_by_any_of_its_names(page: str, host: str) -> None:
-    assert httpx.get(f"{page}/power", headers={"host": host}).status_code == 200
+    assert http.get(f"{page}/power", headers={"host": host}).status_code == 200
 
 
 def test_two_hosts_at_once_are_refused(page: str) -> None:
@@ -54,20 +57,20 @@ def test_two_hosts_at_once_are_refused(page: str) -> None:
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:1", "http://[", "file://"])
 def test_a_foreign_origin_is_refused_for_reading_and_writing(page: str, origin: str) -> None:
-    assert httpx.get(f"{page}/size.json", headers={"origin": origin}).status_code == 403
-    assert httpx.post(f"{page}/data", headers={"origin": origin}).status_code == 403
+    assert http.get(f"{page}/size.json", headers={"origin": origin}).status_code == 403
+    assert http.post(f"{page}/data", headers={"origin": origin}).status_code == 403
 
 
 def test_our_own_pages_may_post_and_another_sites_form_may_not(page: str) -> None:
     files = {"files": ("s.csv", SCORES)}
-    assert httpx.post(f"{page}/data", files=files, headers={"origin": page}).status_code == 303
-    assert httpx.post(f"{page}/data", files=files, headers={"sec-fetch-site": "cross-site"}).status_code == 403
-    assert httpx.post(f"{page}/data", files=files, headers={"sec-fetch-site": "same-origin"}).status_code == 303
+    assert http.post(f"{page}/data", files=files, headers={"origin": page}).status_code == 303
+    assert http.post(f"{page}/data", files=files, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert http.post(f"{page}/data", files=files, headers={"sec-fetch-site": "same-origin"}).status_code == 303
 
 
 def test_every_answer_forbids_what_pages_do_not_need(page: str) -> None:
     for path in ("/", "/size.json", "/nothing", "/static/page.js"):
-        headers = httpx.get(page + path).headers
+        headers = http.get(page + path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
@@ -93,12 +96,12 @@ def test_names_beyond_this_machine_are_addresses_or_its_own() -> None:
 
 def test_a_token_opens_and_nothing_else_does(serving: Any) -> None:
     with serving(token=TOKEN) as page:
-        assert httpx.get(page).status_code == 401
-        assert httpx.get(f"{page}/size.json", headers={"authorization": "Bearer wrong"}).status_code == 401
-        assert httpx.get(page, headers={"cookie": "cranfield_x=1; a=\x7f"}).status_code == 401
-        assert httpx.get(f"{page}/?token={TOKEN}x").status_code == 401
-        assert httpx.post(f"{page}/data?token={TOKEN}").status_code == 401
-        assert httpx.get(f"{page}/power", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+        assert http.get(page).status_code == 401
+        assert http.get(f"{page}/size.json", headers={"authorization": "Bearer wrong"}).status_code == 401
+        assert http.get(page, headers={"cookie": "cranfield_x=1; a=\x7f"}).status_code == 401
+        assert http.get(f"{page}/?token={TOKEN}x").status_code == 401
+        assert http.post(f"{page}/data?token={TOKEN}").status_code == 401
+        assert http.get(f"{page}/power", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
         with httpx.Client(base_url=page) as browser:
             answer = browser.get(f"/size?systems=5&token={TOKEN}")
             assert answer.status_code == 303
@@ -192,18 +195,17 @@ def test_an_upload_that_stops_coming_is_given_up(small: str) -> None:
     ],
 )
 def test_a_malformed_form_is_refused(small: str, kind: str, body: bytes) -> None:
-    answer = httpx.post(f"{small}/data", content=body, headers={"content-type": kind, "accept": "application/json"})
+    answer = http.post(f"{small}/data", content=body, headers={"content-type": kind, "accept": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["error"]["what"]
 
 
-def test_refused_uploads_leave_nothing_behind(serving: Any, upload: Upload) -> None:
-    import glob
-    import tempfile
-
-    before = set(glob.glob(f"{tempfile.gettempdir()}/cranfield-*"))
+def test_refused_uploads_leave_nothing_behind(
+    serving: Any, upload: Upload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with serving(max_unpacked=1000) as page:
-        (folder,) = set(glob.glob(f"{tempfile.gettempdir()}/cranfield-*")) - before
+        (folder,) = tmp_path.glob("cranfield-*")
         assert upload(page, [("a", b"0" * 5000)]).status_code == 413
         assert os.listdir(folder) == []
 
@@ -270,14 +272,14 @@ def test_work_that_dies_is_an_answer_and_the_server_lives(page: str, upload: Upl
     whole = (prefix + header).ljust(-(-(32 + len(header)) // 64) * 64, b"\0")
     link = page + upload(page, [("evil.cran", whole)]).json()["link"]
     assert wait(f"{link}.json").status_code == 400
-    assert httpx.get(page).status_code == 200
+    assert http.get(page).status_code == 200
 
 
 def test_time_to_refuse_does_not_grow_with_the_question(page: str) -> None:
     began = time.monotonic()
     for text in ("1:1e99:1e-99", "9" * 100, ",".join(["2:2500"] * 14), "1e" + "9" * 90):
         assert (
-            httpx.get(f"{page}/size.json", params={"systems": text, "min_range": "1", "variance": "1"}).status_code
+            http.get(f"{page}/size.json", params={"systems": text, "min_range": "1", "variance": "1"}).status_code
             == 400
         )
     assert time.monotonic() - began < 30  # hours without the limits; no measure of speed

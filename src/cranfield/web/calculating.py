@@ -72,7 +72,7 @@ def _page(request: Request, name: str, model: type[BaseModel], answer: Answering
     except CranfieldError as error:
         status, shown = 400, render("fault.html", fault=Fault.of(error))
     if request.headers.get("x-part") == "answer":
-        return HTMLResponse(shown, status)
+        return HTMLResponse(shown)  # half a number is no failure while somebody types
     typed = typed | {"goal": typed.get("goal") or _goal(typed)}
     page = render(
         f"{name}.html", here=name, query=typed, answer=shown, goals=calculator.GOALS,
