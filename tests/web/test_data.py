@@ -210,3 +210,27 @@ def test_uploads_are_for_their_owner_alone_and_go_with_the_server(
         assert os.stat(folder).st_mode & 0o777 == 0o700
         assert any(name == "s.csv" for _, _, names in os.walk(folder) for name in names)
     assert not os.path.exists(folder)
+
+
+def test_questions_at_once_are_bounded_and_old_answers_make_room(
+    page: str, upload: Upload, wait: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cranfield.web import results
+
+    monkeypatch.setattr(results, "MOST_OPEN", 1)
+    monkeypatch.setattr(results, "MOST_KEPT", 2)
+    rows = "".join(
+        f"AP,{topic},{system},0.{topic * (at + 3) % 10}{at}\n"
+        for topic in range(1, 9)
+        for at, system in enumerate("abc")
+    )
+    link = page + upload(page, [("s.csv", f"measure,topic,system,score\n{rows}".encode())]).json()["link"]
+    first = [wait(f"{link}/compare.json?seed={seed}") for seed in range(1, 5)]
+    assert [answer.status_code for answer in first] == [200] * 4
+    assert wait(f"{link}/compare.json?seed=1").json() == first[0].json()  # made again, and the same
+    slow = f"{link}/compare.json?test=bootstrap&resamples=1000000"
+    assert http.get(slow).status_code == 202
+    refused = http.get(f"{link}/compare.json?seed=99")
+    assert refused.status_code == 400
+    assert "too much" in refused.json()["error"]["what"]
+    http.post(f"{link}/remove")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.concurrency import run_in_threadpool
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -40,7 +41,7 @@ async def receive(
     try:
         parser = MultipartParser(options[b"boundary"], form.callbacks())
         async for piece in stream:
-            parser.write(piece)
+            await run_in_threadpool(parser.write, piece)  # unpacking must not keep others waiting
         parser.finalize()
         form.check_end()
     except FormParserError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -16,7 +17,7 @@ from cranfield.web.downloads import ResultAnswer, as_file, asked
 from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import MEDIA, render
-from cranfield.web.runner import Job
+from cranfield.web.runner import Job, Runner
 from cranfield.web.store import Data
 
 router = APIRouter()
@@ -129,11 +130,28 @@ def _job(request: Request, data: Data, task: str, query: queries.Query) -> Job:
     address = asked(query)
     name = hashlib.sha256(f"{data.key} {task} {address}".encode()).hexdigest()[:32]
     page = f"/data/{data.key}/{task}"
-    job = runner_of(request).start(
+    runner = runner_of(request)
+    if runner.get(name) is None:
+        _make_room(runner, data)
+    job = runner.start(
         name, data.key, TITLES[task], work.answer, data.folder, task, page, address, data.about, query, name
     )
     job.ended.wait(WAIT)
     return job
+
+
+MOST_OPEN, MOST_KEPT = 20, 200  # questions about one upload
+
+
+def _make_room(runner: Runner, data: Data) -> None:
+    """Old answers go when there are many; nobody asks for everything at once."""
+    there = [job for job in runner.of(data.key) if job.id != f"{data.key}-read"]
+    if sum(job.is_open for job in there) >= MOST_OPEN:
+        raise CranfieldError("too much is being worked on for this data", fix="Wait for some of it, or cancel some.")
+    finished = [job for job in there if not job.is_open]
+    for job in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
+        runner.drop(job)
+        shutil.rmtree(data.folder / job.id, ignore_errors=True)
 
 
 def _file(request: Request, data: Data, task: str, kind: str, query: queries.Query) -> Response:

@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 Task = Callable[..., None]
 
 OFTEN = 0.1  # seconds between two reports of progress
-MOST_MEMORY = 8_000_000_000  # of one job; a crafted file ends the job, not the machine
+MOST_MEMORY = 0.75  # of the machine's, for one job: a crafted file ends the job, not the machine
 DIED = Fault("the work ended without an answer", fix="The data may need more memory than there is; try less of it.")
 
 
@@ -108,6 +108,13 @@ class Runner:
                 job.state, job.fault = verdict
         job.ended.set()
 
+    def of(self, owner: str) -> list[Job]:
+        """Everything done or still to do for somebody, the oldest first."""
+        return [job for job in list(self._jobs.values()) if job.owner == owner]
+
+    def drop(self, job: Job) -> None:
+        self._jobs.pop(job.id, None)
+
     def cancel(self, job: Job) -> None:
         """End a job now, wherever it is."""
         with self._lock:
@@ -122,11 +129,11 @@ class Runner:
 
     def forget(self, owner: str) -> None:
         """End and forget everything done for somebody."""
-        for job in [each for each in list(self._jobs.values()) if each.owner == owner]:
+        for job in self.of(owner):
             self.cancel(job)
             if job.process is not None:
                 job.process.join(5)
-            self._jobs.pop(job.id, None)
+            self.drop(job)
 
     def close(self) -> None:
         for job in list(self._jobs.values()):
@@ -172,6 +179,8 @@ def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection) -
 def _limit_memory() -> None:
     try:
         import resource
-    except ImportError:  # not on every system
+
+        most = int(MOST_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    except (ImportError, OSError, ValueError):  # not on every system
         return
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
