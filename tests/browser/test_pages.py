@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -176,6 +177,19 @@ def test_files_can_be_dropped(open_page: Open) -> None:
     api.expect(tab.locator("[data-chosen]")).to_contain_text("1 file")
     tab.get_by_role("button", name="Upload").click()
     api.expect(tab.locator("main")).to_contain_text("dropped.csv")
+
+
+def test_what_is_too_large_or_wrong_is_said_beside_the_form(browser: Any, serving: Any, tmp_path: Path) -> None:
+    large, bomb = tmp_path / "large", tmp_path / "bomb.gz"
+    large.write_bytes(b"0" * 5000)
+    bomb.write_bytes(gzip.compress(b"0" * 1_000_000))
+    with serving(max_upload=4000, max_unpacked=4000) as address, browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(f"{address}/data")
+        upload(tab, [large])
+        api.expect(tab.locator("[data-sent]")).to_contain_text("the server takes 0")
+        upload(tab, [bomb])
+        api.expect(tab.locator("[data-sent]")).to_contain_text("unpacked, the files are more than")
 
 
 def test_long_work_shows_progress_and_can_be_cancelled(open_page: Open, example_files: list[Path]) -> None:

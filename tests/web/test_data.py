@@ -78,6 +78,22 @@ def test_a_score_tables_page_and_its_command_agree(scores: str, wait: Wait, prin
     assert wait(f"{scores}/{task}.json?{asked}").json()["rows"] == command["rows"]
 
 
+def test_a_table_with_shards_is_asked_about_shards(page: str, upload: Upload, wait: Wait) -> None:
+    from cranfield.compare.sharding import replicate_study
+    from cranfield.scores.files import parse_scores
+
+    rows = [f"AP,{topic},{system},{shard},0.{(topic * 7 + ord(system) * shard) % 89:02d}"
+            for topic in range(1, 7) for system in "abc" for shard in (1, 2)]  # fmt: skip
+    data = "\n".join(["measure,topic,system,shard,score", *rows]).encode()
+    link = page + upload(page, [("replicates.csv", data)]).json()["link"]
+    answer = wait(f"{link}/shards.json").json()
+    study = replicate_study(parse_scores(data, "replicates.csv"), "AP")
+    assert [row["significant_pairs"] for row in answer["rows"]] == [
+        each.test.significant_pairs for each in study.results
+    ]
+    assert "cranfield shards replicates.csv" in wait(f"{link}/shards").text
+
+
 def test_every_download_of_a_result_is_there(collection: str, wait: Wait) -> None:
     html = wait(f"{collection}/compare?measure=AP").text
     kinds = dict(re.findall(r'href="[^"]*/compare\.(\w+)(\?[^"]*)"', html))

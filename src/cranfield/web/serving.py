@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 import sys
+from dataclasses import replace
 
 import uvicorn
 
@@ -23,7 +24,11 @@ def run(*, host: str, port: int, token: str | None, max_upload: int, max_unpacke
     sys.stdout.flush()
     sys.stderr.write("Stop with Ctrl+C; uploads are removed then.\n")
     config = uvicorn.Config(
-        make_app(settings), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+        make_app(replace(settings, port=number)),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
     )
     uvicorn.Server(config).run(sockets=[listening])
 

@@ -107,6 +107,11 @@ function sending(form) {
   form.addEventListener("submit", (event) => {
     const bar = form.querySelector("progress"), said = form.querySelector("[data-sent]");
     event.preventDefault();
+    const size = [...form.querySelector("[type=file]").files].reduce((sum, file) => sum + file.size, 0);
+    if (size > Number(form.dataset.most)) {
+      said.textContent = `These are ${(size / 1e6).toFixed(0)} MB; the server takes ${(form.dataset.most / 1e6).toFixed(0)}.`;
+      return;
+    }
     const request = new XMLHttpRequest();
     request.open("POST", form.action);
     request.setRequestHeader("Accept", "application/json");
