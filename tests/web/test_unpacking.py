@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.web import unpacking
@@ -40,11 +40,13 @@ CUTS = st.lists(st.integers(0, 10_000), max_size=6)
 TEXT = st.binary(max_size=300).filter(lambda data: data[:2] != b"\x1f\x8b")
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(TEXT, CUTS)
 def test_plain_files_arrive_as_they_were(data: bytes, cuts: list[int]) -> None:
     assert unpacked(data, cuts) == data
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(TEXT, TEXT, st.integers(0, 400), CUTS)
 def test_gzip_arrives_unpacked_also_when_it_is_several_in_a_row(
     first: bytes, second: bytes, zeros: int, cuts: list[int]
@@ -67,6 +69,7 @@ def test_nothing_is_lost_where_a_round_ends_exactly() -> None:
         assert len(unpacked(gzip.compress(b"0" * size), [100, 500])) == size
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(st.integers(0, 200), st.integers(0, 200), CUTS)
 def test_the_limit_is_exact(size: int, most: int, cuts: list[int]) -> None:
     if size <= most:
@@ -76,6 +79,7 @@ def test_the_limit_is_exact(size: int, most: int, cuts: list[int]) -> None:
             unpacked(gzip.compress(b"0" * size), cuts, most)
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.text(max_size=130), max_size=8))
 def test_safe_names_are_safe_and_differ(names: list[str]) -> None:
     taken: set[str] = set()
@@ -87,6 +91,7 @@ def test_safe_names_are_safe_and_differ(names: list[str]) -> None:
     assert all(len(name) <= 120 for name in safe)
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.tuples(st.text("abc./", min_size=1, max_size=6), TEXT), max_size=4), CUTS)
 def test_a_form_is_read_alike_however_it_is_cut(files: list[tuple[str, bytes]], cuts: list[int]) -> None:
     files = [(name, data) for name, data in files if b"--x" not in data]
