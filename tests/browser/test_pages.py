@@ -228,7 +228,7 @@ def trec8_sized(folder: Path, depth: int) -> list[Path]:
 
 def test_data_of_trec_8s_size_is_uploaded_and_compared(open_page: Open, tmp_path: Path) -> None:
     # 1000 documents a list, as TREC-8 has, are 200 MB and a minute: they are asked for by name.
-    depth = int(os.environ.get("CRANFIELD_TEST_DEPTH", "50"))
+    depth = int(os.environ.get("CRANFIELD_TEST_DEPTH", "20"))
     tab = open_page("/data")
     tab.set_default_timeout(240_000)
     upload(tab, trec8_sized(tmp_path, depth))
