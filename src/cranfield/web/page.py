@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -72,7 +72,7 @@ def download(answer: Answer, kind: str) -> str:
     if kind == "svg":
         return standalone(answer.sketch)
     if kind == "csv":
-        return faces.to_csv(_for_spreadsheets(answer.document)) + "\n"
+        return faces.to_csv(answer.document) + "\n"
     make = {"json": faces.to_json, "md": faces.to_markdown, "tex": faces.to_latex}
     return make[kind](answer.document) + "\n"
 
@@ -80,12 +80,6 @@ def download(answer: Answer, kind: str) -> str:
 def kinds(answer: Answer) -> Sequence[str]:
     """The files there are of an answer."""
     return [kind for kind in MEDIA if kind != "svg" or answer.sketch]
-
-
-def _for_spreadsheets(document: Document) -> Document:
-    """Names that a spreadsheet would run as formulas, made text."""
-    rows = [{_text(key): _text(value) for key, value in row.items()} for row in document.rows]
-    return replace(document, rows=rows)
 
 
 def _text(value: Any) -> Any:

@@ -25,6 +25,7 @@ from cranfield.measures import beside, parse_measures
 from cranfield.report import comparing
 from cranfield.report.document import warning_lines
 from cranfield.report.scoring import score_document
+from cranfield.report.sharding import shard_document
 from cranfield.report.sizing import card_document, pilot_size_document, power_grid_document
 from cranfield.report.sketch import interval_sketch
 from cranfield.report.variances import variance_document
@@ -255,7 +256,7 @@ def _compare(about: dict[str, Any], query: CompareQuery, progress: Progress) -> 
     command = _command(about, "compare", query, **named)
     if query.audit:
         found = audit(table, measure=measure, alpha=query.alpha, count=query.resamples, seed=query.seed)
-        return Answer(comparing.audit_document(found, inputs), command)
+        return Answer(comparing.audit_document({measure: found}, inputs, table.warnings), command)
     result = compare(
         table, measure=measure, test=query.test, correct=query.correct, alpha=query.alpha,
         baselines=query.baseline or (), equivalent_within=query.equivalence, count=query.resamples, seed=query.seed,
@@ -277,7 +278,7 @@ def _shards(about: dict[str, Any], query: ShardsQuery, progress: Progress) -> An
             x=query.undefined, seed=query.seed, held_out=query.held_out, progress=progress,
         )  # fmt: skip
     changed = {} if query.held_out else {"held_out": None, "no_held_out": True}
-    return Answer(comparing.shard_document(found, inputs), _command(about, "shards", query, **changed))
+    return Answer(shard_document(found, inputs), _command(about, "shards", query, **changed))
 
 
 TASKS: dict[str, Callable[[dict[str, Any], Any, Progress], Answer]] = {
