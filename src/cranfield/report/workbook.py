@@ -23,7 +23,8 @@ OPTIONS = {
     "strings_to_numbers": False,
 }
 NUMBERS = {
-    "score": "0.0000", "count": "#,##0", "number": "0.0000##", "probability": "[<0.0001]0.0E+00;0.0000",
+    "score": "0.0000", "count": "#,##0", "whole": "#,##0", "decimal": "#,##0.0", "percent": "0%", "number": "0.0000##",
+    "probability": "[<0.0001]0.0E+00;0.0000",
 }  # fmt: skip
 FORMATS: dict[str, dict[str, Any]] = {
     "title": {"bold": True, "font_size": 14},
