@@ -68,13 +68,13 @@ def table() -> ScoreTable:
 
 
 def drawn(seed: int, topics: int) -> Any:
-    """xorshift64*, in Python's own integers."""
+    """SplitMix64, in Python's own integers."""
     state, mask = int(seed), 2**64 - 1
     while True:
-        state ^= state >> 12
-        state ^= (state << 25) & mask
-        state ^= state >> 27
-        yield (((state * 2685821657736338717) & mask) >> 32) * topics >> 32
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        bits = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & mask
+        yield ((bits ^ (bits >> 31)) >> 32) * topics >> 32
 
 
 def walk_by_hand(x: Array, seed: int, first: int, step: int, limits: Array, alpha: float) -> tuple[int, float, bool]:

@@ -1,10 +1,10 @@
-# mypy: disable-error-code="no-untyped-def, assignment"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, assignment"
 """The loops of simulated studies: a path draws topics one by one until its plan says stop.
 
-The generator is xorshift64*, written out so that a path depends on its own seed and nothing else. Topics are drawn with
-replacement (the pair's topics are the population) or, with ``replace`` 0, as a shuffle that goes no farther than the
-path does. What a rule compares with is tabled for every number of topics beforehand; a table has a row a pair, or one
-row for all of them.
+The generator is SplitMix64, as for permutations, written out so that a path depends on its own seed and nothing else.
+Topics are drawn with replacement (the pair's topics are the population) or, with ``replace`` 0, as a shuffle that goes
+no farther than the path does. What a rule compares with is tabled for every number of topics beforehand; a table has a
+row a pair, or one row for all of them.
 
 Sums are of n·Σx² − (Σx)², which is n(n − 1) times the variance: no division on the way.
 """
@@ -14,6 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.compiled import Kernel
+
+
+def _mixed(state):
+    """64 random bits from the counter."""
+    bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def _sd_paths(
@@ -41,10 +48,8 @@ def _sd_paths(
                 order[at] = at
         while True:
             while n < target:
-                state ^= state >> np.uint64(12)
-                state ^= state << np.uint64(25)
-                state ^= state >> np.uint64(27)
-                draw = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
+                state += np.uint64(0x9E3779B97F4A7C15)
+                draw = _mixed(state) >> np.uint64(32)
                 if replace == 1:
                     at = np.int64((draw * np.uint64(count)) >> np.uint64(32))
                 else:
@@ -95,10 +100,8 @@ def _t_paths(
             for at in range(count):
                 order[at] = at
         while n < most and not found:
-            state ^= state >> np.uint64(12)
-            state ^= state << np.uint64(25)
-            state ^= state >> np.uint64(27)
-            draw = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
+            state += np.uint64(0x9E3779B97F4A7C15)
+            draw = _mixed(state) >> np.uint64(32)
             if replace == 1:
                 at = np.int64((draw * np.uint64(count)) >> np.uint64(32))
             else:
@@ -144,10 +147,8 @@ def _betting_paths(
         squares = 0.0
         found = False
         while n < most and not found:
-            state ^= state >> np.uint64(12)
-            state ^= state << np.uint64(25)
-            state ^= state >> np.uint64(27)
-            draw = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
+            state += np.uint64(0x9E3779B97F4A7C15)
+            draw = _mixed(state) >> np.uint64(32)
             value = values[pair, np.int64((draw * np.uint64(count)) >> np.uint64(32))]
             total += value
             squares += value * value
@@ -178,10 +179,8 @@ def _inclusions(first, last, count, paths, blocks, seeds, topics, replace, out_i
                 for at in range(count):
                     order[at] = at
             for n in range(topics[path]):
-                state ^= state >> np.uint64(12)
-                state ^= state << np.uint64(25)
-                state ^= state >> np.uint64(27)
-                draw = (state * np.uint64(2685821657736338717)) >> np.uint64(32)
+                state += np.uint64(0x9E3779B97F4A7C15)
+                draw = _mixed(state) >> np.uint64(32)
                 if replace == 1:
                     at = np.int64((draw * np.uint64(count)) >> np.uint64(32))
                 else:
@@ -194,7 +193,8 @@ def _inclusions(first, last, count, paths, blocks, seeds, topics, replace, out_i
                     out_included[block, at] += 1
 
 
-sd_paths = Kernel(_sd_paths)
-t_paths = Kernel(_t_paths)
-betting_paths = Kernel(_betting_paths)
-inclusions = Kernel(_inclusions)
+_mixer = Kernel(_mixed)
+sd_paths = Kernel(_sd_paths, uses=(_mixer,))
+t_paths = Kernel(_t_paths, uses=(_mixer,))
+betting_paths = Kernel(_betting_paths, uses=(_mixer,))
+inclusions = Kernel(_inclusions, uses=(_mixer,))
