@@ -236,7 +236,7 @@ def test_questions_at_once_are_bounded_and_old_answers_make_room(
     rows = "".join(
         f"AP,{topic},{system},0.{topic * (at + 3) % 10}{at}\n"
         for topic in range(1, 9)
-        for at, system in enumerate("abc")
+        for at, system in enumerate("abcdefghijkl")  # enough pairs for a million resamples to take a while
     )
     link = page + upload(page, [("s.csv", f"measure,topic,system,score\n{rows}".encode())]).json()["link"]
     first = [wait(f"{link}/compare.json?seed={seed}") for seed in range(1, 5)]

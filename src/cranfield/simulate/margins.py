@@ -374,6 +374,7 @@ def match_moments(base: Array, points: Array, mean: float, variance: float) -> A
         return None
     x = (points - mean) / np.sqrt(variance)
     features = np.stack([x, x**2 - 1])
+    base = np.maximum(base, 0.0)  # differences of distribution functions may be a rounding below
     with np.errstate(divide="ignore"):
         logs = np.log(base / base.sum())
     theta = np.zeros(2)
