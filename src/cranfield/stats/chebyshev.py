@@ -33,9 +33,11 @@ class Pieces:
 
 
 def _clenshaw(coefficients: Array, t: Array) -> Array:
-    later, latest = np.zeros_like(t), np.zeros_like(t)
-    for row in coefficients[:0:-1]:
-        later, latest = row + 2 * t * later - latest, later
+    later, latest, twice = np.zeros_like(t), np.zeros_like(t), 2 * t
+    for row in coefficients[:0:-1]:  # row + 2·t·later − latest, in the place of latest
+        np.subtract(row, latest, out=latest)
+        latest += twice * later
+        later, latest = latest, later
     return np.asarray(coefficients[0] + t * later - latest)
 
 

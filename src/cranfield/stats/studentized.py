@@ -29,21 +29,27 @@ Array = npt.NDArray[Any]
 Numbers = npt.ArrayLike
 
 _WIDEST = 50.0  # ranges beyond have a tail below 1e-270
-_TOLERANCE = 1e-11
+_TOLERANCE = 1e-10
+_MANY = 400  # degrees of freedom
 _NEAR = 1e-3  # ranges this small are not tabled
 
 
 def _log_range_tail(w: Array, groups: int) -> Array:
     """log T(w), straight from the integral."""
     out = np.empty_like(w)
-    for first in range(0, len(w), 256):  # a bounded block of the w × z table at a time
-        out[first : first + 256] = _log_range_tail_block(w[first : first + 256], groups)
+    order = np.argsort(w)
+    for first in range(0, len(w), 50):  # neighbours, for which the same z matter
+        block = order[first : first + 50]
+        out[block] = _log_range_tail_block(w[block], groups)
     return out
 
 
 def _log_range_tail_block(w: Array, groups: int) -> Array:
     step = 0.125
-    z = np.arange(-9.0 - step, 9.0 + w.max() / 2 + step, step)
+    # Below the lowest z it is all but certain that another lies above it, beyond the highest there is nobody; and where
+    # w is large it takes a z of about w/2 and another of −w/2, give or take √½.
+    lowest = max(special.ndtri_exp(-45.0 / (groups - 1)), w.min() / 2 - 8.0)
+    z = np.arange(lowest - step, max(9.0, 7.0 + w.max() / 2) + step, step)
     log_above = special.log_ndtr(z)  # log Φ(z)
     log_below = special.log_ndtr(z - w[:, np.newaxis])
     share = np.exp(np.minimum(log_below - log_above, -1e-300))
@@ -64,10 +70,10 @@ def _range_table(groups: int, widest: float) -> Pieces:
     return approximate(lambda w: _log_range_tail(w, groups), 0.0, widest, tolerance=_TOLERANCE, start=start)
 
 
-def _table_for(q: Array, groups: int, df: float) -> Pieces:
-    """A table as wide as these q need, in few widths so that it is found again."""
-    needed = float(q.max()) * (1.0 if np.isinf(df) else float(np.exp(_spread(df))))
-    return _range_table(groups, next((widest for widest in (12.0, 25.0) if needed <= widest), _WIDEST))
+def _table_for(largest: float, groups: int, df: float) -> Pieces:
+    """A table as wide as the largest q needs, in few widths so that it is found again."""
+    needed = largest * (1.0 if np.isinf(df) else float(np.exp(_spread(df))))
+    return _range_table(groups, next((widest for widest in (12.0, 18.0, 25.0, 35.0) if needed <= widest), _WIDEST))
 
 
 def _spread(df: float) -> float:
@@ -75,9 +81,12 @@ def _spread(df: float) -> float:
     return float(12 / np.sqrt(2 * df))
 
 
-def _log_tail(q: Array, groups: int, df: float) -> Array:
-    """log P(Q ≥ q): the trapezoidal rule in x = log s around the peak of the integrand."""
-    table = _table_for(q, groups, df)
+def _log_tail(q: Array, groups: int, df: float, largest: float | None = None) -> Array:
+    """log P(Q ≥ q): the trapezoidal rule in x = log s around the peak of the integrand.
+
+    ``largest`` is the largest q there will be, for those who ask several times.
+    """
+    table = _table_for(float(q.max()) if largest is None else largest, groups, df)
     if np.isinf(df):
         return _table_or_asymptote(table, q)
     constant = _log_chi_constant(df)
@@ -87,8 +96,12 @@ def _log_tail(q: Array, groups: int, df: float) -> Array:
         log_density = constant + df * (x - np.expm1(2 * x) / 2)
         return np.asarray(log_density + _table_or_asymptote(table, q[:, np.newaxis] * np.exp(x)))
 
-    low, high = _support(log_integrand, q, df)
-    steps = 80 + int(600 / df)  # with few degrees of freedom the left side falls slowly, as s^ν
+    if df > _MANY:
+        low, high = _near_normal(q, df)
+        steps = int(np.ceil((high - low).max() * np.sqrt(2 * df) / 0.6))
+    else:
+        low, high = _support(log_integrand, q, df)
+        steps = 80 + int(600 / df)  # with few degrees of freedom the left side falls slowly, as s^ν
     x = low[:, np.newaxis] + (high - low)[:, np.newaxis] * np.linspace(0.0, 1.0, steps + 1)
     values = log_integrand(x)
     top = values.max(axis=1)
@@ -110,15 +123,21 @@ def _table_or_asymptote(table: Pieces, w: Array) -> Array:
     return np.asarray(table(inside) - (np.square(w) - np.square(inside)) / 4)
 
 
+def _near_normal(q: Array, df: float) -> tuple[Array, Array]:
+    """Where the integrand is not negligible when ν is large: log s is then normal but for a hair, with sd 1/√2ν.
+
+    T falls no faster than w⁻²·e^(−w²/4), which moves the peak from 0 to −½·log(1 + (q² + 4) / 2ν) at most. Within 9.5
+    standard deviations of either end the density falls by e⁻⁴⁵; steps of .6 of them leave an error of e⁻⁵⁵.
+    """
+    peak = -0.5 * np.log1p((np.square(q) + 4) / (2 * df))
+    reach = 9.5 / np.sqrt(2 * df)
+    return peak - 1.1 * reach * np.exp(-peak), np.full(len(q), reach)
+
+
 def _support(log_integrand: Any, q: Array, df: float) -> tuple[Array, Array]:
     """Where the integrand is within e⁻⁴⁰ of its peak; it is log-concave, so this is one interval."""
     low = -np.log(np.maximum(q, 1.0)) - 45.0 / df - 1.0  # T(q·s) is near 1 below s = 1/q, where s^ν alone decides
     high = np.full(len(q), _spread(df))
-    # T falls no faster than w⁻²·e^(−w²/4), which moves the peak to −½·log(1 + (q² + 4) / 2ν) at most; there the
-    # density falls by e⁻⁴⁰ within 12 of its standard deviations.
-    peak = -0.5 * np.log1p((np.square(q) + 4) / (2 * df))
-    if df > 400:
-        low = np.maximum(low, peak - 12 * np.exp(-peak) / np.sqrt(2 * df))
     rows = np.arange(len(q))
     for _ in range(8):
         x = low[:, np.newaxis] + (high - low)[:, np.newaxis] * np.linspace(0.0, 1.0, 25)
@@ -135,7 +154,8 @@ def _support(log_integrand: Any, q: Array, df: float) -> tuple[Array, Array]:
 @lru_cache(maxsize=64)
 def _tail_table(groups: int, df: float, low: float, high: float) -> Pieces:
     """log P as a function of log q."""
-    return approximate(lambda x: _log_tail(np.exp(x), groups, df), low, high, tolerance=_TOLERANCE)
+    largest = float(np.exp(high))
+    return approximate(lambda x: _log_tail(np.exp(x), groups, df, largest), low, high, tolerance=_TOLERANCE)
 
 
 def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
@@ -145,7 +165,7 @@ def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
     0.05
     """
     values = np.asarray(q, float)
-    flat = np.maximum(values.ravel(), _NEAR)
+    flat = np.clip(values.ravel(), _NEAR, _farthest(df))
     if len(flat) < 200:
         tail = _log_tail(flat, groups, df) if len(flat) else flat
     else:
@@ -156,6 +176,11 @@ def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
     # Next to 0 what is missing of 1 goes with the volume of k − 1 differences that small.
     nearness = np.clip(values / _NEAR, 0.0, 1.0) ** (groups - 1)
     return np.where(values < _NEAR, 1 - (1 - found) * nearness, found)
+
+
+def _farthest(df: float) -> float:
+    """Beyond, the tail is below e⁻⁷⁵⁰, which is 0."""
+    return float(np.sqrt(2 * df * np.expm1(1600 / df))) if _MANY < df < np.inf else np.inf
 
 
 def studentized_range_critical(alpha: Numbers, groups: int, df: float) -> Array:
