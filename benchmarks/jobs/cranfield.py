@@ -80,7 +80,8 @@ def study(packed: str) -> None:
     from cranfield import open_collection
     from cranfield.compare import sharding
 
-    parts = {"splitting the lists": 0.0, "scoring": 0.0, "analysis of variance": 0.0, "Tukey's test": 0.0}
+    parts = {"splitting the lists": 0.0, "scoring": 0.0, "analysis of variance": 0.0, "Tukey's test": 0.0,
+             "bootstrap": 0.0}  # fmt: skip
     inside: list[float] = []  # seconds already counted, for every part that is under way
 
     def timed(owner: Any, name: str, part: str) -> None:
@@ -108,6 +109,7 @@ def study(packed: str) -> None:
         timed(sharding, name, "analysis of variance")
     timed(sharding, "tukey", "Tukey's test")
     timed(sharding, "fates", "Tukey's test")
+    timed(sharding, "bootstrap_anova", "bootstrap")
     whole = clock.seconds(
         lambda: sharding.shard_study(collection, MEASURES, shards=STUDY_SHARDS, samples=STUDY_SAMPLES).to_dict()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,11 @@ def loaded(runs: str, qrels: str) -> None:
     reading, with_imports = time.perf_counter() - before, clock.since_start()
     peak = clock.peak_megabytes()
     scoring = clock.median(lambda: _score(judged, read, MEASURES), at_most=3, budget=8.0)
-    shards = {count: clock.seconds(partial(_score_shards, judged, read, count)) for count in SPLITS}
+    documents = sorted({document for run in read for listed in run.values() for document in listed})
+    shards = {}
+    for count in SPLITS:
+        shard_of = _random_shards(documents, count)
+        shards[count] = clock.seconds(partial(_score_shards, judged, read, count, shard_of))
     clock.answer(reading=reading, with_imports=with_imports, peak=peak, scoring=scoring, shards=shards)
 
 
@@ -60,19 +65,28 @@ def _score(judged: Judged, runs: Sequence[Run], measures: set[str]) -> None:
         evaluator.evaluate(run)
 
 
-def _score_shards(judged: Judged, runs: Sequence[Run], count: int) -> None:
+def _random_shards(documents: Sequence[str], count: int) -> dict[str, int]:
+    """Even shards, as cranfield's: a shuffle dealt out like cards."""
+    order = list(documents)
+    random.Random(1).shuffle(order)
+    return {document: at % count for at, document in enumerate(order)}
+
+
+def _score_shards(judged: Judged, runs: Sequence[Run], count: int, shard_of: Mapping[str, int]) -> None:
     """AP on every shard of documents, each (topic, shard) a topic of its own, so that one call does a run."""
-    evaluator = pytrec_eval.RelevanceEvaluator(_split(judged, count), {"map"})
+    evaluator = pytrec_eval.RelevanceEvaluator(_split(judged, count, shard_of), {"map"})
     for run in runs:
-        evaluator.evaluate(_split(run, count))
+        evaluator.evaluate(_split(run, count, shard_of))
 
 
-def _split(rows: Mapping[str, Mapping[str, Value]], count: int) -> dict[str, dict[str, Value]]:
+def _split(
+    rows: Mapping[str, Mapping[str, Value]], count: int, shard_of: Mapping[str, int]
+) -> dict[str, dict[str, Value]]:
     split: dict[str, dict[str, Value]] = {}
     for topic, documents in rows.items():
         parts: list[dict[str, Value]] = [{} for _ in range(count)]
         for document, value in documents.items():
-            parts[hash(document) % count][document] = value
+            parts[shard_of.get(document, 0)][document] = value
         split.update((f"{topic}.{shard}", part) for shard, part in enumerate(parts))
     return split
 

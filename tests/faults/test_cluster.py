@@ -358,6 +358,7 @@ COMMANDS = {
     "shards": ["shards", "{demo}/demo.cran", "-s", "2,3", "-m", "AP", "--samples", "2", "--resamples", "50"],
     "pilot": ["pilot", "{demo}/demo.cran", "-m", "AP", "--trials", "3"],
     "verify": ["verify", "{demo}/demo.cran", "-m", "AP", "--difference", "0.1", "--collections", "1000"],
+    "simulate": ["simulate", "{demo}/demo.cran", "-m", "AP", "--topics", "60000"],
     "compare": ["compare", "{demo}/demo.cran", "-m", "AP", "--test", "randomised", "--resamples", "500"],
 }
 

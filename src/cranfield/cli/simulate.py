@@ -43,6 +43,9 @@ def simulate(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
+    cluster: options.Cluster = None,
+    workers: options.Workers = None,
+    resume: options.Resume = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -63,10 +66,14 @@ def simulate(
         options.check_plot(plot)
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
     pilot = options.only_table(tables)
-    found = run_simulation(
-        pilot, topics=topics, margins=margins, dependence=dependence, trees=trees, truncate=truncate, equal=equal,
-        gap=gap, means=None if means is None else parse_means(means), seed=seed,
-    )  # fmt: skip
+    with (
+        options.machines("simulate", cluster=cluster, workers=workers, resume=resume),
+        options.progress_bar("drawing topics") as step,
+    ):
+        found = run_simulation(
+            pilot, topics=topics, margins=margins, dependence=dependence, trees=trees, truncate=truncate, equal=equal,
+            gap=gap, means=None if means is None else parse_means(means), seed=seed, progress=step,
+        )  # fmt: skip
     inputs = {"scores": scores, "measures": measure, "topics": topics, "equal": equal, "gap": gap, "means": means,
               "margins": margins, "dependence": dependence, "trees": trees, "truncate": truncate}  # fmt: skip
     document = simulation_document(found, inputs, out=out)

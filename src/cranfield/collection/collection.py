@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cranfield.collection.contributors import Contributors, find_contributors
 from cranfield.collection.documents import Documents
-from cranfield.collection.kernels import shard_hits
+from cranfield.collection.kernels import shard_hits, shard_lengths
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 
@@ -48,13 +48,14 @@ class View:
     topics: int
     systems: int
     shards: int
-    length: Array
+    deepest: int  # no rank is larger
     unit: Array
     grade: Array
     highest_grade: int
     intents: Intents | None
     found: Hits
     load_judged: Callable[[], Hits]
+    load_length: Callable[[], Array]
 
     @property
     def units(self) -> int:
@@ -65,9 +66,8 @@ class View:
         return self.load_judged()
 
     @cached_property
-    def deepest(self) -> int:
-        """The largest rank there is."""
-        return int(self.length.max(initial=0))
+    def length(self) -> Array:
+        return self.load_length()
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,42 +152,50 @@ class Collection:
             len(self.topics),
             len(self.systems),
             1,
-            self.returned.ravel(),
+            int(self.returned.max(initial=0)),
             self.judged_topic,
             self.arrays["grade"],
             self.highest_grade,
             self.intents,
             self.hits("found"),
             partial(self.hits, "judged"),
+            self.returned.ravel,
         )
 
     def sharded(self, shard_of: Array) -> View:
         """Every list split by the shard of its documents; ``shard_of[code]`` counts shards from 0."""
         if len(shard_of) != len(self.documents):
             raise RequestError(f"{len(shard_of)} documents have a shard where there are {len(self.documents)}")
-        shard_of = np.ascontiguousarray(shard_of, np.int32)
         shards = int(shard_of.max(initial=0)) + 1
-        found, length = self._split(self.hits("found"), shard_of, shards)
+        # A byte a document where that is enough: the table is looked into at random, and should stay near.
+        shard_of = np.ascontiguousarray(shard_of, np.uint8 if shards <= 256 else np.int32)
         return replace(
             self.whole,
             shards=shards,
-            length=length,
-            unit=self.judged_topic * np.int32(shards) + shard_of[self.arrays["judged_document"]],
-            found=found,
-            load_judged=lambda: self._split(self.hits("judged"), shard_of, shards)[0],
+            unit=self.judged_topic * np.int32(shards) + shard_of[self.arrays["judged_document"]].astype(np.int32),
+            found=self._split(self.hits("found"), shard_of, shards),
+            load_judged=lambda: self._split(self.hits("judged"), shard_of, shards),
+            load_length=lambda: self._lengths(shard_of, shards),
         )
 
-    def _split(self, hits: Hits, shard_of: Array, shards: int) -> tuple[Hits, Array]:
-        """The hits of every (list, shard) with their ranks there, and how long each is."""
+    def _split(self, hits: Hits, shard_of: Array, shards: int) -> Hits:
+        """The hits of every (list, shard) with their ranks there."""
         edges, documents = self.arrays["list_edges"], self.arrays["list_documents"]
         segments = (len(edges) - 1) * shards
         rank, judgment = np.empty_like(hits.rank), np.empty_like(hits.judgment)
-        starts, length = np.full(segments + 1, len(rank), np.int64), np.empty(segments, np.int32)
+        starts = np.full(segments + 1, len(rank), np.int64)
         shard_hits(
             len(edges) - 1, shards, edges, documents, hits.edges, hits.rank, hits.judgment, shard_of,
-            rank, judgment, starts, length, work=len(documents),
+            rank, judgment, starts, work=len(documents),
         )  # fmt: skip
-        return Hits(starts, rank, judgment), length
+        return Hits(starts, rank, judgment)
+
+    def _lengths(self, shard_of: Array, shards: int) -> Array:
+        """How many documents every (list, shard) has."""
+        edges, documents = self.arrays["list_edges"], self.arrays["list_documents"]
+        length = np.zeros((len(edges) - 1) * shards, np.int32)
+        shard_lengths(len(edges) - 1, shards, edges, documents, shard_of, length, work=len(documents))
+        return length
 
     def random_shards(self, shards: int, *, seed: int | np.random.Generator) -> Array:
         """A random shard for every document, all shards of the same size give or take one document."""

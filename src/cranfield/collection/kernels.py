@@ -73,19 +73,22 @@ def _join(
 
 def _shard_hits(
     first, last, shards, edges, documents, hit_edges, hit_rank, hit_judgment, shard_of,
-    out_rank, out_judgment, out_edges, out_length,
+    out_rank, out_judgment, out_edges,
 ):  # fmt: skip
     """Split every list into its shards in one pass: a counter a shard gives each hit its rank within the shard.
 
-    ``out_edges[segment]`` is where a segment's hits begin; what follows the last segment is the caller's to set.
+    ``out_edges[segment]`` is where a segment's hits begin; what follows the last segment is the caller's to set. There
+    are two sets of counters, for documents at even and odd places, so that counting one does not wait for the other.
     """
-    depth = np.zeros(shards, np.int32)
+    even = np.zeros(shards, np.int32)
+    odd = np.zeros(shards, np.int32)
     place = np.zeros(shards, np.int64)
     for number in range(first, last):
         base = number * shards
         start = edges[number]
         for shard in range(shards):
-            depth[shard] = 0
+            even[shard] = 0
+            odd[shard] = 0
             place[shard] = 0
         for hit in range(hit_edges[number], hit_edges[number + 1]):
             place[shard_of[documents[start + hit_rank[hit] - 1]]] += 1
@@ -97,18 +100,24 @@ def _shard_hits(
         at = start
         for hit in range(hit_edges[number], hit_edges[number + 1]):
             stop = start + hit_rank[hit]
-            while at < stop:
-                shard = shard_of[documents[at]]
-                depth[shard] += 1
+            while at + 1 < stop:
+                even[shard_of[documents[at]]] += 1
+                odd[shard_of[documents[at + 1]]] += 1
+                at += 2
+            if at < stop:
+                even[shard_of[documents[at]]] += 1
                 at += 1
-            out_rank[place[shard]] = depth[shard]
+            shard = shard_of[documents[stop - 1]]
+            out_rank[place[shard]] = even[shard] + odd[shard]
             out_judgment[place[shard]] = hit_judgment[hit]
             place[shard] += 1
-        while at < edges[number + 1]:
-            depth[shard_of[documents[at]]] += 1
-            at += 1
-        for shard in range(shards):
-            out_length[base + shard] = depth[shard]
+
+
+def _shard_lengths(first, last, shards, edges, documents, shard_of, out_length):
+    """How many documents of every list are in each shard."""
+    for number in range(first, last):
+        for at in range(edges[number], edges[number + 1]):
+            out_length[number * shards + shard_of[documents[at]]] += 1
 
 
 def _trim(
@@ -161,6 +170,7 @@ place = Kernel(_place)
 settle = Kernel(_settle)
 join = Kernel(_join)
 shard_hits = Kernel(_shard_hits)
+shard_lengths = Kernel(_shard_lengths)
 trim = Kernel(_trim)
 best = Kernel(_best)
 stay = Kernel(_stay)

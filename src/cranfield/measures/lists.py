@@ -132,7 +132,8 @@ def ideal_of_order(view: View, order: Array, counts: Array) -> View:
     """The view whose lists are ``order``, cut into units of ``counts``."""
     edges = np.concatenate([[0], np.cumsum(counts)])
     rank = (np.arange(len(order)) - np.repeat(edges[:-1], counts) + 1).astype(np.int32)
-    return replace(view, systems=1, found=Hits(edges, rank, order.astype(np.int32)), length=counts)
+    found = Hits(edges, rank, order.astype(np.int32))
+    return replace(view, systems=1, found=found, deepest=int(counts.max(initial=0)), load_length=lambda: counts)
 
 
 def cumulated(view: View, gain: Array) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
+from cranfield.parallel import Progress, tasks
 from cranfield.scores import ScoreTable
 from cranfield.simulate.dependence import COPULAS, GaussianCopula, VineCopula, fit_gaussian, fit_vine
 from cranfield.simulate.drawing import MarginTable
@@ -21,7 +22,7 @@ Array = npt.NDArray[Any]
 Means = Sequence[float] | Mapping[str, float]
 
 _FIT, _DRAW = 0, 1  # streams of a seed: what fitting draws, and what drawing does
-_BLOCK = 4_000_000  # scores at a time, so that memory does not grow with the topics but for the answer
+_BLOCK = 500_000  # scores at a time, so that memory does not grow with the topics but for the answer
 FEWEST_TOPICS = 5
 
 
@@ -111,21 +112,23 @@ class Simulator:
             found = found.with_means(wanted.tolist(), measure=measure)
         return found
 
-    def draw(self, topics: int, *, seed: int | None = None) -> ScoreTable:
+    def draw(self, topics: int, *, seed: int | None = None, progress: Progress | None = None) -> ScoreTable:
         """A table of so many new topics; the first n of them are the same however many are drawn."""
         if topics < 1:
             raise RequestError(f"{topics} topics cannot be drawn", fix="Ask for one or more.")
-        rng = stream(self.seed if seed is None else seed, _DRAW)
-        columns = len(self.margins)
-        scores = np.empty((topics, columns))
-        step = max(1, _BLOCK // columns)
-        for first in range(0, topics, step):
-            count = min(step, topics - first)
-            normals = rng.standard_normal((count, self.copula.inputs))
-            scores[first : first + count] = self.table.scores(self.copula.join(normals))
+        step = max(1, _BLOCK // len(self.margins))
+        blocks = [(self.seed if seed is None else seed, at, min(step, topics - at)) for at in range(0, topics, step)]
+        scores = np.concatenate(tasks(_draw_block, blocks, shared=self, progress=progress))
         shape = (topics, len(self.measures), len(self.systems), self.replicates)
         names = tuple(f"new{at + 1}" for at in range(topics))
         return ScoreTable(self.measures, names, self.systems, np.moveaxis(scores.reshape(shape), 0, 1), self.shards)
+
+
+def _draw_block(simulator: Simulator, block: tuple[int, int, int]) -> Array:
+    """Some topics, topics × columns, from a stream of their own."""
+    seed, first, count = block
+    normals = stream(seed, _DRAW, first).standard_normal((count, simulator.copula.inputs))
+    return simulator.table.scores(simulator.copula.join(normals))
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cranfield.errors import RequestError
+from cranfield.parallel import Progress
 from cranfield.scores import ScoreTable
 from cranfield.simulate.fit import Fit, goodness_of_fit
 from cranfield.simulate.fitting import Means, Simulator, fit_simulator
@@ -35,6 +36,7 @@ def simulate(
     gap: float | None = None,
     means: Means | None = None,
     seed: int = 1,
+    progress: Progress | None = None,
 ) -> Simulation:
     """Draw new topics for the systems of a pilot, as many as it has unless said otherwise.
 
@@ -53,7 +55,7 @@ def simulate(
         made = made.gap(gap)
     elif means is not None:
         made = made.with_means(means)
-    drawn = made.draw(len(pilot.topics) if topics is None else topics)
+    drawn = made.draw(len(pilot.topics) if topics is None else topics, progress=progress)
     return Simulation(made, drawn, goodness_of_fit(made, drawn), seed)
 
 
