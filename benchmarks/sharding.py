@@ -13,7 +13,8 @@ FASTER = {"10": 400.0}  # than pytrec_eval
 HEADINGS = ("shards", "scores", "cranfield", "of the time for 1", "goal", "pytrec_eval", "cranfield is faster by",
             "goal against it")  # fmt: skip
 NOTES = (
-    "Splitting the lists is in the time, dealing documents out to shards is not. pytrec_eval gets every (topic, shard) as a topic of its own.",
+    "Splitting the lists is in the time, dealing documents out to shards is not.",
+    "pytrec_eval gets every (topic, shard) as a topic of its own.",
 )
 
 

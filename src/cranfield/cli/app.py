@@ -6,60 +6,53 @@ import gc
 import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 import cranfield
 from cranfield import parallel
-from cranfield.cli import (
-    budget,
-    check,
-    compare,
-    demo,
-    measures,
-    pack,
-    pilot,
-    power,
-    reliability,
-    report,
-    score,
-    serve,
-    shards,
-    simulate,
-    size,
-    study,
-    variance,
-    verify,
-)
 from cranfield.errors import CranfieldError
 
-app = typer.Typer(
-    name="cranfield",
-    help="How many topics are enough, and which systems really differ.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("score")(score.score)
-app.command("check")(check.check)
-app.command("pack")(pack.pack)
-app.command("variance")(variance.variance)
-app.command("size")(size.size)
-app.command("power")(power.power)
-app.command("compare")(compare.compare)
-app.command("shards")(shards.shards)
-app.command("pilot")(pilot.pilot)
-app.command("budget")(budget.budget)
-app.add_typer(study.app, name="study")
-app.command("reliability")(reliability.reliability)
-app.command("simulate")(simulate.simulate)
-app.command("verify")(verify.verify)
-app.command("report")(report.report)
-app.command("serve")(serve.serve)
-app.command("measures")(measures.measures)
-app.command("demo")(demo.demo)
+# Every command, in the order of --help; its file in this folder has its name, and a function (or an app) of it.
+COMMANDS = (
+    "score", "check", "pack", "variance", "size", "power", "compare", "shards", "pilot", "budget", "study",
+    "reliability", "simulate", "verify", "report", "serve", "measures", "demo",
+)  # fmt: skip
+
+
+def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command with these of its commands."""
+    made = typer.Typer(
+        name="cranfield",
+        help="How many topics are enough, and which systems really differ.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in names:
+        module = import_module(f"cranfield.cli.{name}")
+        if hasattr(module, "app"):
+            made.add_typer(module.app, name=name)
+        else:
+            made.command(name)(getattr(module, name))
+    made.callback()(_options)
+    return made
+
+
+@cache
+def _whole() -> typer.Typer:
+    return make_app()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return _whole()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _version(wanted: bool) -> None:
@@ -68,7 +61,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
@@ -83,8 +75,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace")
+    # Reading the options of all commands takes longer than many a command; of the one that is asked for, it does not.
+    asked = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
-        app()
+        (make_app(asked) if asked or sys.argv[1:] == ["--version"] else _whole())()
     except CranfieldError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(error.exit_code) from None
