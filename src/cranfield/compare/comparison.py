@@ -251,6 +251,7 @@ def shuffled_ranges(
     scores: Array, *, count: int, seed: int, workers: int | None = None, progress: Progress | None = None
 ) -> Array:
     """The ranges of the systems' means when scores are shuffled within topics, ``count`` times; in order."""
+    scores = np.ascontiguousarray(scores)  # rows are read time and again
     seeds = np.random.default_rng(seed).integers(1, 2**64, count, dtype=np.uint64, endpoint=False)
     if workers == 1:
         return np.sort(_ranges(scores, seeds) / len(scores))
