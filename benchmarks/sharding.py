@@ -41,9 +41,10 @@ def _study(data: Data) -> Table:
     parts = tools.ours("study", data)
     settings = f"S = {', '.join(map(str, STUDY_SHARDS))} × {STUDY_SAMPLES} samples × {len(MEASURES)} measures"
     table = Table(f"The whole study of shards, {settings}, from the packed collection", ("part", "time", "share"))
-    whole = parts["seconds"]["whole"]
-    for name, seconds in parts["seconds"].items():
-        table.add(name, duration(seconds), f"{seconds / whole:.0%}")
+    for name, seconds in parts["parts"].items():
+        table.add(name, duration(seconds), f"{seconds / parts['alone']:.0%}")
+    table.add("all of it, one re-sharding at a time", duration(parts["alone"]), "100%")
+    table.add("all of it, on all cores", duration(parts["seconds"]))
     table.add("peak memory", f"{parts['peak']:,.0f} MB")
     return table
 
