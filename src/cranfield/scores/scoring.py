@@ -55,6 +55,8 @@ def score(
 
 def score_view(view: View, measures: Sequence[Measure]) -> Array:
     """Measures × topics × systems × shards of any view: the whole collection, or one split into shards."""
+    if len(measures) == 1:  # many shards make many scores, and copying them takes as long as computing them
+        return np.asarray(measures[0].kind.compute(view, measures[0]), np.float64)[np.newaxis]
     values = np.empty((len(measures), view.topics, view.systems, view.shards))
     for at, measure in enumerate(measures):
         values[at] = measure.kind.compute(view, measure)
