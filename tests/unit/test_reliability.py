@@ -101,12 +101,13 @@ def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(shared: Path)
 @pytest.mark.parametrize("test", ALL_TESTS)
 def test_p_values_of_all_pairs_are_those_of_a_comparison(noisy: ScoreTable, test: str) -> None:
     scores = noisy.of()
-    p_values = pair_p_values(scores, test=test, count=300, seed=4)
-    found = compare(noisy, test=test, count=300, seed=4)
+    count = 5000 if test == "randomised" else 300
+    p_values = pair_p_values(scores, test=test, count=count, seed=4)
+    found = compare(noisy, test=test, count=count, seed=4)
     first, second = np.triu_indices(6, k=1)
     mine = {frozenset((f"s{a}", f"s{b}")): p for a, b, p in zip(first, second, p_values.tolist(), strict=True)}
     # Permutations are of the columns as they stand, so that another order of systems shuffles otherwise.
-    loose = 0.06 if test in ("randomised",) else 1e-9
+    loose = 0.05 if test == "randomised" else 1e-9
     for row in found.to_dict():
         assert mine[frozenset((row["system_a"], row["system_b"]))] == pytest.approx(row["p_adjusted"], abs=loose)
 
