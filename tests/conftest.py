@@ -15,11 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 import cranfield
 
 if TYPE_CHECKING:
     import httpx
+
+# The same examples every time, so that a failure is the change's own; HYPOTHESIS_PROFILE=wandering looks for new ones.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("wandering", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 _SHARED = Path(os.environ.get("CRANFIELD_SHARED", Path(__file__).parents[2] / "shared"))
 
