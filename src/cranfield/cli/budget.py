@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def budget(
@@ -84,7 +84,7 @@ def budget(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     if pairs is not None and reuse:
         raise typer.BadParameter("choose one of --pairs, --reuse")
     target = options.target(min_range, difference, width, systems=systems, alpha=alpha, power=power, method=method)
@@ -123,5 +123,5 @@ def budget(
         else:
             document = budgeting.purchase_document(spend(study, spent, target, prices=prices), inputs)
     if plot is not None:
-        options.draw_budget(document, plot)
+        drawing.draw_budget(document, plot)
     options.output(document, chosen)

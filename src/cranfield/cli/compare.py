@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def compare(
@@ -65,7 +65,7 @@ def compare(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     if unpaired and test != "tukey":
         raise typer.BadParameter("--unpaired is one-way Tukey; it does not go with --test")
     if audit and (plot is not None or unpaired or test != "tukey" or equivalence is not None):
@@ -101,5 +101,5 @@ def compare(
         ]  # fmt: skip
     document = comparing.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
     if plot is not None:
-        options.draw_comparison(document, plot, matrix=matrix)
+        drawing.draw_comparison(document, plot, matrix=matrix)
     options.output(document.showing("pairs") if all_pairs and csv else document, chosen)

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cranfield.collection import Collection
-    from cranfield.compare.sharding import ShardStudy
     from cranfield.design.targets import Target
-    from cranfield.reliability import Reliability
     from cranfield.report import Document
     from cranfield.report.whole import Report
     from cranfield.scores import ScoreTable
-    from cranfield.sequential import Study
     from cranfield.variance import Variances
 
 
@@ -353,76 +350,6 @@ def target(
     return Target(goal, value, systems, alpha, power, method)
 
 
-def check_plot(path: str) -> None:
-    from cranfield.report.charts import check_chart_name
-
-    check_chart_name(path)
-
-
-def draw_sizes(document: Document, path: str) -> None:
-    """The curve of a grid of sizes."""
-    from cranfield.report.charts import size_chart, write_chart
-
-    write_chart(size_chart(document.rows), path)
-
-
-def draw_cards(document: Document, path: str) -> None:
-    """What topics see against their number."""
-    from cranfield.report.charts import card_chart, write_chart
-
-    write_chart(card_chart(document.rows), path)
-
-
-def draw_pilots(document: Document, path: str) -> None:
-    """The variance against the teams left out."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.pilot_charts import pilot_chart
-
-    write_chart(pilot_chart(document.rows), path)
-
-
-def draw_budget(document: Document, path: str) -> None:
-    """The chart of whichever question was asked about a budget."""
-    from cranfield.report import pilot_charts
-    from cranfield.report.charts import write_chart
-
-    if document.method == "pairs":
-        chart = pilot_charts.pair_chart(document.rows)
-    elif document.method == "reuse":
-        chart = pilot_charts.reuse_chart(document.rows)
-    elif "budget" in document.extra:
-        chart = pilot_charts.purchase_chart(document.rows, document.extra["goal"])
-    else:
-        chart = pilot_charts.budget_chart(document.rows)
-    write_chart(chart, path)
-
-
-def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
-    """Intervals around the means, or every pair as a coloured cell."""
-    from cranfield.report.charts import interval_chart, matrix_chart, write_chart
-
-    title = document.tables[0].title
-    if matrix:
-        write_chart(matrix_chart(document.rows, document.extra["pairs"], title=title), path)
-    else:
-        write_chart(interval_chart(document.rows, document.extra, title=title), path)
-
-
-def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
-    """FS19's figures."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.shard_charts import shard_chart
-
-    write_chart(shard_chart(study, figure), path)
-
-
-def one_table(tables: dict[str, ScoreTable]) -> ScoreTable:
-    """The only table there is."""
-    if len(tables) > 1:
-        raise typer.BadParameter("give one score table at a time")
-    return next(iter(tables.values()))
-
-
 def named_measures(tables: dict[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:
     """Every measure of every table under its name, with the table's where there are several."""
     return {
@@ -430,46 +357,6 @@ def named_measures(tables: dict[str, ScoreTable]) -> dict[str, tuple[ScoreTable,
         for path, table in tables.items()
         for measure in table.measures
     }
-
-
-def check_reliability_plot(path: str, chart: str) -> None:
-    from cranfield.report.reliability_charts import check_chart
-
-    check_plot(path)
-    check_chart(chart)
-
-
-def draw_reliability(found: Reliability, path: str, chart: str) -> None:
-    """One chart of a reliability study, or the whole page."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.reliability_charts import reliability_chart
-
-    write_chart(reliability_chart(found, chart), path)
-
-
-def draw_study(document: Document, path: str, figure: str) -> None:
-    """A chart of planning or simulating a study."""
-    from cranfield.report import study_charts
-    from cranfield.report.charts import write_chart
-
-    if figure == "past":
-        chart = study_charts.sd_chart(document.extra["sds"])
-    elif figure in ("trial", "coverage"):
-        chart = getattr(study_charts, f"{figure}_chart")(document.rows)
-    else:
-        chart = study_charts.simulation_chart(document, figure)
-    write_chart(chart, path)
-
-
-def draw_course(study: Study, path: str) -> None:
-    """How a study went so far."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.study_charts import course_chart
-    from cranfield.sequential.study import course
-
-    progress = study.progress()
-    goal = 0.0 if progress.goal.plan == "anytime" else progress.goal.power
-    write_chart(course_chart(course(progress), goal), path)
 
 
 def only_table(tables: dict[str, ScoreTable]) -> ScoreTable:
@@ -503,13 +390,6 @@ def load_pilots(
     if shards is not None and len(table.shards) != shards:
         raise typer.BadParameter(f"the table has {len(table.shards) or 'no'} shards; only runs can be split anew")
     return [table.select(measures=[measure]) for measure in table.measures]
-
-
-def draw(chart: Any, path: str) -> None:
-    """Write a chart."""
-    from cranfield.report.charts import write_chart
-
-    write_chart(chart, path)
 
 
 def is_score_table(paths: list[str], qrels: str | None) -> bool:

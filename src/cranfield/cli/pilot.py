@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def pilot(
@@ -64,7 +64,7 @@ def pilot(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     target = options.target(min_range, difference, width, systems=systems, alpha=alpha, power=power, method=method)
     left_out, pilot_topics = options.numbers(leave_out, "leave_out"), options.numbers(topics, "topics")
     collection = options.load_collection(
@@ -85,5 +85,5 @@ def pilot(
               "systems": systems, "alpha": alpha, "power": power, "method": method, "within": within}  # fmt: skip
     document = pilot_document(study, inputs)
     if plot is not None:
-        options.draw_pilots(document, plot)
+        drawing.draw_pilots(document, plot)
     options.output(document, chosen)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def power(
@@ -54,7 +54,7 @@ def power(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     demand = None if gate is None else parse_gate(gate)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     given = {"topics": topics, "systems": systems, "variance": variance, "sd": sd, "difference": difference,
              "alpha": alpha, "power": target}  # fmt: skip
     grids = options.grids(given)
@@ -67,7 +67,7 @@ def power(
     one_each = len({card.measure for card in cards}) == len(cards)
     document = sizing.card_document(cards, inputs, demand) if one_each else sizing.power_grid_document(cards, inputs)
     if plot is not None:
-        options.draw_cards(document, plot)
+        drawing.draw_cards(document, plot)
     if badge is not None:
         write_text(badge, sizing.badge(cards[0]))
     options.output(document, chosen)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def reliability(
@@ -71,7 +71,7 @@ def reliability(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_reliability_plot(plot, chart)
+        drawing.check_reliability_plot(plot, chart)
     grids = options.grids({"topics": topics, "sets": sets, "target": target})
     sizes = [whole(value, "sets") for value in grids["sets"]] if sets is not None else None
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
@@ -99,5 +99,5 @@ def reliability(
               "missing": str(missing)}  # fmt: skip
     warnings = [problem for table in tables.values() for problem in table.warnings]
     if plot is not None:
-        options.draw_reliability(found, plot, chart)
+        drawing.draw_reliability(found, plot, chart)
     options.output(reliability_document(found, inputs, warnings), chosen)

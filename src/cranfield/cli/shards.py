@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def shards(
@@ -68,11 +68,11 @@ def shards(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     names = anova_names(anova)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     inputs = {"runs": runs, "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
               "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
     if options.is_score_table(runs, qrels):
-        table = options.one_table(options.load_tables(runs, qrels=None, measures=measure, missing=missing))
+        table = options.only_table(options.load_tables(runs, qrels=None, measures=measure, missing=missing))
         warnings = table.warnings
         study = replicate_study(table, alpha=alpha, resamples=resamples, held_out=held_out, seed=seed)
     else:
@@ -90,6 +90,6 @@ def shards(
                 alpha=alpha, x=undefined, resamples=resamples, seed=seed, held_out=held_out, progress=step,
             )  # fmt: skip
     if plot is not None:
-        options.draw_shards(study, plot, figure)
+        drawing.draw_shards(study, plot, figure)
     document = shard_document(study, inputs, warnings, anova=names, pairs=pairs)
     options.output(document.showing("pairs") if pairs and csv else document, chosen)

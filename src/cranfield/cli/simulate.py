@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 Margins = Annotated[str, typer.Option("--margins", help="auto, beta, normal, kernel or empirical.", metavar="NAME")]
 Dependence = Annotated[str, typer.Option("--dependence", help="gaussian or vine.", metavar="NAME")]
@@ -63,7 +63,7 @@ def simulate(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
     pilot = options.only_table(tables)
     with (
@@ -80,5 +80,5 @@ def simulate(
     if out is not None:
         write_scores(found.table, out, wide=wide, details=document.details())
     if plot is not None:
-        options.draw(fit_chart(found), plot)
+        drawing.draw(fit_chart(found), plot)
     options.output(document, chosen)

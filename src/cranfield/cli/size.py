@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def size(
@@ -69,7 +69,7 @@ def size(
     grids = options.grids(given)
     request = Request(**grids, sides=1 if one_sided else 2, paired=not unpaired, method=method, limit=limit)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     inputs = {"scores": scores or [], **{name: text for name, text in given.items() if text is not None},
               "sides": request.sides, "paired": request.paired, "method": method}  # fmt: skip
     if scores:
@@ -78,5 +78,5 @@ def size(
     else:
         document = size_document(plan(request), inputs)
     if plot is not None:
-        options.draw_sizes(document, plot)
+        drawing.draw_sizes(document, plot)
     options.output(document, chosen)

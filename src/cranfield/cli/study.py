@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
@@ -46,10 +46,8 @@ Cautious = Annotated[
 
 
 def _one_table(scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice) -> ScoreTable:
-    tables = options.load_tables(scores, qrels=qrels, measures=[measure] if measure else None, missing=missing)
-    if len(tables) > 1:
-        raise typer.BadParameter("name one score table")
-    return next(iter(tables.values()))
+    measures = [measure] if measure else None
+    return options.only_table(options.load_tables(scores, qrels=qrels, measures=measures, missing=missing))
 
 
 @app.command("new")
@@ -150,10 +148,10 @@ def status(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     study = open_study(file)
     if plot is not None:
-        options.draw_course(study, plot)
+        drawing.draw_course(study, plot)
     options.output(status_document(study.status(), {"file": file}), chosen)
 
 
@@ -287,13 +285,13 @@ def past_experience(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     table = _one_table(scores, qrels, measure, missing)
     found = look_back(table, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile)
     inputs = {"scores": scores, "difference": difference, "alpha": alpha, "power": power, "percentile": percentile}
     document = past_document(found, inputs)
     if plot is not None:
-        options.draw_study(document, plot, "past")
+        drawing.draw_study(document, plot, "past")
     options.output(document, chosen)
 
 
@@ -333,7 +331,7 @@ def trial_size(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     grids = options.grids({"sd": sd, "trial_size": sizes})
     inputs = {"scores": scores or [], "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
               "power": power, "confidence": confidence}  # fmt: skip
@@ -351,7 +349,7 @@ def trial_size(
                        confidence=confidence), inputs,
         )  # fmt: skip
     if plot is not None:
-        options.draw_study(document, plot, "coverage" if scores else "trial")
+        drawing.draw_study(document, plot, "coverage" if scores else "trial")
     options.output(document, chosen)
 
 
@@ -430,7 +428,7 @@ def simulate(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     given = _pairs(scores, qrels, measure, missing, system, baseline, pairs, seed)
     lowest, highest = parse_bounds(bounds)
     wanted = [name.strip() for name in plans.split(",")] if plans else list(WAYS)
@@ -445,7 +443,7 @@ def simulate(
               "step": step, "looks": looks, "bounds": bounds, "repeats": repeats}  # fmt: skip
     document = simulate_document(found, inputs)
     if plot is not None:
-        options.draw_study(document, plot, figure)
+        drawing.draw_study(document, plot, figure)
     options.output(document, chosen)
 
 

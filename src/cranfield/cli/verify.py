@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 from cranfield.cli.simulate import Dependence, Margins
 
 
@@ -93,7 +93,7 @@ def verify(
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
-        options.check_plot(plot)
+        drawing.check_plot(plot)
     given = {"systems": systems, "min_range": min_range, "difference": difference, "variance": variance, "sd": sd,
              "alpha": alpha, "power": power}  # fmt: skip
     grids = options.grids(given)
@@ -117,7 +117,7 @@ def verify(
         "confidence": confidence, "margins": margins, "dependence": dependence,
     }  # fmt: skip
     if plot is not None:
-        options.draw(power_chart(found), plot)
+        drawing.draw(power_chart(found), plot)
     options.output(verify_document(found, inputs), chosen)
     if gate and not all(each.verdict == "enough" for each in found):
         raise typer.Exit(1)
