@@ -62,6 +62,20 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], *, workers
         return list(pool.map(function, todo))
 
 
+class Counter:
+    """Counts what all threads together have done."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._done, self._lock = progress, total, 0, threading.Lock()
+
+    def step(self, count: int = 1) -> None:
+        if self._progress is None:
+            return
+        with self._lock:
+            self._done += count
+            self._progress(self._done, self._total)
+
+
 class Machines(Protocol):
     """Where tasks run: gives back (number of the item, result) in whatever order they are done."""
 
@@ -129,8 +143,11 @@ def on(machines: Machines, *, keeper: Keeper | None = None) -> Iterator[None]:
 
 
 def pieces(count: int, workers: int) -> list[tuple[int, int]]:
-    """``range(count)`` as items of tasks: a few for each of so many threads, or, where ``on`` says where they run, a
-    number that does not hang on this machine, so that work broken off here can be taken up elsewhere."""
+    """``range(count)`` as items of tasks, a few for each of so many threads.
+
+    Where ``on`` says where they run, their number does not hang on this machine, so that work broken off here can be
+    taken up elsewhere.
+    """
     return slices(count, 4 * workers if _machines.get() is None else 64)
 
 

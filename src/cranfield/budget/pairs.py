@@ -17,8 +17,8 @@ from cranfield.design import detectable_difference
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
-from cranfield.parallel import available_workers, slices, spread
-from cranfield.pilot.study import Counter, check_seed
+from cranfield.parallel import Counter, available_workers, slices, spread
+from cranfield.pilot.study import check_seed
 from cranfield.scores.rescoring import Rescorer
 
 Array = npt.NDArray[Any]
@@ -87,10 +87,9 @@ class PairStudy:
         ]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def summary(self, budget: int | None = None) -> str:
         """What one budget makes detectable, at the best depth and at the deepest."""

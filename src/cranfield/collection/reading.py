@@ -24,7 +24,7 @@ from cranfield.formats.runs import Order, inspect_run, parse_runs
 from cranfield.formats.scan import Scanner
 from cranfield.formats.teams import read_teams
 from cranfield.formats.text import expand, read_bytes, show
-from cranfield.parallel import available_workers, spread
+from cranfield.parallel import Counter, available_workers, spread
 
 Source = str | Path
 Sources = Source | Iterable[Source]
@@ -137,7 +137,7 @@ def _read_runs(files: Sequence[str], how: _How, progress: Progress | None) -> tu
     workers = available_workers() if _is_large(files) else 0
     # Dealt out like cards: neighbours in a folder tend to be of one team and one size.
     hands = [files[start :: max(1, workers)] for start in range(max(1, workers))]
-    counter = _Counter(progress, len(files))
+    counter = Counter(progress, len(files))
     readers = [_Reader(how, scanner=Scanner() if workers else None) for _ in hands]
     read = spread(
         lambda pair: [(file, pair[0].read(file, counter)) for file in pair[1]], zip(readers, hands, strict=True)
@@ -161,23 +161,13 @@ def _is_large(files: Sequence[str]) -> bool:
     return size >= WORTH_SCANNING
 
 
-class _Counter:
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
-
-    def step(self) -> None:
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
 class _Reader:
     """One thread's reader: the scanner for what is clean, the careful one for the rest."""
 
     def __init__(self, how: _How, *, scanner: Scanner | None) -> None:
         self._how, self._scanner, self._coder = how, scanner, Coder()
 
-    def read(self, file: str, counter: _Counter) -> list[tuple[CodedRun, Vocabulary]]:
+    def read(self, file: str, counter: Counter) -> list[tuple[CodedRun, Vocabulary]]:
         data = read_bytes(file)
         found: list[tuple[CodedRun, Vocabulary]] = []
         scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.order)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -140,10 +139,9 @@ class PilotStudy:
         return [point.to_dict() for point in self.points]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
         """How many teams and topics this pilot needs, in one sentence."""
@@ -324,20 +322,6 @@ class _Work:
 
 def _some_trials(work: _Work, piece: tuple[int, int]) -> tuple[Array, Array, Array]:
     return work.some(*piece)
-
-
-class Counter:
-    """Counts what all threads have done."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._done, self._lock = progress, total, 0, Lock()
-
-    def step(self, count: int) -> None:
-        if self._progress is None:
-            return
-        with self._lock:
-            self._done += count
-            self._progress(self._done, self._total)
 
 
 def _points(study: PilotStudy, used: Array) -> list[PilotPoint]:
