@@ -72,10 +72,9 @@ class DepthStudy:
         return [{name: value for name, value in point.__dict__.items() if name != "draws"} for point in self.points]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     @classmethod
     def from_table(cls, rows: Mapping[int, tuple[float, Mapping[str, float]]], estimate: str = "two-way") -> DepthStudy:

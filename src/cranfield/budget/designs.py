@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +87,9 @@ class Budget:
         return [design.to_dict() for design in self.designs]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        return _frame(self.to_dict(), backend)
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
         """The cheapest design of the first measure, and how much dearer the deepest is."""
@@ -197,7 +198,9 @@ class Purchases:
         return [purchase.to_dict() for purchase in self.purchases]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        return _frame(self.to_dict(), backend)
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
         measure = self.purchases[0].measure
@@ -242,9 +245,3 @@ def spend(
 
 def _count(value: float) -> int | None:
     return int(value) if value == value else None
-
-
-def _frame(rows: Sequence[dict[str, Any]], backend: str) -> Any:
-    from cranfield.scores.frames import make_frame
-
-    return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)

@@ -71,10 +71,9 @@ class Reusability:
         return [team.to_dict() for team in self.teams]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def overview(self) -> list[dict[str, Any]]:
         """One row a measure and depth: the worst of all teams."""

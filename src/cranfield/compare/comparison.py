@@ -19,7 +19,7 @@ from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, 
 from cranfield.errors import Caution, RequestError
 from cranfield.parallel import available_workers, pieces, tasks
 from cranfield.scores import ScoreTable
-from cranfield.scores.frames import make_frame
+from cranfield.scores.frames import rows_frame
 from cranfield.stats.tails import t_critical
 from cranfield.variance.components import squares
 
@@ -109,8 +109,7 @@ class Comparison:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The pairs as a data frame."""
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """One row a pair."""

@@ -28,7 +28,7 @@ from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measures
 from cranfield.parallel import tasks
 from cranfield.scores import ScoreTable, score_view
-from cranfield.scores.frames import make_frame
+from cranfield.scores.frames import rows_frame
 from cranfield.stats.kendall import kendall_tau
 
 Array = npt.NDArray[Any]
@@ -163,8 +163,7 @@ class ShardStudy:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """A row for every model on every sharding."""
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def to_dict(self) -> list[dict[str, Any]]:
         return [result.to_dict() for result in self.results]

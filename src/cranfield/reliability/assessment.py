@@ -102,10 +102,9 @@ class Reliability:
 
     def to_frame(self, part: str = "headline", backend: str = "pandas") -> Any:
         """The rows of one part as a data frame of pandas, Polars or PyArrow."""
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict(part)
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {}, backend)
+        return rows_frame(self.to_dict(part), backend)
 
 
 def _headline(whole: Reliability, each: MeasureReliability) -> list[Row]:

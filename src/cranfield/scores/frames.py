@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import InputError, RequestError
@@ -22,6 +22,11 @@ def make_frame(columns: dict[str, list[Any]], backend: str) -> Any:
     if backend not in BACKENDS:
         raise RequestError(f"there is no backend «{backend}»", fix=f"Choose one of: {', '.join(BACKENDS)}.")
     return _backend(backend)(columns)
+
+
+def rows_frame(rows: Sequence[Mapping[str, Any]], backend: str) -> Any:
+    """Rows that all have the same words, as the results' ``to_dict`` gives them."""
+    return make_frame({name: [row[name] for row in rows] for name in (rows[0] if rows else ())}, backend)
 
 
 def _backend(name: str) -> Any:

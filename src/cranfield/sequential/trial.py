@@ -75,10 +75,9 @@ class TrialPlan:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The rows as a data frame."""
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
         """The best trial for the first sd."""

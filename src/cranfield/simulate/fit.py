@@ -72,10 +72,9 @@ class Fit:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The rows as a data frame."""
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        rows = self.to_dict()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
         """One sentence on how good the fit is."""

@@ -190,9 +190,9 @@ class Verification:
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """One row, as a data frame."""
-        from cranfield.scores.frames import make_frame
+        from cranfield.scores.frames import rows_frame
 
-        return make_frame({name: [value] for name, value in self.to_dict().items()}, backend)
+        return rows_frame([self.to_dict()], backend)
 
     def summary(self) -> str:
         """One sentence: what was meant, what came, and what follows."""
