@@ -23,6 +23,18 @@ def _mixed(state):
     return bits ^ (bits >> np.uint64(31))
 
 
+def _drawn(state, n, count, replace, order):
+    """The topic that comes after ``n`` others: any, or one of those that ``order`` has not given out yet."""
+    draw = _mixed(state) >> np.uint64(32)
+    if replace == 1:
+        return np.int64((draw * np.uint64(count)) >> np.uint64(32))
+    other = n + np.int64((draw * np.uint64(count - n)) >> np.uint64(32))
+    at = order[other]
+    order[other] = order[n]
+    order[n] = at
+    return at
+
+
 def _sd_paths(
     first, last, values, shift, repeats, seeds, start, step, limit, critical, replace,
     out_topics, out_mean, out_sd, out_significant,
@@ -49,14 +61,7 @@ def _sd_paths(
         while True:
             while n < target:
                 state += np.uint64(0x9E3779B97F4A7C15)
-                draw = _mixed(state) >> np.uint64(32)
-                if replace == 1:
-                    at = np.int64((draw * np.uint64(count)) >> np.uint64(32))
-                else:
-                    other = n + np.int64((draw * np.uint64(count - n)) >> np.uint64(32))
-                    at = order[other]
-                    order[other] = order[n]
-                    order[n] = at
+                at = _drawn(state, n, count, replace, order)
                 value = values[pair, at]
                 total += value
                 squares += value * value
@@ -101,14 +106,7 @@ def _t_paths(
                 order[at] = at
         while n < most and not found:
             state += np.uint64(0x9E3779B97F4A7C15)
-            draw = _mixed(state) >> np.uint64(32)
-            if replace == 1:
-                at = np.int64((draw * np.uint64(count)) >> np.uint64(32))
-            else:
-                other = n + np.int64((draw * np.uint64(count - n)) >> np.uint64(32))
-                at = order[other]
-                order[other] = order[n]
-                order[n] = at
+            at = _drawn(state, n, count, replace, order)
             value = values[pair, at]
             total += value
             squares += value * value
@@ -180,21 +178,15 @@ def _inclusions(first, last, count, paths, blocks, seeds, topics, replace, out_i
                     order[at] = at
             for n in range(topics[path]):
                 state += np.uint64(0x9E3779B97F4A7C15)
-                draw = _mixed(state) >> np.uint64(32)
-                if replace == 1:
-                    at = np.int64((draw * np.uint64(count)) >> np.uint64(32))
-                else:
-                    other = n + np.int64((draw * np.uint64(count - n)) >> np.uint64(32))
-                    at = order[other]
-                    order[other] = order[n]
-                    order[n] = at
+                at = _drawn(state, n, count, replace, order)
                 if seen[at] != path:
                     seen[at] = path
                     out_included[block, at] += 1
 
 
 _mixer = Kernel(_mixed)
-sd_paths = Kernel(_sd_paths, uses=(_mixer,))
-t_paths = Kernel(_t_paths, uses=(_mixer,))
+_drawer = Kernel(_drawn, uses=(_mixer,))
+sd_paths = Kernel(_sd_paths, uses=(_drawer,))
+t_paths = Kernel(_t_paths, uses=(_drawer,))
 betting_paths = Kernel(_betting_paths, uses=(_mixer,))
-inclusions = Kernel(_inclusions, uses=(_mixer,))
+inclusions = Kernel(_inclusions, uses=(_drawer,))
