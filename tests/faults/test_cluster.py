@@ -416,3 +416,34 @@ def test_two_files_of_one_run_are_told_apart(demo: Path, tmp_path: Path) -> None
     copy.write_bytes(runs[0].read_bytes())
     with pytest.raises(RequestError, match="two files hold a run called"):
         score_files([*runs, copy], demo / "qrels.txt", "AP")
+
+
+KEY = """
+    import sys
+    import cranfield
+    from cranfield import parallel
+    from cranfield.compare import shard_study
+    from cranfield.partial import PartialResults, _key
+
+    class Asked(PartialResults):
+        def found(self, function, shared, items):
+            print(_key(function, shared, items))
+            return super().found(function, shared, items)
+
+    read = cranfield.open_collection(sys.argv[1])
+    with parallel.on(parallel.Threads(1), keeper=Asked(sys.argv[2])):
+        shard_study(read, "AP", shards=[2], samples=1, resamples=0, held_out=False)
+"""
+
+
+def test_parts_are_known_again_by_another_process(demo: Path, tmp_path: Path) -> None:
+    """Whatever order its hashes come in."""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(KEY), demo / "demo.cran", tmp_path / "parts"],
+            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(said) == 1
+    assert said != {""}
