@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import cranfield
 from cranfield.scores import ScoreTable
@@ -23,13 +25,39 @@ from cranfield.sequential import (
     trial_coverage,
 )
 from cranfield.sequential.paths import Population, betting_paths
+from cranfield.sequential.plans import ALWAYS
 from cranfield.sequential.trial import upper_limit
+
+# Runs on the description alone, as their names tell: 31, where the paper excludes 32 and does not list them.
+DESCRIPTION_ONLY = re.compile(
+    "JuruDes|SABIR04.D|apl04rsDw|fub04D|humR04d|icl04pos2d|pircRB04d|polyudp|uogRobD|vtumdesc|wdoqdn1$"
+)
 
 
 @pytest.fixture(scope="module")
 def robust(shared: Path) -> ScoreTable:
     table = cranfield.read_scores(shared / "data" / "matrices" / "robust04_map.csv", measure="AP")
     return table.select(topics=[topic for topic in table.topics if 301 <= int(topic) <= 450])
+
+
+@pytest.fixture(scope="module")
+def papers(robust: ScoreTable) -> ScoreTable:
+    """The paper's runs, but for one that cannot be told by its name."""
+    return robust.select(systems=[name for name in robust.systems if not DESCRIPTION_ONLY.match(name)])
+
+
+def test_section_4_the_papers_runs(papers: ScoreTable) -> None:
+    assert len(papers.systems) == 79  # printed 78
+    pairs = all_pairs(papers)
+    sd = pairs.differences.std(axis=1, ddof=1)
+    assert sd.mean() == pytest.approx(0.15, abs=0.005)
+    assert np.percentile(sd, 95) == pytest.approx(0.19, abs=0.005)
+    assert np.percentile(sd, [2.5, 97.5]) == pytest.approx([0.07, 0.20], abs=0.005)
+    best_first = np.sort(papers.of().mean(axis=0))[::-1]
+    assert best_first[:20].mean() - best_first[20:40].mean() == pytest.approx(0.033, abs=0.0005)
+    t = pairs.differences.mean(axis=1) / (sd / np.sqrt(150))
+    p = 2 * stats.t.sf(np.abs(t), 149)
+    assert abs(((p > 0.05) & (p < 0.10)).sum() - 137) <= 6  # the paper's count, with one run fewer
 
 
 def test_section_5_1_past_experience(robust: ScoreTable) -> None:
@@ -84,11 +112,11 @@ def test_figure_4_topics_with_typical_differences_are_included_more_often(robust
     assert found.included.max() - found.included.min() > 0.02
 
 
-def test_figure_5_the_sd_is_underestimated_and_less_so_forty_topics_at_a_time(robust: ScoreTable) -> None:
+def test_figure_5_the_sd_is_underestimated_and_less_so_forty_topics_at_a_time(papers: ScoreTable) -> None:
     """The paper prints −3.5 % and −2.8 % for its 100 pairs; random pairs of this table give more, as docs say."""
     by_one, by_forty = [], []
     for seed in range(1, 6):
-        pairs = random_pairs(robust, 100, seed=seed)
+        pairs = random_pairs(papers, 100, seed=seed)
         one = simulate(pairs, plans=["iterative"], first=40, seed=seed).get("iterative")
         forty = simulate(pairs, plans=["iterative"], first=40, step=40, seed=seed).get("iterative")
         assert (one.pair_sd < Population.of(pairs.differences).sd).all()  # «consistently below the actual value»
@@ -99,12 +127,12 @@ def test_figure_5_the_sd_is_underestimated_and_less_so_forty_topics_at_a_time(ro
     assert 0.65 < np.mean(by_forty) / np.mean(by_one) < 0.9  # the paper's ratio is 0.8
 
 
-def test_figure_6_false_positives_of_iterative_and_random_sampling(robust: ScoreTable) -> None:
+def test_figure_6_false_positives_of_iterative_and_random_sampling(papers: ScoreTable) -> None:
     """The paper: .0540 against .0507 for 25 pairs, iterative above random for 19 of them."""
     iterative, random, above = [], [], []
     for seed in range(1, 6):
         found = simulate(
-            random_pairs(robust, 25, seed=seed), detectable_with=80, first=40, repeats=8000, seed=seed,
+            random_pairs(papers, 25, seed=seed), detectable_with=80, first=40, repeats=8000, seed=seed,
             plans=["iterative", "random"],
         )  # fmt: skip
         one, other = found.get("iterative"), found.get("random")
@@ -119,8 +147,8 @@ def test_figure_6_false_positives_of_iterative_and_random_sampling(robust: Score
     assert np.mean(above) >= 19
 
 
-def test_section_5_3_two_thirds_of_near_misses_become_significant_by_peeking(robust: ScoreTable) -> None:
-    found = near_misses(all_pairs(robust), first=50, repeats=200)
+def test_section_5_3_two_thirds_of_near_misses_become_significant_by_peeking(papers: ScoreTable) -> None:
+    found = near_misses(all_pairs(papers), first=50, repeats=200)
     assert found.found == pytest.approx(2 / 3, abs=0.03)
     assert found.lower < 89 / 137 < found.upper  # what the paper counted on one random trial
 
@@ -134,16 +162,19 @@ def test_valid_plans_hold_alpha_where_fixed_sampling_does(robust: ScoreTable) ->
     assert found.get("anytime").false_positives.upper < 0.05
 
 
-def test_the_skewed_pair_misleads_t_and_not_the_confidence_sequence(robust: ScoreTable) -> None:
+def test_the_skewed_pair_misleads_plans_that_rest_on_t_and_not_the_one_that_always_holds(robust: ScoreTable) -> None:
     """Two systems of one group that differ on a couple of topics: t errs whatever the plan, the sequence does not."""
     pair = one_pair(robust, system="SABIR04FT", baseline="SABIR04BT")
     population = Population.of(pair.differences)
     assert abs((population.centred**3).mean() / population.sd[0] ** 3) > 5
     found = simulate(pair, detectable_with=80, first=40, repeats=20_000)
     assert found.warnings
-    for name in ("fixed", "iterative", "hybrid", "group-obrien-fleming"):
-        assert found.get(name).false_positives.lower > 0.06, name
-    assert found.get("anytime").false_positives.upper <= 0.05
+    for outcome in found.outcomes:
+        if outcome.holds == ALWAYS:
+            assert outcome.false_positives.upper <= 0.05, outcome.plan
+        else:
+            assert outcome.false_positives.lower > 0.06, outcome.plan
+    assert [outcome.plan for outcome in found.outcomes if outcome.holds == ALWAYS] == ["anytime"]
 
 
 def test_confidence_sequence_covers_over_100_000_paths_of_500_topics(robust: ScoreTable) -> None:

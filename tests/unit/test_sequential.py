@@ -301,6 +301,19 @@ def test_goals_that_take_a_million_topics_are_answered(plan: str) -> None:
     assert 5e5 < found.expected < 3e6
 
 
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
+def test_enough_topics_for_the_confidence_sequence_give_the_power(power: float) -> None:
+    goal = Goal(0.05, 0.1, plan="anytime", power=power)
+    enough = prospect(goal).enough
+    assert enough is not None
+    normal = np.random.default_rng(7).normal(0.05, 0.1, (1, 20_000))
+    population = Population.of(normal)
+    found = betting_paths(
+        population, [bets_for(goal)], np.array([enough]), alpha=0.05, lowest=-1, highest=1, shift=0.05, repeats=5000
+    )
+    assert found.significant.mean() == pytest.approx(power, abs=0.04)
+
+
 @pytest.mark.parametrize(("plan", "way"), [("iterative", "iterative"), ("hybrid", "hybrid"), ("anytime", "anytime")])
 def test_expected_topics_are_those_of_normal_differences(plan: str, way: str) -> None:
     from scipy.special import ndtri

@@ -8,6 +8,7 @@ from typing import Any
 from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, line_chart, styled
 from cranfield.report.document import Document
+from cranfield.sequential.plans import ALWAYS, NEVER, WITH_T
 
 FIGURES = ("plans", "inclusion", "sd", "errors")
 
@@ -38,7 +39,6 @@ def _plans_chart(document: Document) -> Any:
     import altair
 
     order = [row["plan"] for row in document.rows]
-    rows = [{**row, "promised": "yes" if row["valid"] else "no"} for row in document.rows]
     panels = (
         ("topics", "topics when there is something to find (5–95 %)", "topics_low", "topics_high", None),
         ("false_positives", "false positives (95 %)", "false_positives_lower", "false_positives_upper",
@@ -47,11 +47,13 @@ def _plans_chart(document: Document) -> Any:
     )  # fmt: skip
     made: list[Any] = []
     for word, title, low, high, goal in panels:
-        base = altair.Chart(_data(rows), width=200, height=24 * len(order)).encode(
+        base = altair.Chart(_data(document.rows), width=200, height=24 * len(order)).encode(
             y=altair.Y("plan:N", sort=order, title=None, axis=None if made else altair.Axis(labelLimit=200)),
             tooltip=[altair.Tooltip(f"{name}:Q") for name in (word, low, high)],
             color=altair.Color(
-                "promised:N", title="α promised", scale=altair.Scale(domain=["yes", "no"], range=COLOURS[:2])
+                "holds:N",
+                title="α held",
+                scale=altair.Scale(domain=[ALWAYS, WITH_T, NEVER], range=[COLOURS[2], COLOURS[0], COLOURS[1]]),
             ),
         )
         span = base.mark_rule(strokeWidth=3, opacity=0.5).encode(

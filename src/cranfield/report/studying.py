@@ -30,8 +30,9 @@ def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> 
         Column("first", "first decision at", "count"),
         Column("expected", "expected topics", "number"),
         Column("expected_null", "if they do not differ", "number"),
+        Column("enough", "enough for the power", "count"),
         Column("most", "at most", "count"),
-        Column("valid", "α held", "yes"),
+        Column("holds", "α held"),
     )
     rows = [prospect.to_dict() for prospect in prospects]
     takes = Table(columns, [tuple(row[column.word] for column in columns) for row in rows])
@@ -340,12 +341,12 @@ def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
         Column("sd_bias", "bias of sd", "text"),
         Column("false_positives", "false positives"),
         Column("power", "power"),
-        Column("valid", "α promised", "yes"),
+        Column("holds", "α held"),
     )
     shown = [
         (
             row["plan"], row["topics"], f"{row['topics_low']:.0f}–{row['topics_high']:.0f}", row["topics_null"],
-            f"{100 * row['sd_bias']:+.1f} %", _rate(row, "false_positives"), _rate(row, "power"), row["valid"],
+            f"{100 * row['sd_bias']:+.1f} %", _rate(row, "false_positives"), _rate(row, "power"), row["holds"],
         )
         for row in rows
     ]  # fmt: skip

@@ -124,24 +124,24 @@ def _end(wealth_at: Callable[[float], Any], bound: float, other: float, alpha: f
     return float(found) if found == found else bound  # no m is ruled out on this side yet
 
 
-def expected_topics(goal: Goal) -> float:
-    """About how many topics until a difference as large as the goal's is found, for normal differences.
+def topics_to_find(goal: Goal) -> tuple[float, int]:
+    """How many topics until a difference as large as the goal's is found: the mean, and with the goal's power.
 
-    Some paths are walked, three times as far as Wald's approximation expects.
+    Normal differences; some paths are walked, three times as far as Wald's approximation expects.
     """
-    spread, bets = goal.sd, bets_for(goal)
-    rough = rough_topics(goal, spread)
+    rough = rough_topics(goal, goal.sd)
     if not rough < 20_000:  # paths so long would take a while, and stray little
-        return rough
-    length = int(3 * rough) + 10
+        return rough, int(np.ceil(rough))
+    length, bets = int(3 * rough) + 10, bets_for(goal)
     paths = int(np.clip(2_000_000 // (length * len(bets.shares)), 20, 500))
-    x = goal.difference + spread * np.random.default_rng(1).standard_normal((paths, length))
+    x = goal.difference + goal.sd * np.random.default_rng(1).standard_normal((paths, length))
     x = np.clip(x, goal.lowest, goal.highest)
     crossed = np.zeros((paths, length), bool)
     for at, row in enumerate(x):
         crossed[at] = wealth(row / -goal.lowest, bets) >= 2 / goal.alpha
     crossed[:, -1] = True
-    return float(crossed.argmax(axis=1).mean() + 1)
+    topics = crossed.argmax(axis=1) + 1
+    return float(topics.mean()), int(np.ceil(np.quantile(topics, goal.power)))
 
 
 def rough_topics(goal: Goal, sd: float) -> float:

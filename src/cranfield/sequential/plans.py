@@ -21,16 +21,19 @@ _MODEL_PATHS = 2000
 _MANY = 4000  # topics after which an sd is known to a hundredth, and plans that go by it take what a fixed one does
 
 
+ALWAYS, WITH_T, NEVER = "always", "as far as t holds", "no"  # when a plan's false positives stay at α
+
+
 @dataclass(frozen=True)
 class Plan:
-    """How topics are added, and the error guarantee in words; ``valid`` says whether α is held."""
+    """How topics are added, and the error guarantee in words; ``holds`` says when false positives stay at α."""
 
     name: str
     title: str
     rule: str
     guarantee: str
     citation: str
-    valid: bool
+    holds: str
 
 
 CATALOG = {
@@ -40,32 +43,32 @@ CATALOG = {
             "fixed", "fixed number of topics",
             "All topics at once, as many as the first estimate of the sd asks for; one test.",
             "False positives at α, as far as t holds; the power is missed when the sd was underestimated.",
-            "Webber2008", True,
+            "Webber2008", WITH_T,
         ),
         Plan(
             "iterative", "until the power is reached (WMZ08 Algorithm 1)",
             "Topics are added until the difference is detectable at the sd seen so far; then one test.",
             "None: the sd is underestimated and false positives lie somewhat above α. The power is reached.",
-            "Webber2008", False,
+            "Webber2008", NEVER,
         ),
         Plan(
             "hybrid", "first estimate, then until the power is reached (WMZ08 §5.5)",
             "As many topics as the first estimate asks for; where the power is missed, as many as the sd asks for.",
             "None: p-values are slightly too small, by an unknown amount to be reported. The power is reached.",
-            "Webber2008", False,
+            "Webber2008", NEVER,
         ),
         Plan(
             "group-sequential", "a few looks agreed on beforehand",
             "A test at each look, at levels that together spend α; a significant look ends the study.",
             "All looks together err with probability α, as far as t holds at each of them.",
-            "LanDeMets1983", True,
+            "LanDeMets1983", WITH_T,
         ),
         Plan(
             "anytime", "a confidence sequence, looked at whenever one likes",
             "After any topic the interval may be looked at, and the study may stop for any reason.",
             "The interval misses the true difference at any time with probability at most α, whatever the distribution "
             "within the bounds.",
-            "WaudbySmithRamdas2024", True,
+            "WaudbySmithRamdas2024", ALWAYS,
         ),
     )
 }  # fmt: skip
@@ -76,17 +79,19 @@ class Prospect:
     """What a plan will take, were the first estimate of the sd right.
 
     ``first`` is the number of topics at which something may first be decided, ``expected`` the mean number when the
-    systems differ by the goal's difference, ``expected_null`` when they do not differ (none where a plan has no end),
-    ``most`` the largest (none where there is none).
+    systems differ by the goal's difference, ``expected_null`` when they do not differ (none where a plan has no end).
+    With ``enough`` topics at hand the difference is found with the power asked for (none where the plan sees to that
+    itself, however many it takes); ``most`` is the largest number (none where there is none).
     """
 
     plan: str
     title: str
     guarantee: str
-    valid: bool
+    holds: str
     first: int
     expected: float
     expected_null: float | None
+    enough: int | None
     most: int | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,9 +104,8 @@ def prospect(goal: Goal) -> Prospect:
     >>> round(prospect(Goal(0.033, 0.15, plan="fixed")).expected)  # WMZ08 §5.1 prints the truncated 164
     165
     """
-    first, expected, expected_null, most = _TAKES[goal.plan](goal)
     plan = CATALOG[goal.plan]
-    return Prospect(plan.name, plan.title, plan.guarantee, plan.valid, first, expected, expected_null, most)
+    return Prospect(plan.name, plan.title, plan.guarantee, plan.holds, *_TAKES[goal.plan](goal))
 
 
 def needed_topics(goal: Goal, sd: float | None = None) -> int:
@@ -115,26 +119,26 @@ def _needed(difference: float, sd: float, alpha: float, power: float) -> int:
     return int(size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power).topics)
 
 
-_Takes = tuple[int, float, float | None, int | None]
+_Takes = tuple[int, float, float | None, int | None, int | None]
 
 
 def _fixed(goal: Goal) -> _Takes:
     n = needed_topics(goal)
-    return n, float(n), float(n), n
+    return n, float(n), float(n), n, n
 
 
 def _iterative(goal: Goal) -> _Takes:
     if needed_topics(goal) > _MANY:
-        return goal.first, float(needed_topics(goal)), float(needed_topics(goal)), None
+        return goal.first, float(needed_topics(goal)), float(needed_topics(goal)), None, None
     limits = _limits(goal)
     expected = float(_first_within(_model_variances(goal, len(limits)), limits, goal.first).mean())
-    return goal.first, expected, expected, None
+    return goal.first, expected, expected, None, None
 
 
 def _hybrid(goal: Goal) -> _Takes:
     first = needed_topics(goal)
     if first > _MANY:
-        return first, float(first), float(first), None
+        return first, float(first), float(first), None, None
     limits = _limits(goal)
     variances = _model_variances(goal, len(limits))
     n = np.full(len(variances), first)
@@ -146,16 +150,18 @@ def _hybrid(goal: Goal) -> _Takes:
             break
         n[more] = np.minimum(np.maximum(wanted[more], n[more] + 1), len(limits) - 1)
     expected = float(n.mean())
-    return first, expected, expected, None
+    return first, expected, expected, None, None
 
 
 def _group(goal: Goal) -> _Takes:
     design = group_design(goal)
-    return int(design.topics[0]), design.expected, design.expected_null, int(design.topics[-1])
+    most = int(design.topics[-1])
+    return int(design.topics[0]), design.expected, design.expected_null, most, most
 
 
 def _anytime(goal: Goal) -> _Takes:
-    return 1, confidence.expected_topics(goal), None, None
+    expected, enough = confidence.topics_to_find(goal)
+    return 1, expected, None, enough, None
 
 
 _TAKES = {

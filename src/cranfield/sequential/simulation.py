@@ -23,7 +23,7 @@ from cranfield.sequential.paths import (
     sd_rule_paths,
     t_rule_paths,
 )
-from cranfield.sequential.plans import CATALOG
+from cranfield.sequential.plans import CATALOG, NEVER, WITH_T
 from cranfield.sequential.thresholds import effect_sizes, t_squares, variance_limits
 
 Array = npt.NDArray[Any]
@@ -42,7 +42,13 @@ WAYS = {
     "anytime": CATALOG["anytime"].title,
     EVERY_TOPIC: "testing after every topic until significant: seriously flawed",
 }
-VALID = ("fixed", RANDOM, "group-obrien-fleming", "group-pocock", "anytime")
+HOLDS = {
+    **{name: plan.holds for name, plan in CATALOG.items()},
+    RANDOM: WITH_T,
+    "group-obrien-fleming": CATALOG["group-sequential"].holds,
+    "group-pocock": CATALOG["group-sequential"].holds,
+    EVERY_TOPIC: NEVER,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +94,9 @@ class PlanOutcome:
     pair_topics: Array
 
     @property
-    def valid(self) -> bool:
-        return self.plan in VALID
+    def holds(self) -> str:
+        """When the plan's false positives stay at α."""
+        return HOLDS[self.plan]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -107,7 +114,7 @@ class PlanOutcome:
             "power": self.power.value,
             "power_lower": self.power.lower,
             "power_upper": self.power.upper,
-            "valid": self.valid,
+            "holds": self.holds,
         }
 
 
