@@ -77,6 +77,28 @@ def test_size_draws_its_curve(ending: str, tmp_path: Path) -> None:
         assert b"number of topics n" in data
 
 
+def test_variance_draws_its_estimates(scores: str, tmp_path: Path) -> None:
+    path = tmp_path / "estimates.json"
+    rows = answer("variance", scores, "--plot", str(path))["rows"]
+    drawn = json.loads(path.read_text())["data"]["values"]
+    assert [(row["measure"], row["variance"]) for row in drawn] == [(row["measure"], row["variance"]) for row in rows]
+    refused = run("variance", scores, "--pairs", "--plot", str(path))
+    assert isinstance(refused.exception, cranfield.CranfieldError)
+    assert "estimates, not pairs" in str(refused.exception)
+
+
+def test_score_draws_the_spread_of_every_measure(example: Path, tmp_path: Path) -> None:
+    path = tmp_path / "spread.json"
+    command = ("score", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-m", "AP", "-m", "P@10")
+    assert run(*command, "--plot", str(path)).exit_code == 0
+    first, second = json.loads(path.read_text())["vconcat"]
+    assert "AP over topics" in json.dumps(first)
+    assert "P@10 over topics" in json.dumps(second)
+    rows = first["data"]["values"]
+    assert all(row["least"] <= row["quarter"] <= row["median"] <= row["three_quarters"] <= row["most"] for row in rows)
+    assert len(rows) == 12
+
+
 def test_a_curve_of_one_point_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     path = tmp_path / "curve.svg"
     result = run("size", "--systems", "10", "--min-range", "0.1", "--variance", "0.053", "--plot", str(path))

@@ -208,3 +208,40 @@ def test_starting_and_asking_a_study_does_not_load_the_compiler(tmp_path: Path) 
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_course_of_looks_shows_boundaries_and_only_what_was_looked_at(run: Run, tmp_path: Path) -> None:
+    file, picture = tmp_path / "looks.study", tmp_path / "looks.json"
+    plan = ("--plan", "group-sequential", "--looks", "2", "--difference", 0.02, "--sd", 0.09)
+    run("new", file, *plan, "--system", "s9", "--baseline", "s2")
+    for batch in range(3):
+        run("add", file, f"batch{batch}.csv")
+    run("status", file, "--plot", picture)
+    assert [row["statistic"] for row in _values(picture)] == [None, None]
+    run("test", file)
+    run("status", file, "--plot", picture)
+    rows = _values(picture)
+    assert rows[0]["topics"] == 90
+    assert rows[0]["statistic"] is not None
+    assert rows[0]["boundary"] > rows[-1]["boundary"] > 1.96
+    assert all(row["statistic"] is None for row in rows[1:])
+
+
+def test_peeking_is_drawn_pair_by_pair(run: Run, tmp_path: Path) -> None:
+    picture = tmp_path / "peek.json"
+    found = json.loads(run("peek", "all.csv", "--first", 20, "--high", 0.3, "--plot", picture, "--json").output)
+    rows = _values(picture)
+    assert {row["pair"] for row in rows} == set(range(1, min(12, found["rows"][0]["pairs"]) + 1))
+    assert {row["topics"] for row in rows} == set(range(20, 91))
+
+
+def test_a_study_without_topics_has_no_course(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "empty.study"
+    run("new", file, "--difference", 0.03, "--sd", 0.09)
+    refused = run("status", file, "--plot", tmp_path / "x.svg", code=2)
+    assert "no topics yet" in str(refused.exception)
+
+
+def _values(picture: Path) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = json.loads(picture.read_text())["layer"][0]["data"]["values"]
+    return values

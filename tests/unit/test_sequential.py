@@ -522,6 +522,8 @@ def test_near_misses_are_found_by_peeking(table: ScoreTable) -> None:
     assert found.pairs == ((p > 0.05) & (p < 0.10)).sum()
     assert 0.3 < found.found < 0.95
     assert found.lower <= found.found <= found.upper
+    near = np.sort(p[(p > 0.05) & (p < 0.10)][: len(found.paths)])
+    assert np.sort(found.paths[:, -1]) == pytest.approx(near)  # after all topics their order is of no account
     with pytest.raises(RequestError, match="no pair has p"):
         near_misses(all_pairs(table), low=0.05, high=0.0500001)
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from cranfield.compare.sharding import ShardStudy
     from cranfield.reliability import Reliability
     from cranfield.report import Document
+    from cranfield.scores import ScoreTable
     from cranfield.sequential import Study
 
 
@@ -16,6 +17,23 @@ def check_plot(path: str) -> None:
     from cranfield.report.charts import check_chart_name
 
     check_chart_name(path)
+
+
+def draw_scores(table: ScoreTable, path: str) -> None:
+    """How every system's scores spread over topics."""
+    from cranfield.report.charts import write_chart
+    from cranfield.report.figures import spreads_figure
+    from cranfield.report.scoring import quartile_rows
+
+    write_chart(spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures}), path)
+
+
+def draw_variances(document: Document, path: str) -> None:
+    """Every estimate with its interval."""
+    from cranfield.report.charts import write_chart
+    from cranfield.report.figures import variance_figure
+
+    write_chart(variance_figure(document.rows), path)
 
 
 def draw_sizes(document: Document, path: str) -> None:
@@ -97,6 +115,8 @@ def draw_study(document: Document, path: str, figure: str) -> None:
 
     if figure == "past":
         chart = study_charts.sd_chart(document.extra["sds"])
+    elif figure == "peek":
+        chart = study_charts.peek_chart(document.extra["paths"], document.inputs["alpha"])
     elif figure in ("trial", "coverage"):
         chart = getattr(study_charts, f"{figure}_chart")(document.rows)
     else:
@@ -110,9 +130,7 @@ def draw_course(study: Study, path: str) -> None:
     from cranfield.report.study_charts import course_chart
     from cranfield.sequential.study import course
 
-    progress = study.progress()
-    goal = 0.0 if progress.goal.plan == "anytime" else progress.goal.power
-    write_chart(course_chart(course(progress), goal), path)
+    write_chart(course_chart(course(study.progress())), path)
 
 
 def draw(chart: Any, path: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def score(
@@ -42,6 +42,7 @@ def score(
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
+    plot: options.Plot = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -56,6 +57,8 @@ def score(
     from cranfield.scores import write_scores
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        drawing.check_plot(plot)
     wanted = parse_measures(measure or ["AP", "P@10", "nDCG@10"])
     companions = [found for each in wanted if (found := beside(each)) is not None and found not in wanted]
     names = [str(each) for each in wanted]
@@ -68,6 +71,8 @@ def score(
     inputs = {"runs": runs, "qrels": qrels, "intents": intents, "measures": names, "order": str(order),
               "missing": str(missing), "no_relevant": str(no_relevant)}  # fmt: skip
     document = score_document(table, inputs)
+    if plot is not None:
+        drawing.draw_scores(table.select(measures=names), plot)
     if out is not None:
         write_scores(table.select(measures=names), out, wide=wide, details=document.details())
     options.output(document, chosen)

@@ -459,6 +459,7 @@ def peek(
     repeats: Annotated[int, typer.Option("--repeats", help="Random orders of the topics.", min=1)] = 200,
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
+    plot: options.Plot = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -473,9 +474,14 @@ def peek(
     from cranfield.sequential.peeking import near_misses
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        drawing.check_plot(plot)
     table = _one_table(scores, qrels, measure, missing)
     found = near_misses(
         all_pairs(table, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
     )
     inputs = {"scores": scores, "first": first, "low": low, "high": high, "alpha": alpha, "repeats": repeats}
-    options.output(near_misses_document(found, inputs), chosen)
+    document = near_misses_document(found, inputs)
+    if plot is not None:
+        drawing.draw_study(document, plot, "peek")
+    options.output(document, chosen)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cranfield.cli import options
+from cranfield.cli import drawing, options
 
 
 def variance(
@@ -22,6 +22,7 @@ def variance(
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level, for --pairs.")] = 0.05,
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
+    plot: options.Plot = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -32,10 +33,17 @@ def variance(
     Example: cranfield variance scores2023.csv scores2024.csv
     """
     from cranfield.design.pairs import pair_sizes
+    from cranfield.errors import RequestError
     from cranfield.report.variances import pairs_document, variance_document
     from cranfield.variance import estimate_variance
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
+    if plot is not None:
+        drawing.check_plot(plot)
+    if plot is not None and pairs:
+        raise RequestError(
+            "--plot draws estimates, not pairs", fix="Leave out --pairs, or see: cranfield compare --matrix."
+        )
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
     inputs = {"scores": scores, "qrels": qrels, "measures": measure, "missing": str(missing)}
     if pairs:
@@ -51,4 +59,7 @@ def variance(
         seed=seed,
     )
     warnings = [problem for table in tables.values() for problem in table.warnings]
-    options.output(variance_document(found, inputs, warnings), chosen)
+    document = variance_document(found, inputs, warnings)
+    if plot is not None:
+        drawing.draw_variances(document, plot)
+    options.output(document, chosen)

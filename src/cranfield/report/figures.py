@@ -14,6 +14,10 @@ FEW = 40  # names of more than so many systems cannot be read on an axis
 
 def spread_figure(rows: Rows, measure: str) -> Any:
     """Each system's scores over topics: from least to most, the middle half, the median."""
+    return styled(_spread(rows, measure))
+
+
+def _spread(rows: Rows, measure: str) -> Any:
     import altair
 
     few = len(rows) <= FEW
@@ -25,7 +29,14 @@ def spread_figure(rows: Rows, measure: str) -> Any:
         y=altair.Y("least:Q", title=title), y2="most:Q"
     )
     middle = base.mark_rule(color=PALE, strokeWidth=5, aria=False).encode(y="quarter:Q", y2="three_quarters:Q")
-    return styled(everything + middle + base.mark_point(color=BLUE, filled=True, size=28).encode(y="median:Q"))
+    return everything + middle + base.mark_point(color=BLUE, filled=True, size=28).encode(y="median:Q")
+
+
+def spreads_figure(spreads: Mapping[str, Rows]) -> Any:
+    """The spread of every measure, one below the other."""
+    import altair
+
+    return styled(altair.vconcat(*(_spread(rows, measure) for measure, rows in spreads.items())))
 
 
 def variance_figure(rows: Rows) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, Kind, parse_measure
 from cranfield.report.document import Column, Document, Table
@@ -25,6 +27,27 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
     ]
     citations = dict.fromkeys(key for name in table.measures if (key := measure_citation(name)) is not None)
     return Document("score", inputs, [shown], rows, _sentence(table, ranked), tuple(citations), table.warnings)
+
+
+def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
+    """How each system's scores spread over topics, best mean first."""
+    values = table.of(measure)
+    values = values if values.ndim == 2 else values.mean(axis=2)
+    order = np.argsort(-np.nan_to_num(_means(values), nan=-1.0), kind="stable")
+    names = ("least", "quarter", "median", "three_quarters", "most")
+    rows = []
+    for at in order.tolist():
+        mine = values[~np.isnan(values[:, at]), at]
+        if len(mine):
+            quantiles = np.quantile(mine, [0, 0.25, 0.5, 0.75, 1]).tolist()
+            rows.append({"system": table.systems[at], **dict(zip(names, quantiles, strict=True))})
+    return rows
+
+
+def _means(values: Any) -> Any:
+    """Means over topics that have a score; nan where none has."""
+    counts = np.isfinite(values).sum(axis=0)
+    return np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
 
 
 def measure_citation(name: str) -> str | None:

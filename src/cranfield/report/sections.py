@@ -15,7 +15,7 @@ from cranfield.errors import CranfieldError, RequestError
 from cranfield.formats.problems import Problem, Severity
 from cranfield.report import figures
 from cranfield.report.document import Column, Document, Table, show
-from cranfield.report.scoring import measure_citation, score_document
+from cranfield.report.scoring import measure_citation, quartile_rows, score_document
 from cranfield.report.whole import LeftOut, Part, Picture, Report, Section, Start
 from cranfield.scores import ScoreTable
 from cranfield.variance import Variances, estimate_variance
@@ -154,27 +154,9 @@ def scores_section(material: Material) -> tuple[list[Part], str]:
 
 
 def _spread_picture(table: ScoreTable, measure: str) -> Picture:
-    return Picture(f"{measure} of every system over topics", figures.spread_figure(_quartiles(table, measure), measure))
-
-
-def _quartiles(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
-    values = table.of(measure)
-    values = values if values.ndim == 2 else values.mean(axis=2)
-    order = np.argsort(-np.nan_to_num(table_means(values), nan=-1.0), kind="stable")
-    names = ("least", "quarter", "median", "three_quarters", "most")
-    rows = []
-    for at in order.tolist():
-        mine = values[~np.isnan(values[:, at]), at]
-        if len(mine):
-            quantiles = np.quantile(mine, [0, 0.25, 0.5, 0.75, 1]).tolist()
-            rows.append({"system": table.systems[at], **dict(zip(names, quantiles, strict=True))})
-    return rows
-
-
-def table_means(values: Any) -> Any:
-    """Means over topics that have a score; nan where none has."""
-    counts = np.isfinite(values).sum(axis=0)
-    return np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+    return Picture(
+        f"{measure} of every system over topics", figures.spread_figure(quartile_rows(table, measure), measure)
+    )
 
 
 def _cite_measure(name: str) -> str:

@@ -9,6 +9,7 @@ from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, line_chart, styled
 from cranfield.report.document import Document
 from cranfield.sequential.plans import ALWAYS, NEVER, WITH_T
+from cranfield.sequential.study import Course
 
 FIGURES = ("plans", "inclusion", "sd", "errors")
 
@@ -152,19 +153,76 @@ def sd_chart(sds: Sequence[float]) -> Any:
     return styled(bars.encode(x=x, y=altair.Y("count():Q", title="pairs")))
 
 
-def course_chart(rows: Sequence[Mapping[str, Any]], goal: float) -> Any:
-    """How a study went: the power it had after every addition, or the confidence sequence closing in."""
+def course_chart(course: Course) -> Any:
+    """How a study went: the power after every topic, t at its looks, or the confidence sequence closing in."""
     import altair
 
-    base = altair.Chart(_data(rows), width=520, height=320)
-    x = altair.X("topics:Q", title="topics", scale=altair.Scale(zero=False))
-    if "lower" in rows[0]:
-        band = base.mark_area(color=COLOURS[4], opacity=0.4).encode(
-            x=x, y=altair.Y("lower:Q", title="difference and its confidence sequence"), y2="upper:Q"
-        )
-        line = base.mark_line(color=COLOURS[0]).encode(x=x, y="difference:Q")
-    else:
-        y = altair.Y("achieved_power:Q", title="power at the sd seen", scale=altair.Scale(domain=[0, 1]))
-        band, line = base.mark_point(filled=True, color=COLOURS[0]).encode(x=x, y=y), base.mark_line().encode(x=x, y=y)
-    mark = altair.Chart(_data([{"goal": goal}])).mark_rule(color="#666666", strokeDash=[4, 3]).encode(y="goal:Q")
-    return styled(altair.layer(band, line, mark))
+    if not course.rows:
+        raise RequestError("the study has no topics yet, so there is nothing to draw", fix="Add some: study add.")
+    base = altair.Chart(_data(course.rows), width=520, height=320)
+    mark = altair.Chart(_data([{"goal": course.goal}])).mark_rule(color="#666666", strokeDash=[4, 3])
+    return styled(altair.layer(*_COURSES[course.kind](base), mark.encode(y="goal:Q")))
+
+
+def _topics_axis() -> Any:
+    import altair
+
+    return altair.X("topics:Q", title="topics", scale=altair.Scale(zero=False))
+
+
+def _power_course(base: Any) -> tuple[Any, ...]:
+    import altair
+
+    y = altair.Y("achieved_power:Q", title="power at the sd seen", scale=altair.Scale(domain=[0, 1]))
+    return tuple(mark.encode(x=_topics_axis(), y=y) for mark in (base.mark_point(filled=True), base.mark_line()))
+
+
+def _looks_course(base: Any) -> tuple[Any, ...]:
+    import altair
+
+    hover = [altair.Tooltip(f"{name}:Q") for name in ("topics", "statistic", "boundary", "level")]
+    upper = altair.Y("boundary:Q", title="t, and the boundary that ends the study")
+    bounds = base.transform_calculate(below="-datum.boundary").mark_line(
+        color=COLOURS[1], point={"shape": "stroke", "size": 200, "color": COLOURS[1]}
+    )
+    seen = base.transform_filter("isValid(datum.statistic)").mark_line(
+        color=COLOURS[0], point={"size": 60, "color": COLOURS[0]}
+    )
+    x = _topics_axis()
+    return (
+        bounds.encode(x=x, y=upper, tooltip=hover),
+        bounds.encode(x=x, y="below:Q", tooltip=hover),
+        seen.encode(x=x, y="statistic:Q", tooltip=hover),
+    )
+
+
+def _sequence_course(base: Any) -> tuple[Any, ...]:
+    import altair
+
+    band = base.mark_area(color=COLOURS[4], opacity=0.4).encode(
+        x=_topics_axis(), y=altair.Y("lower:Q", title="difference and its confidence sequence"), y2="upper:Q"
+    )
+    return band, base.mark_line(color=COLOURS[0]).encode(x=_topics_axis(), y="difference:Q")
+
+
+_COURSES = {"power": _power_course, "looks": _looks_course, "sequence": _sequence_course}
+
+
+def peek_chart(rows: Sequence[Mapping[str, Any]], alpha: float) -> Any:
+    """p after every topic, a line a pair; those that dip below α at some look stand out."""
+    import altair
+
+    found = {row["pair"] for row in rows if row["p"] < alpha}
+    named = [{**row, "at some look": "significant" if row["pair"] in found else "never significant"} for row in rows]
+    order = ["significant", "never significant"]
+    lines = altair.Chart(_data(named), width=520, height=320).mark_line(strokeWidth=1.5).encode(
+        x=_topics_axis(),
+        y=altair.Y("p:Q", title="p, were the study stopped here", scale=altair.Scale(type="log")),
+        detail="pair:N",
+        color=altair.Color(
+            "at some look:N", title="at some look", scale=altair.Scale(domain=order, range=[COLOURS[1], COLOURS[0]])
+        ),
+        tooltip=["pair:N", "topics:Q", "p:Q"],
+    )  # fmt: skip
+    mark = altair.Chart(_data([{"alpha": alpha}])).mark_rule(color="#666666", strokeDash=[4, 3]).encode(y="alpha:Q")
+    return styled(altair.layer(lines, mark))

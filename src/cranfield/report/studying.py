@@ -324,7 +324,15 @@ def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Docume
     )
     row = found.to_dict()
     table = Table(columns, [tuple(row[column.word] for column in columns)])
-    return Document("study peek", inputs, [table], [row], found.summary(), found.citations, seed=found.seed)
+    paths = [
+        {"pair": pair + 1, "topics": found.first + at, "p": p}
+        for pair, path in enumerate(found.paths.tolist())
+        for at, p in enumerate(path)
+    ]
+    extra = {"paths": paths}
+    return Document(
+        "study peek", inputs, [table], [row], found.summary(), found.citations, seed=found.seed, extra=extra
+    )
 
 
 # --- simulation

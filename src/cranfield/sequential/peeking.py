@@ -15,6 +15,7 @@ from cranfield.sequential.paths import Population, t_rule_paths
 from cranfield.sequential.thresholds import t_squares
 
 Array = npt.NDArray[Any]
+SHOWN = 12  # paths that can still be told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,8 @@ class NearMisses:
     """Pairs with p between ``low`` and ``high`` on all topics, tested after every topic from ``first`` on.
 
     ``found`` is the mean share of them that is significant at some look, over random orders of the topics; ``lower``
-    and ``upper`` hold the middle 95 % of such shares. ``shares`` has each pair's own.
+    and ``upper`` hold the middle 95 % of such shares. ``shares`` has each pair's own; ``paths`` has for some of them p
+    after every topic from ``first`` on, in one random order.
     """
 
     pairs: int
@@ -36,12 +38,13 @@ class NearMisses:
     lower: float
     upper: float
     shares: Array
+    paths: Array
     repeats: int
     seed: int
     citations: tuple[str, ...] = ("Webber2008",)
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("shares", "citations")}
+        return {name: value for name, value in vars(self).items() if name not in ("shares", "paths", "citations")}
 
     def summary(self) -> str:
         return (
@@ -81,8 +84,20 @@ def near_misses(
     lower, upper = np.percentile(hit.mean(axis=0), [2.5, 97.5])
     return NearMisses(
         len(near), len(p_value), low, high, alpha, first, topics, float(hit.mean()), float(lower), float(upper),
-        hit.mean(axis=1), repeats, seed,
+        hit.mean(axis=1), _p_paths(near[:SHOWN], first, seed), repeats, seed,
     )  # fmt: skip
+
+
+def _p_paths(differences: Array, first: int, seed: int) -> Array:
+    """p after every topic from ``first`` on: pairs × looks, each pair with its topics in an order of its own."""
+    x = np.random.default_rng(seed).permuted(differences, axis=1)
+    n = np.arange(1, x.shape[1] + 1)
+    sums, squares = np.cumsum(x, axis=1)[:, first - 1 :], np.cumsum(np.square(x), axis=1)[:, first - 1 :]
+    n = n[first - 1 :]
+    spread = np.maximum(n * squares - np.square(sums), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(spread > 0, np.abs(sums) * np.sqrt((n - 1) / spread), 0.0)
+    return np.asarray(2 * special.stdtr(n - 1, -t))
 
 
 def _p_values(differences: Array) -> Array:

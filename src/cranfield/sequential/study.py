@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -392,17 +392,46 @@ def _tested(progress: Progress, *, again: bool) -> Tested:
     return single_test(progress)
 
 
-def course(progress: Progress) -> list[dict[str, Any]]:
-    """How a study went, topic by topic: the power it had, or for anytime its confidence sequence."""
+@dataclass(frozen=True)
+class Course:
+    """How a study went: ``kind`` is power, looks or sequence; ``goal`` the power sought, or no difference."""
+
+    kind: str
+    goal: float
+    rows: tuple[dict[str, Any], ...]
+
+
+def course(progress: Progress) -> Course:
+    """How a study went: the power it had after every topic, t at the looks, or the confidence sequence."""
+    plan = progress.goal.plan
+    if plan == "anytime":
+        return Course("sequence", 0.0, tuple(_sequence_rows(progress)))
+    if plan == "group-sequential":
+        return Course("looks", 0.0, tuple(_look_rows(progress)))
     x, goal = progress.differences, progress.goal
-    if goal.plan != "anytime":
-        sds = [(n, float(x[:n].std(ddof=1))) for n in range(2, len(x) + 1)]
-        return [{"topics": n, "sd": sd, "achieved_power": achieved_power(goal, n, sd)} for n, sd in sds]
-    rows = []
+    sds = [(n, float(x[:n].std(ddof=1))) for n in range(2, len(x) + 1)]
+    rows = [{"topics": n, "sd": sd, "achieved_power": achieved_power(goal, n, sd)} for n, sd in sds]
+    return Course("power", goal.power, tuple(rows))
+
+
+def _look_rows(progress: Progress) -> Iterable[dict[str, Any]]:
+    """t at the looks that were made, and the boundary at these and at those planned for later."""
+    from cranfield.stats.tails import t_critical
+
+    seen = {int(look["topics"]): look for look in progress.looks}
+    last = max(seen, default=0)
+    planned = zip(progress.design.topics.tolist(), progress.design.levels.tolist(), strict=True)
+    levels = {n: look["level"] for n, look in seen.items()} | {n: level for n, level in planned if n > last}
+    for n, level in sorted(levels.items()):
+        t = seen[n]["statistic"] if n in seen else None
+        yield {"topics": n, "level": level, "boundary": float(t_critical(level / 2, n - 1)), "statistic": t}
+
+
+def _sequence_rows(progress: Progress) -> Iterable[dict[str, Any]]:
+    x, goal = progress.differences, progress.goal
     every = max(1, len(x) // 200)
     for n in [*range(1, len(x), every), len(x)] if len(x) else []:
         found = confidence_sequence(
             x[:n], alpha=goal.alpha, lowest=goal.lowest, highest=goal.highest, bets=bets_for(progress.first_goal)
         )
-        rows.append({"topics": n, "difference": found.mean, "lower": found.lower, "upper": found.upper})
-    return rows
+        yield {"topics": n, "difference": found.mean, "lower": found.lower, "upper": found.upper}
