@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from cranfield.errors import InputError
+from cranfield.formats.lines import collector_paused
 from cranfield.formats.names import file_stem
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels
@@ -202,13 +203,18 @@ def _against_judgments(lines: RunLines, judged: dict[bytes, dict[bytes, int]]) -
         found.append(Problem("topic-unjudged", lines.file, detail=_some(strange), count=len(strange)))
     if absent:
         found.append(Problem("topic-missing", lines.file, detail=_some(absent), count=len(absent)))
-    pairs = zip(lines.topics, lines.documents, strict=True)
-    grades = [judged[topic].get(document) for topic, document in pairs if topic in judged]
-    if all(grade is None for grade in grades):
-        found.append(Problem("nothing-judged", lines.file))
-    elif not any(grade is not None and grade > 0 for grade in grades):
-        found.append(Problem("nothing-relevant", lines.file))
+    if not any(grade > 0 for grade in _grades(lines, judged)):  # most runs have a relevant document early on
+        slug = "nothing-judged" if next(_grades(lines, judged), None) is None else "nothing-relevant"
+        found.append(Problem(slug, lines.file))
     return found
+
+
+def _grades(lines: RunLines, judged: dict[bytes, dict[bytes, int]]) -> Iterator[int]:
+    """Of the documents that were judged, in the order of the lines."""
+    for topic, document in zip(lines.topics, lines.documents, strict=True):
+        grade = judged[topic].get(document) if topic in judged else None
+        if grade is not None:
+            yield grade
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:
@@ -237,7 +243,8 @@ def check_files(
     late = (FileKind.RUN, FileKind.SCORES)
     state = _Check(order, by_tag, by_file=by_file, others=others, held=held)
     for done, path in enumerate(sorted(paths, key=lambda path: guessed[path] in late), start=1):
-        state.check(path, told.get(path))
+        with collector_paused():
+            state.check(path, told.get(path))
         if progress is not None:
             progress(done, len(paths))
     runs = {checked.file for checked in state.files if checked.kind is FileKind.RUN}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -165,9 +166,11 @@ def _inspect_duplicates(lines: RunLines, by_tag: bool, look: Inspection) -> None
 def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection) -> None:
     """Ties, and ranks that disagree with scores, one report a list."""
     names: dict[tuple[bytes, ...], int] = {}
-    lists = np.array([names.setdefault(key, len(names)) for key in _list_keys(lines, by_tag)])
+    pieces = [(key, len(list(piece))) for key, piece in groupby(_list_keys(lines, by_tag))]
+    codes = [names.setdefault(key, len(names)) for key, _ in pieces]
+    lists = np.repeat(codes, [length for _, length in pieces])
     keys, numbers = np.array(lines.keys), np.array(lines.numbers)
-    ranks = np.array([math.nan if (rank := parse_number(raw)) is None else rank for raw in lines.ranks])
+    ranks = np.array(_numbers(lines.ranks))
     best_first = np.lexsort((ranks, -keys, lists))
     above, below = best_first[:-1], best_first[1:]
     together = lists[above] == lists[below]
@@ -177,6 +180,16 @@ def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection
         # Ranks among the tied are free; the last of them must still come before the next score.
         astray = together & ~tied & (ranks[above] >= ranks[below])
         _report_lists("rank-disagrees", astray, lists[below], numbers[below], names, look)
+
+
+def _numbers(texts: Sequence[bytes]) -> list[float]:
+    """Every text as a number, nan where it is none; all at once where all of them are."""
+    if b"_" not in b"".join(texts):
+        try:
+            return list(map(float, texts))
+        except ValueError:
+            pass
+    return [math.nan if (number := parse_number(text)) is None else number for text in texts]
 
 
 def _report_lists(
@@ -191,8 +204,8 @@ def _report_lists(
 
 
 def _inspect_tags(lines: RunLines, look: Inspection) -> None:
-    first = dict(zip(reversed(lines.line_tags), reversed(lines.numbers), strict=True))
-    if len(first) > 1:
+    if len(set(lines.line_tags)) > 1:
+        first = dict(zip(reversed(lines.line_tags), reversed(lines.numbers), strict=True))
         names = ", ".join(sorted(tag.decode() for tag in first)[:5])
         look.add("several-tags", sorted(first.values())[1], detail=f"{len(first)} tags ({names})")
 
