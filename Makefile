@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test bench lint wheel clean
 
 # An environment of the project's own; virtualenv stands in where Python came without venv.
 $(BIN)/python:
@@ -35,6 +35,10 @@ test: lint
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# The wheel, tried in clean environments (about ten minutes: PYTHONS and EXTRAS choose fewer).
+wheel: $(BIN)/python
+	BUILDER=$(CURDIR)/$(BIN)/python sh scripts/try_wheel.sh
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -578,7 +578,11 @@ def test_the_demo_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> 
 
 def test_the_version_is_shown(run: Run) -> None:
     answer = run("--version")
-    assert (answer.code, answer.out) == (0, f"cranfield {cranfield.__version__}\n")
+    assert answer.code == 0
+    own, others, parts = answer.out.splitlines()
+    assert own == f"cranfield {cranfield.__version__}"
+    assert f"numpy {np.__version__}" in others
+    assert parts.startswith("optional parts: ")
 
 
 @pytest.mark.parametrize("command", [[], ["score"], ["check"], ["pack"], ["measures"], ["demo"]])

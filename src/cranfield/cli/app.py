@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-import cranfield
 from cranfield import parallel
 from cranfield.errors import CranfieldError
 
@@ -40,7 +39,7 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
             made.add_typer(module.app, name=name)
         else:
             made.command(name)(getattr(module, name))
-    made.callback()(_options)
+    made.callback(invoke_without_command=True)(_options)
     return made
 
 
@@ -55,18 +54,26 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"cranfield {cranfield.__version__}")
-        raise typer.Exit
-
-
 def _options(
+    context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+        bool, typer.Option("--version", help="Show the versions of cranfield and of what it computes with, and stop.")
     ] = False,
+    json: Annotated[bool, typer.Option("--json", help="With --version: as JSON.")] = False,
 ) -> None:
-    pass
+    from cranfield import versions
+
+    if not version:
+        if json or context.invoked_subcommand is None:
+            raise typer.BadParameter("--json goes with --version, or after the name of a command")
+        return
+    if json:
+        from json import dumps
+
+        typer.echo(dumps({"versions": versions.versions(), "parts": versions.parts()}, indent=1))
+    else:
+        typer.echo(versions.version_text())
+    raise typer.Exit
 
 
 def main() -> None:
@@ -78,7 +85,7 @@ def main() -> None:
     # Reading the options of all commands takes longer than many a command; of the one that is asked for, it does not.
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
-        (make_app(asked) if asked or sys.argv[1:] == ["--version"] else _whole())()
+        (make_app(asked) if asked or "--version" in sys.argv[1:3] else _whole())()
     except CranfieldError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(error.exit_code) from None

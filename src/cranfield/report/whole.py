@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import cranfield
 from cranfield.errors import Caution
 from cranfield.formats.problems import Problem
 from cranfield.report.document import Document
 from cranfield.report.references import REFERENCES
+from cranfield.versions import versions
 
-PACKAGES = ("numpy", "scipy", "numba", "polars", "altair", "vl-convert-python")
 CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's way of citing, which the methods text is written in
 
 
@@ -82,7 +79,7 @@ class Report:
     left_out: tuple[LeftOut, ...] = ()
     starts: tuple[Start, ...] = ()
     seed: int | None = None
-    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+    versions: Mapping[str, str] = field(default_factory=versions)
 
     @property
     def documents(self) -> list[Document]:
@@ -134,14 +131,3 @@ class Report:
         """One sentence on what the report has."""
         names = ", ".join(section.title.lower() for section in self.sections)
         return f"{self.title}: {names}."
-
-
-def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
-    """What computed the numbers."""
-    found = {"cranfield": cranfield.__version__, "Python": platform.python_version()}
-    for name in packages:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, MissingPartError, RequestError
 from cranfield.formats.problems import Severity, refuse
 from cranfield.formats.scores import format_scores, inspect_scores
 from cranfield.formats.text import atomic_write, read_bytes, show, write_text
@@ -54,10 +54,9 @@ def is_json(data: bytes) -> bool:
 
 
 def _read_parquet(data: bytes, file: str, measure: str | None) -> ScoreTable:
-    import polars
-
+    read = _parquet("read")
     try:
-        frame = polars.read_parquet(io.BytesIO(data))
+        frame = read(io.BytesIO(data))
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
@@ -110,9 +109,22 @@ def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
 
 
 def _write_parquet(table: ScoreTable, path: str | Path, wide: bool) -> None:
-    import polars
-
-    data = io.BytesIO()  # polars hides why a disk refuses
-    polars.DataFrame(wide_columns(table) if wide else long_columns(table)).write_parquet(data)
+    data = io.BytesIO()  # the writers hide why a disk refuses
+    _parquet("write")(wide_columns(table) if wide else long_columns(table), data)
     with atomic_write(path) as stream:
         stream.write(data.getbuffer())
+
+
+def _parquet(wish: str) -> Callable[..., Any]:
+    """How Parquet is read or written here: by Polars, or by PyArrow where only that is installed."""
+    try:
+        import polars
+    except ImportError:
+        try:
+            from pyarrow import parquet, table
+        except ImportError:
+            raise MissingPartError("Parquet", "parquet") from None
+        return parquet.read_table if wish == "read" else lambda columns, file: parquet.write_table(table(columns), file)
+    return (
+        polars.read_parquet if wish == "read" else lambda columns, file: polars.DataFrame(columns).write_parquet(file)
+    )

@@ -1,0 +1,37 @@
+"""What computed the numbers: the versions that matter, read from what is installed and without loading any of it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import cranfield
+
+PACKAGES = ("numpy", "scipy", "numba", "altair", "vl-convert-python", "polars")
+OPTIONAL = {"fastapi": "web", "distributed": "cluster", "polars": "parquet"}
+
+
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """cranfield, Python, and those of the packages that are installed."""
+    found = {"cranfield": cranfield.__version__, "Python": platform.python_version()}
+    return found | {name: there for name in packages if (there := _installed(name)) is not None}
+
+
+def parts() -> dict[str, str | None]:
+    """The optional parts and the version each has here; None where it is not installed."""
+    return {f"cranfield[{extra}]": _installed(name) for name, extra in OPTIONAL.items()}
+
+
+def version_text() -> str:
+    """The versions for people: cranfield's own, what it computes with, and which optional parts are here."""
+    own, *others = (f"{name} {number}" for name, number in versions().items())
+    there = [name for name, number in parts().items() if number is not None]
+    return f"{own}\n{', '.join(others)}\noptional parts: {', '.join(there) or 'none'}"
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,135 @@
+"""What is installed: the wheel's contents and metadata, the versions it tells, completion, and parts left out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from email import message_from_bytes
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+import cranfield
+from cranfield.errors import MissingPartError
+from cranfield.scores import ScoreTable, read_scores, write_scores
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel, built without a network from what is here."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return zipfile.ZipFile(next(folder.glob("cranfield-*.whl")))
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return message_from_bytes(wheel.read(name))
+
+
+def test_the_wheel_has_every_file_of_the_package_and_its_licence(wheel: zipfile.ZipFile) -> None:
+    source = ROOT / "src"
+    ours = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    found = set(wheel.namelist())
+    assert ours <= found
+    for name in ("py.typed", "report/templates/report.html", "web/templates/base.html", "web/static/page.css"):
+        assert f"cranfield/{name}" in found
+    assert any(name.endswith("licenses/LICENSE") for name in found)
+
+
+def test_the_wheel_has_nothing_else_in_it(wheel: zipfile.ZipFile) -> None:
+    others = [name for name in wheel.namelist() if not re.match(r"cranfield/|cranfield-[\d.]+\.dist-info/", name)]
+    assert others == []
+    assert sum(each.compress_size for each in wheel.infolist()) < 1_000_000
+
+
+def test_the_core_asks_for_no_optional_part(metadata: Message) -> None:
+    core = {
+        re.split(r"[<>=!~ ;\[]", need)[0] for need in metadata.get_all("Requires-Dist") or [] if "extra ==" not in need
+    }
+    assert {"numpy", "scipy", "numba", "typer", "altair"} <= core
+    assert core.isdisjoint({"polars", "fastapi", "uvicorn", "dask", "distributed", "pandas", "pyarrow"})
+    assert {"web", "cluster", "parquet", "all"} <= set(metadata.get_all("Provides-Extra") or [])
+    assert metadata["License-Expression"] == "MIT"
+
+
+def test_the_citation_names_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", text, re.M)[1] == cranfield.__version__  # type: ignore[index]
+    assert re.search(r"^license: MIT$", text, re.M)
+
+
+# --- versions and completion
+
+
+def test_versions_can_be_had_as_json() -> None:
+    done = subprocess.run([*COMMAND, "--version", "--json"], capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert told["versions"]["cranfield"] == cranfield.__version__
+    assert {"Python", "numpy", "scipy", "numba"} <= told["versions"].keys()
+    assert set(told["parts"]) == {"cranfield[web]", "cranfield[cluster]", "cranfield[parquet]"}
+
+
+def test_json_without_a_command_is_refused_with_where_it_goes() -> None:
+    done = subprocess.run([*COMMAND, "--json", "measures"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "after the name of a command" in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_be_taught_the_commands(shell: str) -> None:
+    # The script is for the shell that asks; tests have none, so it is named.
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run([*COMMAND, "--show-completion", shell], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "complet" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("cranfield comp", "compare"), ("cranfield size --diff", "--difference")],
+    ids=["command", "flag"],
+)
+def test_commands_and_flags_are_completed(typed: str, offered: str) -> None:
+    asking = {"_CRANFIELD_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    script = "import sys; sys.argv[0] = 'cranfield'; from cranfield.cli.app import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **asking})
+    assert offered in done.stdout.split()
+
+
+# --- without the optional part for Parquet
+
+
+@pytest.fixture
+def table() -> ScoreTable:
+    return ScoreTable.from_rows([("AP", "1", "a", 0.5), ("AP", "2", "a", 0.25)])
+
+
+def test_parquet_goes_through_pyarrow_where_polars_is_not_installed(
+    table: ScoreTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    write_scores(table, tmp_path / "scores.parquet")
+    assert list(read_scores(tmp_path / "scores.parquet").rows()) == list(table.rows())
+
+
+@pytest.mark.parametrize("wish", [write_scores, lambda table, path: read_scores(path)], ids=["writing", "reading"])
+def test_parquet_without_either_says_what_to_install(
+    wish: Callable[[ScoreTable, Path], object], table: ScoreTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scores.parquet").write_bytes(b"PAR1")
+    for name in ("polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingPartError, match=r"pip install 'cranfield\[parquet\]'"):
+        wish(table, tmp_path / "scores.parquet")
