@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from cranfield.report.sections import Material, make_report
     from cranfield.report.writing import write_report
-    from cranfield.scores import ScoreTable, read_scores, score, write_scores
+    from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
     from cranfield.sequential import Goal, Study, create_study, open_study
     from cranfield.simulate import Simulator, fit_simulator, write_example
     from cranfield.verify import Design, Verification
@@ -53,6 +53,7 @@ _HOME = {
     "make_report": "report.sections",
     "write_report": "report.writing",
     "ScoreTable": "scores",
+    "read_score_files": "scores",
     "read_scores": "scores",
     "score": "scores",
     "write_scores": "scores",
@@ -107,6 +108,7 @@ __all__ = [
     "pilot_study",
     "rank_stability",
     "read_collection",
+    "read_score_files",
     "read_scores",
     "reusability",
     "score",

@@ -13,6 +13,7 @@ def compare(
     scores: options.Scores,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     test: Annotated[
         str,
         typer.Option(
@@ -73,7 +74,9 @@ def compare(
     inputs = {"scores": scores, "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
               "alpha": alpha, "baseline": baseline, "equivalence": equivalence, "resamples": resamples,
               "missing": missing}  # fmt: skip
-    wanted = options.named_measures(options.load_tables(scores, qrels=qrels, measures=measure, missing=missing))
+    wanted = options.named_measures(
+        options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
+    )
     warnings = [problem for table in {id(table): table for table, _ in wanted.values()}.values()
                 for problem in table.warnings]  # fmt: skip
     if audit:

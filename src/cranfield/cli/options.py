@@ -83,13 +83,19 @@ Ordering = Annotated[
 Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is called: its run tag, or its file's name.")]
 Scores = Annotated[
     list[str],
-    typer.Argument(help="Score tables, one file a collection; or runs with --qrels, or one packed collection.",
+    typer.Argument(help="Score tables, a file a collection or a system; or runs with --qrels, or a packed collection.",
                    metavar="SCORES", show_default=False),
 ]  # fmt: skip
 PilotScores = Annotated[
     list[str] | None,
     typer.Argument(help="Pilot scores (or runs with --qrels, or a packed collection) to estimate the variance from.",
                    metavar="SCORES", show_default=False),
+]  # fmt: skip
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", help="What the columns of a score file are, where it has other names: "
+                 "topic=question,system=model,score=faithfulness (also measure=, shard=).",
+                 metavar="PART=NAME,…"),
 ]  # fmt: skip
 Measures = Annotated[
     list[str] | None,
@@ -282,7 +288,12 @@ def score_runs(
 
 
 def load_tables(
-    scores: list[str], *, qrels: str | None, measures: list[str] | None, missing: MissingChoice | None
+    scores: list[str],
+    *,
+    qrels: str | None,
+    measures: list[str] | None,
+    missing: MissingChoice | None,
+    columns: str | None = None,
 ) -> dict[str, ScoreTable]:
     """Score tables by collection: from score files, or from runs (or a packed collection) that are scored first.
 
@@ -290,9 +301,11 @@ def load_tables(
     """
     from cranfield.collection.packed import is_packed
     from cranfield.formats.text import expand
-    from cranfield.scores import read_scores
+    from cranfield.scores import read_score_files
 
     if qrels is not None or (len(scores) == 1 and is_packed(scores[0])):
+        if columns is not None:
+            raise typer.BadParameter("--columns goes with score files, not with runs or a packed collection")
         collection = load_collection(
             scores,
             qrels=qrels,
@@ -304,13 +317,10 @@ def load_tables(
         )
         return {scores[0]: collection.score(measures or ["AP"], missing=missing or MissingChoice.ZERO)}
     only = measures[0] if measures and len(measures) == 1 else None
-    found = {}
-    for path in expand(scores):
-        table = read_scores(path, measure=only)
-        found[path] = (table if measures is None else table.select(measures=measures)).settle(
-            missing or MissingChoice.NAN
-        )
-    return found
+    return {
+        path: (table if measures is None else table.select(measures=measures)).settle(missing or MissingChoice.NAN)
+        for path, table in read_score_files(expand(scores), measure=only, columns=columns).items()
+    }
 
 
 def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
@@ -374,6 +384,7 @@ def load_pilots(
     missing: MissingChoice,
     shards: int | None,
     seed: int,
+    columns: str | None = None,
 ) -> list[ScoreTable | None]:
     """A pilot for every measure, of runs that are split into shards first where that is asked for; or none at all."""
     from cranfield.verify.planning import sharded_pilot
@@ -386,7 +397,7 @@ def load_pilots(
             order=OrderChoice.SCORE, name=NameChoice.AUTO,
         )  # fmt: skip
         return [sharded_pilot(collection, each, shards=shards, seed=seed) for each in measures or ["AP"]]
-    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing))
+    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
     if shards is not None and len(table.shards) != shards:
         raise typer.BadParameter(f"the table has {len(table.shards) or 'no'} shards; only runs can be split anew")
     return [table.select(measures=[measure]) for measure in table.measures]
@@ -400,13 +411,21 @@ def is_score_table(paths: list[str], qrels: str | None) -> bool:
 
 
 def load_material(
-    scores: list[str], *, qrels: str | None, teams: str | None, measures: list[str] | None, missing: MissingChoice
+    scores: list[str],
+    *,
+    qrels: str | None,
+    teams: str | None,
+    measures: list[str] | None,
+    missing: MissingChoice,
+    columns: str | None = None,
 ) -> tuple[dict[str, ScoreTable], Collection | None]:
     """Score tables by collection and, where runs or a packed collection were named, the collection itself."""
     if is_score_table(scores, qrels):
         if teams is not None:
             raise typer.BadParameter("--teams goes with runs and --qrels, not with scores")
-        return load_tables(scores, qrels=None, measures=measures, missing=missing), None
+        return load_tables(scores, qrels=None, measures=measures, missing=missing, columns=columns), None
+    if columns is not None:
+        raise typer.BadParameter("--columns goes with score files, not with runs or a packed collection")
     collection = load_collection(
         scores, qrels=qrels, intents=None, probabilities=None, teams=teams,
         order=OrderChoice.SCORE, name=NameChoice.AUTO,

@@ -33,6 +33,7 @@ def power(
     badge: Annotated[str | None, typer.Option("--badge", help="Write the card as a small SVG.", metavar="FILE")] = None,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -60,7 +61,7 @@ def power(
     grids = options.grids(given)
     inputs = {"scores": scores or [], **{name: text for name, text in given.items() if text is not None}, "gate": gate}
     if scores:
-        tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+        tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
         cards = cards_from_pilot(options.variances(tables, seed), **grids)
     else:
         cards = cards_from_grid(**grids)

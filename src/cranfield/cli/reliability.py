@@ -13,6 +13,7 @@ def reliability(
     scores: options.Scores,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     topics: Annotated[
         str | None,
         typer.Option("--topics", help="Look ahead to so many topics: a list or a range, e.g. 20:200:20.", metavar="N"),
@@ -74,7 +75,7 @@ def reliability(
         drawing.check_reliability_plot(plot, chart)
     grids = options.grids({"topics": topics, "sets": sets, "target": target})
     sizes = [whole(value, "sets") for value in grids["sets"]] if sets is not None else None
-    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     with options.progress_bar("resampling") as step:
         found = assess_reliability(
             tables,

@@ -22,6 +22,7 @@ def report(
             show_default=False,
         ),
     ] = None,
+    columns: options.Columns = None,
     qrels: options.Qrels = None,
     teams: options.Teams = None,
     measure: Annotated[
@@ -87,7 +88,9 @@ def report(
     inputs = {"scores": scores, "qrels": qrels, "teams": teams, "measure": measure, **vars(goal), "shards": shards,
               "samples": samples, "section": section, "title": title, "missing": str(missing),
               "seed": seed}  # fmt: skip
-    tables, collection = options.load_material(scores, qrels=qrels, teams=teams, measures=measure, missing=missing)
+    tables, collection = options.load_material(
+        scores, qrels=qrels, teams=teams, measures=measure, missing=missing, columns=columns
+    )
     material = Material(tables, collection, goal, counts, samples, inputs, seed)
     with options.progress_bar("reporting") as step:
         made = make_report(material, title=title, sections=section, progress=step)

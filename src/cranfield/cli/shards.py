@@ -22,6 +22,7 @@ def shards(
     qrels: options.Qrels = None,
     count: Annotated[str, typer.Option("--shards", "-s", help="How many shards: a list or a range.")] = "2,5,10",
     measure: options.Measures = None,
+    columns: options.Columns = None,
     samples: Annotated[int, typer.Option("--samples", help="Re-shardings of each.", min=1)] = 1,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
     undefined: Annotated[
@@ -72,7 +73,9 @@ def shards(
     inputs = {"runs": runs, "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
               "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
     if options.is_score_table(runs, qrels):
-        table = options.only_table(options.load_tables(runs, qrels=None, measures=measure, missing=missing))
+        table = options.only_table(
+            options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns)
+        )
         warnings = table.warnings
         study = replicate_study(table, alpha=alpha, resamples=resamples, held_out=held_out, seed=seed)
     else:

@@ -40,6 +40,7 @@ def simulate(
     truncate: Annotated[bool, typer.Option("--truncate", help="Let the vine's other trees be independent.")] = False,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -64,7 +65,7 @@ def simulate(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
-    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     pilot = options.only_table(tables)
     with (
         options.machines("simulate", cluster=cluster, workers=workers, resume=resume),

@@ -44,6 +44,7 @@ def size(
     limit: Annotated[int, typer.Option("--limit", help="Most topics to consider.", min=2)] = 10_000_000,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -73,7 +74,7 @@ def size(
     inputs = {"scores": scores or [], **{name: text for name, text in given.items() if text is not None},
               "sides": request.sides, "paired": request.paired, "method": method}  # fmt: skip
     if scores:
-        tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+        tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
         document = pilot_size_document(plan_from_pilot(request, options.variances(tables, seed)), inputs, seed)
     else:
         document = size_document(plan(request), inputs)

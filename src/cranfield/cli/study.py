@@ -45,9 +45,13 @@ Cautious = Annotated[
 ]
 
 
-def _one_table(scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice) -> ScoreTable:
+def _one_table(
+    scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice, columns: str | None
+) -> ScoreTable:
     measures = [measure] if measure else None
-    return options.only_table(options.load_tables(scores, qrels=qrels, measures=measures, missing=missing))
+    return options.only_table(
+        options.load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns)
+    )
 
 
 @app.command("new")
@@ -70,6 +74,7 @@ def new(
     system: System = None,
     baseline: Baseline = None,
     measure: Measure = None,
+    columns: options.Columns = None,
     json: options.Json = False,
     csv: options.Csv = False,
     md: options.Markdown = False,
@@ -88,7 +93,7 @@ def new(
     inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
               "plan": plan, "alpha": alpha, "power": power}  # fmt: skip
     tables: dict[str, Any] = {
-        word: _one_table(files, None, measure, options.MissingChoice.NAN) if files else None
+        word: _one_table(files, None, measure, options.MissingChoice.NAN, columns) if files else None
         for word, files in (("past", past), ("trial", trial))
     }
     estimate = estimate_sd(sd=sd, **tables, system=system, baseline=baseline, measure=measure, cautious=cautious)
@@ -110,6 +115,7 @@ def add(
     scores: options.Scores,
     qrels: options.Qrels = None,
     measure: Measure = None,
+    columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.NAN,
     json: options.Json = False,
     csv: options.Csv = False,
@@ -126,7 +132,7 @@ def add(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     study = open_study(file)
     wanted = measure or study.status().measure
-    table = _one_table(scores, qrels, wanted, missing)
+    table = _one_table(scores, qrels, wanted, missing, columns)
     options.output(added_document(study.add(table, measure=wanted), {"file": file, "scores": scores}), chosen)
 
 
@@ -266,6 +272,7 @@ def past_experience(
     difference: Difference,
     qrels: options.Qrels = None,
     measure: Measure = None,
+    columns: options.Columns = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' sds.", min=1, max=100)] = 95.0,
@@ -286,7 +293,7 @@ def past_experience(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
-    table = _one_table(scores, qrels, measure, missing)
+    table = _one_table(scores, qrels, measure, missing, columns)
     found = look_back(table, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile)
     inputs = {"scores": scores, "difference": difference, "alpha": alpha, "power": power, "percentile": percentile}
     document = past_document(found, inputs)
@@ -308,6 +315,7 @@ def trial_size(
     confidence: Annotated[float, typer.Option("--confidence", help="That the sd is not larger.")] = 0.95,
     qrels: options.Qrels = None,
     measure: Measure = None,
+    columns: options.Columns = None,
     pairs: Annotated[int, typer.Option("--pairs", help="With scores: pairs of systems to sample.", min=1)] = 200,
     repeats: Annotated[int, typer.Option("--repeats", help="With scores: trials drawn of each pair.", min=10)] = 1000,
     missing: options.Missing = options.MissingChoice.ZERO,
@@ -336,7 +344,7 @@ def trial_size(
     inputs = {"scores": scores or [], "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
               "power": power, "confidence": confidence}  # fmt: skip
     if scores:
-        table = _one_table(scores, qrels, measure, missing)
+        table = _one_table(scores, qrels, measure, missing, columns)
         drawn = random_pairs(table, pairs, seed=seed, measure=measure).differences
         topics = whole(grids.get("trial_size", [30])[0], "trial size")
         found = trial_coverage(drawn, topics=topics, confidence=confidence, repeats=repeats, seed=seed)
@@ -354,7 +362,7 @@ def trial_size(
 
 
 def _pairs(
-    scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice,
+    scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice, columns: str | None,
     system: str | None, baseline: str | None, count: int | None, seed: int,
 ) -> Pairs:  # fmt: skip
     from cranfield.sequential.journal import is_journal
@@ -363,7 +371,7 @@ def _pairs(
 
     if len(scores) == 1 and is_journal(scores[0]):
         return open_study(scores[0]).pairs()
-    table = _one_table(scores, qrels, measure, missing)
+    table = _one_table(scores, qrels, measure, missing, columns)
     if count is not None:
         return random_pairs(table, count, seed=seed, measure=measure)
     return one_pair(table, system=system, baseline=baseline, measure=measure)
@@ -382,6 +390,7 @@ def simulate(
     ],
     qrels: options.Qrels = None,
     measure: Measure = None,
+    columns: options.Columns = None,
     system: System = None,
     baseline: Baseline = None,
     pairs: Annotated[
@@ -429,7 +438,7 @@ def simulate(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
-    given = _pairs(scores, qrels, measure, missing, system, baseline, pairs, seed)
+    given = _pairs(scores, qrels, measure, missing, columns, system, baseline, pairs, seed)
     lowest, highest = parse_bounds(bounds)
     wanted = [name.strip() for name in plans.split(",")] if plans else list(WAYS)
     with options.progress_bar("simulating") as done:
@@ -452,6 +461,7 @@ def peek(
     scores: options.Scores,
     qrels: options.Qrels = None,
     measure: Measure = None,
+    columns: options.Columns = None,
     first: Annotated[int, typer.Option("--first", help="The first look.", min=2)] = 50,
     low: Annotated[float, typer.Option("--low", help="Near misses have p above this …")] = 0.05,
     high: Annotated[float, typer.Option("--high", help="… and below this, on all topics.")] = 0.10,
@@ -476,7 +486,7 @@ def peek(
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
-    table = _one_table(scores, qrels, measure, missing)
+    table = _one_table(scores, qrels, measure, missing, columns)
     found = near_misses(
         all_pairs(table, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
     )

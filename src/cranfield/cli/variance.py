@@ -13,6 +13,7 @@ def variance(
     scores: options.Scores,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' variances.", min=1, max=100)] = 95.0,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.", min=0.5, max=0.9999)] = 0.95,
     resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of the topics.", min=100)] = 1000,
@@ -44,7 +45,7 @@ def variance(
         raise RequestError(
             "--plot draws estimates, not pairs", fix="Leave out --pairs, or see: cranfield compare --matrix."
         )
-    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing)
+    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     inputs = {"scores": scores, "qrels": qrels, "measures": measure, "missing": str(missing)}
     if pairs:
         for table in tables.values():

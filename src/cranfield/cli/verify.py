@@ -73,6 +73,7 @@ def verify(
     resume: options.Resume = None,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
+    columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -101,7 +102,9 @@ def verify(
         design=design, grids=grids, topics=topics, sides=1 if one_sided else 2, method=method, test=test,
         models=tuple(model.split(",")) if model else (),
     )  # fmt: skip
-    pilots = options.load_pilots(scores, qrels=qrels, measures=measure, missing=missing, shards=shards, seed=seed)
+    pilots = options.load_pilots(
+        scores, qrels=qrels, measures=measure, missing=missing, columns=columns, shards=shards, seed=seed
+    )
     with (
         options.machines("verify", cluster=cluster, workers=workers, resume=resume),
         options.progress_bar("verifying") as step,

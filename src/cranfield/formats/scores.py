@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cranfield.formats.lines import Inspection, careful_lines
 from cranfield.formats.problems import Problem
+from cranfield.formats.text import BOM
 
 LONG = ("topic", "system", "score")
 NOTHING = {"", "nan", "na", "n/a", "null", "none"}
@@ -49,6 +50,13 @@ def looks_like_scores(line: bytes) -> bool:
     """Whether a first line is the header of a score file."""
     names = [name.strip() for name in _cells(line, _separator(line))]
     return (len(names) > 1 and "topic" in names[:2]) or set(LONG) <= set(names)
+
+
+def header_names(data: bytes) -> list[str]:
+    """The names in the first line, if it is one of text."""
+    line = data.removeprefix(BOM).lstrip()[:100_000].partition(b"\n")[0]
+    mark = max(",\t;", key=lambda each: line.count(each.encode()))
+    return [name.strip() for name in line.decode("utf-8", "replace").split(mark)]
 
 
 def _separator(line: bytes) -> str:

@@ -1,7 +1,17 @@
 """Scores: the table every later question is asked of."""
 
-from cranfield.scores.files import read_scores, write_scores
+from cranfield.scores.columns import Columns
+from cranfield.scores.files import read_score_files, read_scores, write_scores
 from cranfield.scores.scoring import score, score_view
 from cranfield.scores.table import Missing, ScoreTable
 
-__all__ = ["Missing", "ScoreTable", "read_scores", "score", "score_view", "write_scores"]
+__all__ = [
+    "Columns",
+    "Missing",
+    "ScoreTable",
+    "read_score_files",
+    "read_scores",
+    "score",
+    "score_view",
+    "write_scores",
+]

@@ -4,45 +4,137 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import InputError, MissingPartError, RequestError
-from cranfield.formats.problems import Severity, refuse
-from cranfield.formats.scores import format_scores, inspect_scores
+from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+from cranfield.formats.names import file_stem
+from cranfield.formats.problems import Problem, Severity, refuse
+from cranfield.formats.records import is_json_lines, read_records
+from cranfield.formats.scores import format_scores, header_names, inspect_scores
 from cranfield.formats.text import atomic_write, read_bytes, show, write_text
+from cranfield.formats.trec_output import looks_like_output, read_output
+from cranfield.scores.columns import Columns, known_layout, table_from_records
 from cranfield.scores.frames import from_frame, long_columns, table_from_columns, wide_columns
 from cranfield.scores.table import ScoreTable
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
+SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 
 
-def read_scores(source: str | Path, *, measure: str | None = None) -> ScoreTable:
+def read_scores(
+    source: str | Path, *, measure: str | None = None, columns: Any = None, system: str | None = None
+) -> ScoreTable:
     """Read a score table; ``measure`` names the measure of a file that does not.
 
-    A wide file's measure is otherwise its file's name: ``map.csv`` has the measure ``map``.
+    A wide file's measure is otherwise its file's name: ``map.csv`` has the measure ``map``. ``columns`` says what the
+    columns of any other table, JSON or JSON lines are (see `Columns`): ``"topic=question,score=faithfulness"``, or a
+    dict. Where nothing in a file names the system, ``system`` does, or the file's name.
     """
-    return parse_scores(read_bytes(source), show(source), measure=measure)
+    return parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
 
 
-def parse_scores(data: bytes, file: str, *, measure: str | None = None) -> ScoreTable:
+def read_score_files(
+    sources: Sequence[str | Path], *, measure: str | None = None, columns: Any = None
+) -> dict[str, ScoreTable]:
+    """Read several files: a table each, by its name; but files of one system each are one table together."""
+    found = {show(source): read_scores(source, measure=measure, columns=columns) for source in sources}
+    if len(found) > 1 and _are_one(list(found.values())):
+        first, *others = found
+        return {f"{first} and {len(others)} more": _joined(list(found.values()))}
+    return found
+
+
+def _are_one(tables: Sequence[ScoreTable]) -> bool:
+    """Whether each has one system, all different, and all the same measures."""
+    systems = {name for table in tables for name in table.systems}
+    alike = len({(frozenset(table.measures), bool(table.shards)) for table in tables}) == 1
+    return alike and all(len(table.systems) == 1 for table in tables) and len(systems) == len(tables)
+
+
+def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
+    warnings = [warning for table in tables for warning in table.warnings]
+    rows = (row for table in tables for row in table.rows())
+    joined = ScoreTable.from_rows(rows, columns=tables[0].columns, warnings=warnings)
+    if joined.missing and not any(warning.slug == "cell-missing" for warning in warnings):
+        what = f"{joined.missing:,} of {joined.values.size:,} scores are missing: the files have different topics"
+        return replace(joined, warnings=(*joined.warnings, Caution("cell-missing", what, "Choose with --missing.")))
+    return joined
+
+
+def parse_scores(
+    data: bytes, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
+) -> ScoreTable:
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
+    named = system or system_name(file)
     if is_parquet(data) or file.endswith(".parquet"):
-        return _read_parquet(data, file, measure)
-    named = measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+        return _read_parquet(data, file, measure, columns, named)
+    if columns is not None:
+        given = Columns.of(columns)
+        return table_from_records(read_records(data, file), given, file=file, system=named, measure=measure)
+    if looks_like_output(data):
+        return _read_output(data, file, named)
+    if is_json_lines(data):
+        return _read_json_lines(data, file, named, measure)
+    title = measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
     if is_json(data):
-        return _read_json(data, file, named)
+        return _read_json(data, file, title)
+    layout = known_layout(header_names(data))
+    if layout is not None:
+        return table_from_records(read_records(data, file), layout, file=file, system=named, measure=measure)
     found, problems = inspect_scores(data, file)
-    refuse(problems)
-    columns = (
+    _refuse(problems, data)
+    names = (
         ("measure", "topic", "system", "shard", "score")
         if found.sharded
         else ("measure", "topic", "system", "", "score")
     )
     kept = tuple(problem for problem in problems if problem.severity is Severity.WARNING)
-    rows = ((row[0] or named, *row[1:]) for row in found.rows)
-    return ScoreTable.from_rows(rows, columns=columns, warnings=kept)
+    rows = ((row[0] or title, *row[1:]) for row in found.rows)
+    return ScoreTable.from_rows(rows, columns=names, warnings=kept)
+
+
+def system_name(file: str) -> str:
+    """What a system is called that has a file of scores to itself.
+
+    >>> system_name("results/gpt-4.1.jsonl.gz")
+    'gpt-4.1'
+    """
+    name = file_stem(file)
+    return next((name.removesuffix(ending) for ending in SCORE_ENDINGS if name.endswith(ending)), name) or name
+
+
+def _refuse(problems: Sequence[Problem], data: bytes) -> None:
+    """Raise what is wrong; a table whose columns have other names can be read once they are said."""
+    for problem in problems:
+        if problem.slug == "unknown-kind":
+            there = ", ".join(header_names(data)[:20])
+            fix = f"Say what its columns are: --columns topic=COLUMN,score=COLUMN. There are: {there}."
+            raise InputError("there is no column «topic»", where=problem.place, fix=fix)
+    refuse(problems)
+
+
+def _read_output(data: bytes, file: str, system: str) -> ScoreTable:
+    """What trec_eval or ir_measures printed for one run."""
+    lines = read_output(data, file)
+    try:
+        return ScoreTable.from_rows((row[0], row[1], lines.system or system, row[2]) for row in lines.rows)
+    except InputError as error:
+        raise InputError(error.what, where=file, fix=error.fix) from None
+
+
+def _read_json_lines(data: bytes, file: str, system: str, measure: str | None) -> ScoreTable:
+    """One object a line: a long table's columns, or those of a known layout."""
+    lists = read_records(data, file)
+    layout = known_layout(lists[0][0].fields)
+    if layout is None and not {"topic", "score"} <= lists[0][0].fields.keys():
+        there = ", ".join(list(lists[0][0].fields)[:20])
+        fix = f"Say what its columns are: --columns topic=COLUMN,score=COLUMN. There are: {there}."
+        raise InputError("its lines are not topic, system, score", where=file, fix=fix)
+    summaries = [record for record in lists[0] if layout is None or record.fields.get(layout.topic) != "all"]
+    return table_from_records([summaries], layout or Columns(), file=file, system=system, measure=measure)
 
 
 def is_parquet(data: bytes) -> bool:
@@ -53,16 +145,17 @@ def is_json(data: bytes) -> bool:
     return data.lstrip()[:1] in (b"{", b"[")
 
 
-def _read_parquet(data: bytes, file: str, measure: str | None) -> ScoreTable:
+def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str) -> ScoreTable:
     read = _parquet("read")
     try:
         frame = read(io.BytesIO(data))
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
-        return from_frame(frame, measure=measure)
+        return from_frame(frame, measure=measure, columns=columns, system=None if columns is None else system)
     except InputError as error:
-        raise InputError(error.what, where=file, fix=error.fix) from None
+        place = f"{file}, {error.where}" if error.where.startswith("row") else file
+        raise InputError(error.what, where=place, fix=error.fix) from None
 
 
 def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
@@ -78,7 +171,8 @@ def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
         columns = list(dict.fromkeys(key for row in content for key in row))
         return table_from_columns(columns, (tuple(row.get(key) for key in columns) for row in content), measure=measure)
     except InputError as error:
-        raise InputError(error.what, where=file, fix=error.fix) from None
+        fix = error.fix if "--columns" in error.fix else f"{error.fix} Or say which fields are which: --columns."
+        raise InputError(error.what, where=file, fix=fix) from None
     except (AttributeError, TypeError, ValueError):
         raise InputError("its JSON is no score table", where=file,
                          fix="It should be rows of measure, topic, system, score.") from None  # fmt: skip

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import InputError, RequestError
+from cranfield.formats.records import Record
+from cranfield.scores.columns import Columns, known_layout, table_from_records
 from cranfield.scores.table import COLUMNS, ScoreTable
 
 BACKENDS = ("pandas", "polars", "pyarrow")
@@ -68,8 +70,11 @@ def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
     return columns
 
 
-def from_frame(frame: Any, *, measure: str | None) -> ScoreTable:
-    """Long when there are columns measure, topic, system, score; otherwise wide: topic, then a column a system."""
+def from_frame(frame: Any, *, measure: str | None, columns: Any = None, system: str | None = None) -> ScoreTable:
+    """Long when there are columns measure, topic, system, score; otherwise wide: topic, then a column a system.
+
+    With ``columns``, or in a layout that is known, the columns are what these say.
+    """
     import narwhals as nw
 
     try:
@@ -77,8 +82,12 @@ def from_frame(frame: Any, *, measure: str | None) -> ScoreTable:
     except TypeError:
         raise InputError(f"a {type(frame).__name__} is no data frame",
                          fix="Give a pandas, Polars or PyArrow frame.") from None  # fmt: skip
-    columns = list(data.columns)
-    return table_from_columns(columns, data.iter_rows(), measure=measure)
+    names = list(data.columns)
+    given = known_layout(names) if columns is None else Columns.of(columns)
+    if given is None and system is None:
+        return table_from_columns(names, data.iter_rows(), measure=measure)
+    rows = [Record(f"row {at}", row) for at, row in enumerate(data.iter_rows(named=True), start=1)]
+    return table_from_records([rows], given or Columns(), file="the frame", system=system or "run", measure=measure)
 
 
 def table_from_columns(columns: list[str], rows: Iterator[Any], *, measure: str | None) -> ScoreTable:
@@ -89,7 +98,8 @@ def table_from_columns(columns: list[str], rows: Iterator[Any], *, measure: str 
         return _from_wide(columns, rows, measure)
     raise InputError(
         "there is no column «topic»",
-        fix=f"Long: {', '.join(COLUMNS)}. Wide: topic, then one column for each system.",
+        fix=f"Long: {', '.join(COLUMNS)}. Wide: topic, then one column for each system. Others: say which is "
+        "which, with columns (--columns topic=COLUMN,score=COLUMN).",
     )
 
 

@@ -152,7 +152,11 @@ class ScoreTable:
 
     @classmethod
     def from_rows(
-        cls, rows: Iterable[Sequence[Any]], *, columns: Sequence[str] = COLUMNS, warnings: Sequence[Problem] = ()
+        cls,
+        rows: Iterable[Sequence[Any]],
+        *,
+        columns: Sequence[str] = COLUMNS,
+        warnings: Sequence[Problem | Caution] = (),
     ) -> ScoreTable:
         """A table from (measure, topic, system, score) rows, or whatever ``columns`` says, in any order."""
         place = _row_places(columns)
@@ -179,26 +183,47 @@ class ScoreTable:
         return nested
 
     @classmethod
-    def from_dict(cls, scores: Mapping[str, Any], *, system: str = "run") -> ScoreTable:
-        """From ``{system: {topic: {measure: score}}}``, or one system's ``{topic: {measure: score}}``."""
+    def from_dict(
+        cls, scores: Mapping[str, Any], *, system: str = "run", levels: Sequence[str] = ("system", "topic", "measure")
+    ) -> ScoreTable:
+        """From ``{system: {topic: {measure: score}}}``, or ``{topic: {measure: score}}`` of the one called ``system``.
+
+        ``levels`` says what the keys are, from the outside in: ranx's runs, for one, have topics within measures.
+
+        >>> bm25 = {"map": {"401": 0.5, "402": 0.25}}
+        >>> ScoreTable.from_dict({"bm25": bm25}, levels=("system", "measure", "topic")).mean("map")
+        {'bm25': 0.375}
+        """
+        if sorted(levels) != ["measure", "system", "topic"]:
+            raise RequestError(f"levels cannot be {', '.join(levels)}", fix="Order measure, system and topic.")
+        shape = f"{{{levels[0]}: {{{levels[1]}: {{{levels[2]}: score}}}}}}"
         if not scores:
-            raise InputError("the dict is empty", fix="It should be {system: {topic: {measure: score}}}.")
+            raise InputError("the dict is empty", fix=f"It should be {shape}.")
         depth = _depth(scores)
         if depth not in (2, 3):
-            raise InputError(f"a dict of depth {depth} is no score table",
-                             fix="It should be {system: {topic: {measure: score}}}.")  # fmt: skip
-        nested = scores if depth == 3 else {system: scores}
+            raise InputError(f"a dict of depth {depth} is no score table", fix=f"It should be {shape}.")
+        inner = [level for level in levels if level != "system"]
         try:
             rows = [
-                (measure, topic, name, score)
-                for name, by_topic in nested.items()
-                for topic, by_measure in by_topic.items()
-                for measure, score in by_measure.items()
+                (outer, middle, inmost, score)
+                for outer, nested in (scores if depth == 3 else {system: scores}).items()
+                for middle, last in nested.items()
+                for inmost, score in last.items()
             ]
         except AttributeError:
-            raise InputError(
-                "the dict is not of one depth", fix="It should be {system: {topic: {measure: score}}}."
-            ) from None
+            raise InputError("the dict is not of one depth", fix=f"It should be {shape}.") from None
+        return cls.from_rows(rows, columns=[*(levels if depth == 3 else ["system", *inner]), "score"])
+
+    @classmethod
+    def from_metrics(cls, metrics: Mapping[str, Iterable[Any]]) -> ScoreTable:
+        """From what ir_measures' ``iter_calc`` gives for each system: ``query_id``, ``measure`` and ``value``."""
+        try:
+            rows = [
+                (each.measure, each.query_id, system, each.value) for system, found in metrics.items() for each in found
+            ]
+        except (AttributeError, TypeError):
+            fix = "Give {system: ir_measures.iter_calc(measures, qrels, run)}."
+            raise InputError("these are no metrics of ir_measures", fix=fix) from None
         return cls.from_rows(rows)
 
     def to_frame(self, backend: str = "pandas", *, wide: bool = False) -> Any:
@@ -208,11 +233,17 @@ class ScoreTable:
         return to_frame(self, backend, wide=wide)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, measure: str | None = None) -> ScoreTable:
-        """From a long or wide frame of pandas, Polars, PyArrow or anything narwhals knows."""
+    def from_frame(
+        cls, frame: Any, *, measure: str | None = None, columns: Any = None, system: str | None = None
+    ) -> ScoreTable:
+        """From a frame of pandas, Polars, PyArrow or anything narwhals knows: long, wide, or with names of its own.
+
+        ``columns`` says what its columns are, as ``"topic=question,score=faithfulness"`` or as a dict; ``system`` names
+        the system of a frame that has no column for it. PyTerrier's per-query results are known without.
+        """
         from cranfield.scores.frames import from_frame
 
-        return from_frame(frame, measure=measure)
+        return from_frame(frame, measure=measure, columns=columns, system=system)
 
 
 def choose(kind: type[Missing], value: str, what: str) -> Missing:
@@ -259,7 +290,7 @@ def _row_places(columns: Sequence[str]) -> list[int | None]:
 
 
 def _filled(
-    cls: type[ScoreTable], cells: Mapping[tuple[str, str, str, str], float], warnings: Sequence[Problem]
+    cls: type[ScoreTable], cells: Mapping[tuple[str, str, str, str], float], warnings: Sequence[Problem | Caution]
 ) -> ScoreTable:
     measures = tuple(dict.fromkeys(key[0] for key in cells))
     topics, systems, shards = (natural(key[at] for key in cells) for at in (1, 2, 3))

@@ -1,0 +1,123 @@
+"""Records: the rows of any table or JSON file, each with the place it stands at, whatever its columns are called."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.errors import InputError
+from cranfield.formats.text import BOM, why_not_text
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row: its fields by name, and where it is."""
+
+    where: str
+    fields: Mapping[str, Any]
+
+
+def read_records(data: bytes, file: str) -> list[list[Record]]:
+    """Every list of records in a file: one for a table or JSON lines, maybe several for JSON, the outermost first."""
+    reason = why_not_text(data)
+    if reason:
+        raise InputError(reason, where=file, fix="Give CSV, TSV, JSON or JSON lines.")
+    text = _decoded(data.removeprefix(BOM), file)
+    if not text.strip():
+        raise InputError("the file has no data", where=file, fix="Write the file again.")
+    if text.lstrip()[0] not in "{[":
+        return [_table(text, file)]
+    if is_json_lines(data):
+        return [_lines(text, file)]
+    found = list(_lists(_loaded(text, file), file))
+    if not found:
+        raise InputError("its JSON has no list of records", where=file, fix="A record is an object with a score in it.")
+    return found
+
+
+def is_json_lines(data: bytes) -> bool:
+    """Whether the first line is an object by itself and more follow."""
+    first, _, rest = data.removeprefix(BOM).strip().partition(b"\n")
+    if not first.lstrip().startswith(b"{") or not rest.strip():
+        return False
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _decoded(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("text that is not UTF-8", where=f"{file}:{line}", fix="Convert it, e.g. with iconv.") from None
+
+
+def _table(text: str, file: str) -> list[Record]:
+    """A table with a header; cells may hold line ends, so that a row is known by the line it starts on."""
+    mark = max(",\t;", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    found, names, start = [], None, 1
+    try:
+        for cells in reader:
+            if not any(cells):
+                pass
+            elif names is None:
+                names = _header(cells, f"{file}:{start}")
+            elif len(cells) != len(names):
+                fix = "Complete the row, or quote the cells that hold the separator."
+                raise InputError(
+                    f"{len(cells)} cells where the header has {len(names)}", where=f"{file}:{start}", fix=fix
+                )
+            else:
+                found.append(Record(f"{file}:{start}", dict(zip(names, cells, strict=True))))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"the row cannot be read: {error}", where=f"{file}:{start}", fix="Check its quotes.") from None
+    return found
+
+
+def _header(cells: Sequence[str], where: str) -> list[str]:
+    names = [name.strip() for name in cells]
+    twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
+    if twice is not None:
+        raise InputError(f"two columns are called «{twice}»", where=where, fix="Rename one of them.")
+    return names
+
+
+def _lines(text: str, file: str) -> list[Record]:
+    found = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            content = _loaded(line, f"{file}:{number}")
+            if not isinstance(content, dict):
+                raise InputError(
+                    "the line is no object", where=f"{file}:{number}", fix='Each should be {"name": value, …}.'
+                )
+            found.append(Record(f"{file}:{number}", content))
+    return found
+
+
+def _loaded(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"it is not JSON: {error}", where=where, fix="Check the file's end and its quotes.") from None
+
+
+def _lists(content: Any, file: str) -> Iterator[list[Record]]:
+    """Lists of objects at any depth, the outermost first; those within their records are the records' own."""
+    level = [content]
+    while level:
+        deeper: list[Any] = []
+        for each in level:
+            if isinstance(each, list) and each and isinstance(each[0], dict):
+                yield [Record(f"{file}, record {at}", row) for at, row in enumerate(each, 1) if isinstance(row, dict)]
+            elif isinstance(each, dict):
+                deeper.extend(each.values())
+        level = deeper

@@ -1,0 +1,259 @@
+"""Scores in tables that have other names for things: which column is the topic, the system, the score."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.errors import Caution, InputError, RequestError
+from cranfield.formats.records import Record
+from cranfield.scores.table import ScoreTable
+
+PARTS = ("topic", "system", "measure", "shard", "score")
+NOTHING = {"", "nan", "na", "n/a", "null", "none"}
+TRUTH = {"true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the parts of a score are called in a table.
+
+    A name is a column, or a dotted way into JSON (``provider.id``); ``a+b`` joins two. Several scores are several
+    measures with their columns' names; ``*`` stands for every number there is. Where no system is named, it is the
+    column ``system``, or else the whole file is one system's.
+
+    >>> Columns.parse("topic=question,system=model,score=faithfulness").topic
+    'question'
+    """
+
+    topic: str = "topic"
+    system: str | None = None
+    measure: str | None = None
+    shard: str | None = None
+    score: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Columns:
+        """From ``topic=question,score=faithfulness``; a name with a comma is quoted as in CSV."""
+        pairs = [part.partition("=") for part in next(csv.reader([text], skipinitialspace=True), [])]
+        unknown = next((name for name, _, value in pairs if name.strip() not in PARTS or not value.strip()), None)
+        if unknown is not None or not pairs:
+            raise RequestError(
+                f"columns cannot be «{text}»", fix=f"Write PART=COLUMN, with commas between; parts: {', '.join(PARTS)}."
+            )
+        return cls.of([(name.strip(), value.strip()) for name, _, value in pairs])
+
+    @classmethod
+    def of(cls, given: Columns | str | Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Columns:
+        """From whatever says it: a text, a dict, or pairs; ``score`` may have several columns."""
+        if isinstance(given, Columns):
+            return given
+        if isinstance(given, str):
+            return cls.parse(given)
+        parts: dict[str, list[str]] = {}
+        for name, value in given.items() if isinstance(given, Mapping) else given:
+            parts.setdefault(name, []).extend([value] if isinstance(value, str) else value)
+        unknown = next((name for name in parts if name not in PARTS), None)
+        several = next((name for name, values in parts.items() if len(values) > 1 and name != "score"), None)
+        if unknown is not None:
+            raise RequestError(f"a score has no «{unknown}»", fix=f"Choose among: {', '.join(PARTS)}.")
+        if several is not None:
+            raise RequestError(f"{several} has two columns", fix=f"Join them: {several}={'+'.join(parts[several])}.")
+        return cls(score=tuple(parts.pop("score", ())), **{name: values[0] for name, values in parts.items()})
+
+
+# Layouts that are known by their columns, so that nobody has to name them.
+LAYOUTS = {
+    ("name", "qid", "measure", "value"): Columns("qid", "name", "measure", None, ("value",)),  # PyTerrier, per query
+    ("query_id", "measure", "value"): Columns("query_id", None, "measure", None, ("value",)),  # ir_measures, JSON lines
+}
+
+
+def known_layout(names: Iterable[str]) -> Columns | None:
+    """The layout that columns with these names have, if it is a known one."""
+    there = set(names)
+    return next((columns for layout, columns in LAYOUTS.items() if there >= set(layout) and "topic" not in there), None)
+
+
+def table_from_records(
+    lists: Sequence[Sequence[Record]], given: Columns, *, file: str, system: str, measure: str | None = None
+) -> ScoreTable:
+    """The scores in records; of several lists, those of the first that has the topics.
+
+    ``system`` names the system where the records do not; ``measure`` the measure of a single column of scores. A
+    record without any of the scores is no score (logs have such lines): it is left out, and that is said.
+    """
+    records = _with_topics(lists, given, file)
+    given = _completed(given, records, file)
+    cells: dict[tuple[str, str, str, str], tuple[float, str]] = {}
+    idle = 0
+    for record in records:
+        before = len(cells)
+        for key, raw in _scores(record, given, system, measure):
+            if key in cells:
+                raise _twice(key, record, cells[key][1])
+            cells[key] = (_number(raw, record), record.where)
+        idle += len(cells) == before
+    if not cells:
+        raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
+    return _table(cells, idle, len(records), sharded=given.shard is not None)
+
+
+def _with_topics(lists: Sequence[Sequence[Record]], given: Columns, file: str) -> Sequence[Record]:
+    for records in lists:
+        if any(_value(record.fields, given.topic) is not _ABSENT for record in records):
+            return records
+    first = next((records for records in lists if records), ())
+    raise InputError(f"there is no column «{given.topic}» for the topic", where=file, fix=_there(first))
+
+
+def _completed(given: Columns, records: Sequence[Record], file: str) -> Columns:
+    """With the columns that go without saying: ``system``, ``measure`` and ``shard``, and the numbers behind ``*``."""
+    names = dict.fromkeys(name for record in records for name in record.fields)
+    own = {part: part if part in names else None for part in ("system", "measure", "shard")}
+    filled = {part: getattr(given, part) or own[part] for part in own}
+    named = (name for name in (filled["system"], filled["measure"], filled["shard"]) if name is not None)
+    unknown = next((name for name in named if all(_value(each.fields, name) is _ABSENT for each in records)), None)
+    if unknown is not None:
+        raise InputError(f"there is no column «{unknown}»", where=file, fix=_there(records))
+    scores = given.score or (("score",) if "score" in names else ("*",))
+    if "*" in scores:
+        taken = {given.topic, *filled.values()}
+        scores = tuple(name for name in names if name not in taken and _is_numbers(name, records))
+    if not scores:
+        raise InputError(
+            "no column has numbers in every row", where=file, fix=f"Name one: score=COLUMN. {_there(records)}"
+        )
+    if len(scores) > 1 and filled["measure"] is not None:
+        fix = "Leave out measure=, or name one score."
+        raise RequestError("scores of several columns are several measures already", fix=fix)
+    return Columns(given.topic, filled["system"], filled["measure"], filled["shard"], scores)
+
+
+def _is_numbers(name: str, records: Sequence[Record]) -> bool:
+    values = [_as_number(record.fields.get(name)) for record in records]
+    return None not in values and any(value == value for value in values)
+
+
+_Key = tuple[str, str, str, str]
+
+
+def _scores(record: Record, given: Columns, system: str, measure: str | None) -> Iterator[tuple[_Key, Any]]:
+    """The cells of one record: a score of each column, or of each element of a list within it."""
+    if all(_value(record.fields, column) is _ABSENT for column in given.score):
+        return
+    topic = _text(record, given.topic, "topic")
+    whose = system if given.system is None else _text(record, given.system, "system")
+    shard = "" if given.shard is None else _text(record, given.shard, "shard")
+    for column in given.score:
+        found = _value(record.fields, column)
+        if found is _ABSENT:
+            continue
+        if isinstance(found, Mapping):  # namedScores.*: a measure a name
+            yield from (((name, topic, whose, shard), raw) for name, raw in found.items())
+        elif given.measure is None:
+            named = measure if measure and len(given.score) == 1 else column
+            yield (named, topic, whose, shard), found
+        else:
+            measures = _value(record.fields, given.measure)
+            together = isinstance(measures, list) and isinstance(found, list) and len(measures) == len(found)
+            for name, raw in zip(measures, found, strict=True) if together else [(measures, found)]:
+                yield (str(name), topic, whose, shard), raw
+
+
+def _text(record: Record, name: str, part: str) -> str:
+    found = _value(record.fields, name)
+    if found is _ABSENT:
+        raise InputError(f"the {part} is missing: there is no «{name}»", where=record.where, fix=_there([record]))
+    if found is None or (isinstance(found, str) and not found.strip()):
+        raise InputError(f"the {part} is missing: «{name}» is empty", where=record.where, fix="Fill it in.")
+    if isinstance(found, (Mapping, list)):
+        fix = (
+            f"Name what is in it: {name}.{next(iter(found), '…')}."
+            if isinstance(found, Mapping)
+            else "Name a single value."
+        )
+        raise InputError(f"«{name}» is no single {part}", where=record.where, fix=fix)
+    return str(found).strip()
+
+
+def _value(fields: Mapping[str, Any], name: str) -> Any:
+    """What a name stands for: a column of that name, joined columns, or a way into nested objects."""
+    if name in fields:
+        return fields[name]
+    if "+" in name:
+        parts = [_value(fields, part.strip()) for part in name.split("+")]
+        return _ABSENT if _ABSENT in parts else " ".join(str(part) for part in parts)
+    found: Any = fields
+    for step in name.split("."):
+        if step == "*" and isinstance(found, Mapping):
+            continue
+        if isinstance(found, list):
+            inside = [each for each in found if isinstance(each, Mapping)]
+            if not any(step in each for each in inside):
+                return _ABSENT
+            found = [each.get(step) for each in inside]
+        elif isinstance(found, Mapping) and step in found:
+            found = found[step]
+        else:
+            return _ABSENT
+    return found
+
+
+def _as_number(raw: Any) -> float | None:
+    """A number, nan for nothing, None for anything else."""
+    if raw is None:
+        return math.nan
+    if isinstance(raw, str):
+        text = raw.strip().lower()
+        if text in NOTHING or text in TRUTH:
+            return TRUTH.get(text, math.nan)
+        raw = "x" if "_" in text else text
+    try:
+        number = float(raw)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isinf(number) else number
+
+
+def _number(raw: Any, record: Record) -> float:
+    number = _as_number(raw)
+    if number is None:
+        fix = "Write a number, true or false, or nothing where there is none."
+        raise InputError(f"a score cannot be «{str(raw)[:40]}»", where=record.where, fix=fix)
+    return number
+
+
+def _twice(key: _Key, record: Record, first: str) -> InputError:
+    measure, topic, system, shard = key
+    of_shard = f", shard {shard}" if shard else ""
+    return InputError(
+        f"two scores for {measure}, topic «{topic[:40]}», system {system}{of_shard}; the first: {first}",
+        where=record.where,
+        fix="Delete one; or name what tells them apart: shard=COLUMN for seeds and repeats, system=A+B for systems.",
+    )
+
+
+def _there(records: Sequence[Record]) -> str:
+    names = list(dict.fromkeys(name for record in records[:100] for name in record.fields))
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"There are: {', '.join(names[:20])}{more}."
+
+
+def _table(cells: Mapping[_Key, tuple[float, str]], idle: int, records: int, *, sharded: bool) -> ScoreTable:
+    names = ("measure", "topic", "system", "shard" if sharded else "", "score")
+    rows = [(*key, score) for key, (score, _) in cells.items()]
+    empty = sum(math.isnan(score) for score, _ in cells.values())
+    warnings = []
+    if idle:
+        warnings.append(Caution("row-without-score", f"{idle:,} of {records:,} records have no score and are left out"))
+    if empty:
+        warnings.append(
+            Caution("cell-missing", f"{empty:,} of {len(rows):,} scores are empty", "Choose with --missing.")
+        )
+    return ScoreTable.from_rows(rows, columns=names, warnings=warnings)
