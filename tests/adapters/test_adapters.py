@@ -250,6 +250,13 @@ def test_seeds_are_shards(write: Write) -> None:
     assert (table.systems, table.shards, table.measures) == (("p1", "p2"), ("1", "2"), ("f1",))
 
 
+def test_seeds_may_be_averaged(write: Write) -> None:
+    path = write("runs.csv", "question,seed,f1\na,1,0.25\na,2,0.75\nb,1,1\nb,2,\n")
+    table = read_scores(path, columns="topic=question,mean=seed,score=f1")
+    assert list(table.rows()) == [("f1", "a", "runs", 0.5), ("f1", "b", "runs", 1.0)]
+    assert table.shards == ()
+
+
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".csv.gz"])
 def test_every_kind_of_file_is_read_alike(ending: str, tmp_path: Path) -> None:
     frame = pandas.DataFrame({"question": ["a", "b"], "model": ["m", "m"], "good": [True, False], "f1": [0.5, None]})
@@ -335,7 +342,15 @@ def test_what_is_wrong_is_said_with_its_place(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "question", "topic=", "query=question", "topic=a,system=b,system=c", "topic=a,measure=m,score=x,score=y"],
+    [
+        "",
+        "question",
+        "topic=",
+        "query=question",
+        "topic=a,system=b,system=c",
+        "topic=a,measure=m,score=x,score=y",
+        "topic=a,shard=m,mean=m,score=x",
+    ],
 )
 def test_columns_that_make_no_sense_are_refused(text: str, write: Write) -> None:
     path = write("scores.csv", "a,m,x,y\n1,AP,0.5,0.5\n")

@@ -94,7 +94,7 @@ PilotScores = Annotated[
 Columns = Annotated[
     str | None,
     typer.Option("--columns", help="What the columns of a score file are, where it has other names: "
-                 "topic=question,system=model,score=faithfulness (also measure=, shard=).",
+                 "topic=question,system=model,score=faithfulness (also measure=, shard=, mean=).",
                  metavar="PART=NAME,…"),
 ]  # fmt: skip
 Measures = Annotated[

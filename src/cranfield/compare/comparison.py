@@ -168,7 +168,10 @@ def compare(
     check_test(test, correct)
     scores = table.of(measure)
     if scores.ndim != 2:
-        raise RequestError("this table has shards", fix="Use the models of cranfield shards, or average over them.")
+        raise RequestError(
+            "this table has shards",
+            fix="Use the models of cranfield shards, or average over them (--columns mean=shard).",
+        )
     check_balance(table, measure)
     check_table(scores[:, :, np.newaxis])
     order = np.argsort(-scores.mean(axis=0), kind="stable")

@@ -19,7 +19,9 @@ def chosen_scores(
     """Scores of one measure without the worst systems; the systems kept, and those left out."""
     scores = table.of(measure)
     if scores.ndim != 2:
-        raise RequestError("this table has shards", fix="Average over them first, or use cranfield shards.")
+        raise RequestError(
+            "this table has shards", fix="Average over them (--columns mean=shard), or use cranfield shards."
+        )
     if np.isnan(scores).any():
         missing = int(np.isnan(scores).sum())
         raise InputError(

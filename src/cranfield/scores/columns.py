@@ -12,7 +12,7 @@ from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.records import Record
 from cranfield.scores.table import ScoreTable
 
-PARTS = ("topic", "system", "measure", "shard", "score")
+PARTS = ("topic", "system", "measure", "shard", "mean", "score")
 NOTHING = {"", "nan", "na", "n/a", "null", "none"}
 TRUTH = {"true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
 
@@ -25,7 +25,8 @@ class Columns:
 
     A name is a column, or a dotted way into JSON (``provider.id``); ``a+b`` joins two. Several scores are several
     measures with their columns' names; ``*`` stands for every number there is. Where no system is named, it is the
-    column ``system``, or else the whole file is one system's.
+    column ``system``, or else the whole file is one system's. ``shard`` tells scores of one cell apart (seeds, repeats,
+    judges); scores that differ only in ``mean`` are averaged.
 
     >>> Columns.parse("topic=question,system=model,score=faithfulness").topic
     'question'
@@ -35,6 +36,7 @@ class Columns:
     system: str | None = None
     measure: str | None = None
     shard: str | None = None
+    mean: str | None = None
     score: tuple[str, ...] = ()
 
     @classmethod
@@ -69,8 +71,10 @@ class Columns:
 
 # Layouts that are known by their columns, so that nobody has to name them.
 LAYOUTS = {
-    ("name", "qid", "measure", "value"): Columns("qid", "name", "measure", None, ("value",)),  # PyTerrier, per query
-    ("query_id", "measure", "value"): Columns("query_id", None, "measure", None, ("value",)),  # ir_measures, JSON lines
+    ("name", "qid", "measure", "value"): Columns("qid", "name", "measure", score=("value",)),  # PyTerrier, per query
+    ("query_id", "measure", "value"): Columns(
+        "query_id", measure="measure", score=("value",)
+    ),  # ir_measures, JSON lines
 }
 
 
@@ -89,6 +93,7 @@ def table_from_records(
     record without any of the scores is no score (logs have such lines): it is left out, and that is said.
     """
     records = _with_topics(lists, given, file)
+    averaged = given.mean is not None
     given = _completed(given, records, file)
     cells: dict[tuple[str, str, str, str], tuple[float, str]] = {}
     idle = 0
@@ -101,7 +106,8 @@ def table_from_records(
         idle += len(cells) == before
     if not cells:
         raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
-    return _table(cells, idle, len(records), sharded=given.shard is not None)
+    table = _table(cells, idle, len(records), sharded=given.shard is not None)
+    return table.without_shards() if averaged else table
 
 
 def _with_topics(lists: Sequence[Sequence[Record]], given: Columns, file: str) -> Sequence[Record]:
@@ -114,9 +120,12 @@ def _with_topics(lists: Sequence[Sequence[Record]], given: Columns, file: str) -
 
 def _completed(given: Columns, records: Sequence[Record], file: str) -> Columns:
     """With the columns that go without saying: ``system``, ``measure`` and ``shard``, and the numbers behind ``*``."""
+    if given.shard is not None and given.mean is not None:
+        raise RequestError("scores are either kept apart or averaged", fix="Choose one of shard= and mean=.")
     names = dict.fromkeys(name for record in records for name in record.fields)
     own = {part: part if part in names else None for part in ("system", "measure", "shard")}
     filled = {part: getattr(given, part) or own[part] for part in own}
+    filled["shard"] = given.mean or filled["shard"]
     named = (name for name in (filled["system"], filled["measure"], filled["shard"]) if name is not None)
     unknown = next((name for name in named if all(_value(each.fields, name) is _ABSENT for each in records)), None)
     if unknown is not None:
@@ -132,7 +141,7 @@ def _completed(given: Columns, records: Sequence[Record], file: str) -> Columns:
     if len(scores) > 1 and filled["measure"] is not None:
         fix = "Leave out measure=, or name one score."
         raise RequestError("scores of several columns are several measures already", fix=fix)
-    return Columns(given.topic, filled["system"], filled["measure"], filled["shard"], scores)
+    return Columns(given.topic, filled["system"], filled["measure"], filled["shard"], None, scores)
 
 
 def _is_numbers(name: str, records: Sequence[Record]) -> bool:
@@ -235,7 +244,7 @@ def _twice(key: _Key, record: Record, first: str) -> InputError:
     return InputError(
         f"two scores for {measure}, topic «{topic[:40]}», system {system}{of_shard}; the first: {first}",
         where=record.where,
-        fix="Delete one; or name what tells them apart: shard=COLUMN for seeds and repeats, system=A+B for systems.",
+        fix="Delete one; or name what tells them apart: shard=COLUMN or mean=COLUMN for seeds, system=A+B for systems.",
     )
 
 

@@ -129,6 +129,13 @@ class ScoreTable:
         kept = tuple(warning for warning in self.warnings if warning.slug != "cell-missing")
         return replace(self, warnings=(*kept, Caution(slug, what, "Fill them in to be sure.")))
 
+    def without_shards(self) -> ScoreTable:
+        """Every cell the mean over its shards that have a score: seeds and repeats averaged, topics kept."""
+        counts = np.isfinite(self.values).sum(axis=3, keepdims=True)
+        means = np.divide(np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan),
+                          where=counts > 0)  # fmt: skip
+        return replace(self, values=means, shards=())
+
     # --- other shapes
 
     def rows(self) -> Iterable[tuple[Any, ...]]:

@@ -28,7 +28,9 @@ def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: in
     """Topics × systems without a hole; InputError says what is missing."""
     scores = table.of(measure)
     if scores.ndim != 2:
-        raise RequestError("this table has shards", fix="Average over them, or score whole topics.")
+        raise RequestError(
+            "this table has shards", fix="Average over them (--columns mean=shard), or score whole topics."
+        )
     if np.isnan(scores).any():
         at = int(np.argmax(np.isnan(scores).any(axis=1)))
         raise InputError(

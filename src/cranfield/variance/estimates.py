@@ -168,7 +168,8 @@ def _complete(table: ScoreTable, measure: str, name: str) -> Array:
     scores = table.of(measure)
     where = f"{name}: " if name else ""
     if scores.ndim != 2:
-        raise RequestError(f"{where}variance is estimated from whole topics, not from shards")
+        fix = "Average over them: --columns mean=shard."
+        raise RequestError(f"{where}variance is estimated from whole topics, not from shards", fix=fix)
     if np.isnan(scores).any():
         missing = int(np.isnan(scores).sum())
         raise InputError(f"{where}{missing} scores of {measure} are missing",
