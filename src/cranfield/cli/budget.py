@@ -71,57 +71,32 @@ def budget(
 
               cranfield budget trec8.cran --budget 10000 --difference 0.05
     """
-    from cranfield.budget import (
-        Prices,
-        depth_study,
-        equivalent_designs,
-        pair_study,
-        reusability,
-        spend,
-        write_pools,
-    )
-    from cranfield.report import budgeting
+    from cranfield.budget import Prices, write_pools
+    from cranfield.budget.asking import Question, ask, only_collection
+    from cranfield.design.targets import choose_target
+    from cranfield.report.budgeting import budget_answer
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
-    if pairs is not None and reuse:
-        raise typer.BadParameter("choose one of --pairs, --reuse")
-    target = options.target(min_range, difference, width, systems=systems, alpha=alpha, power=power, method=method)
-    prices, wanted = Prices(price, topic_price), options.numbers(depths, "depths")
+    target = choose_target(
+        min_range=min_range, difference=difference, width=width, systems=systems, alpha=alpha, power=power,
+        method=method,
+    )  # fmt: skip
+    wanted = options.numbers(depths, "depths")
+    question = Question(target, wanted, estimate, Prices(price, topic_price), spent, pairs, reuse)
     collections = options.load_collections(runs, qrels=qrels, teams=teams, order=order, name=name)
-    first = next(iter(collections.values()))
     inputs = {"runs": runs, "qrels": qrels, "teams": teams, "measures": measure, "depths": depths,
               target.goal: target.value, "systems": systems, "alpha": alpha, "power": power, "method": method,
               "estimate": estimate, "price": price, "topic_price": topic_price, "budget": spent,
               "pairs": pairs}  # fmt: skip
     if write_qrels is not None:
-        options.refuse_several(collections, "--write-qrels")
+        first = only_collection(collections, "--write-qrels")
         write_pools(first, write_qrels, wanted or [first.pool_depth])
-    if pairs is not None:
-        options.refuse_several(collections, "--pairs")
-        with options.progress_bar("pairs of runs") as step:
-            found = pair_study(
-                first, measure or "AP", depths=wanted, pairs=pairs or None, **options.budgets(spent),
-                alpha=alpha, power=power, seed=seed, progress=step,
-            )  # fmt: skip
-        document = budgeting.pair_document(found, inputs, None if spent is None else int(spent))
-    elif reuse:
-        options.refuse_several(collections, "--reuse")
-        with options.progress_bar("leaving each team out") as step:
-            document = budgeting.reuse_document(
-                reusability(first, measure or ["AP"], depths=wanted, progress=step), inputs
-            )
-    else:
-        with options.progress_bar("scoring pools") as step:
-            study = depth_study(
-                collections, measure or ["AP"], depths=wanted, estimate=estimate or target.estimate, seed=seed,
-                progress=step,
-            )  # fmt: skip
-        if spent is None:
-            document = budgeting.budget_document(equivalent_designs(study, target, prices=prices), inputs)
-        else:
-            document = budgeting.purchase_document(spend(study, spent, target, prices=prices), inputs)
+    what = "pairs of runs" if pairs is not None else "leaving each team out" if reuse else "scoring pools"
+    with options.progress_bar(what) as step:
+        found = ask(question, collections, measure, seed=seed, progress=step)
+    document = budget_answer(found, inputs, spent)
     if plot is not None:
         drawing.draw_budget(document, plot)
     options.output(document, chosen)

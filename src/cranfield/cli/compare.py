@@ -63,6 +63,7 @@ def compare(
     from cranfield.compare.auditing import audit as run_audit
     from cranfield.compare.comparison import compare as run_comparison
     from cranfield.report import comparing
+    from cranfield.scores.choosing import named_measures
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
@@ -74,9 +75,8 @@ def compare(
     inputs = {"scores": scores, "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
               "alpha": alpha, "baseline": baseline, "equivalence": equivalence, "resamples": resamples,
               "missing": missing}  # fmt: skip
-    wanted = options.named_measures(
-        options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-    )
+    tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
+    wanted = named_measures(tables)
     warnings = [problem for table in {id(table): table for table, _ in wanted.values()}.values()
                 for problem in table.warnings]  # fmt: skip
     if audit:

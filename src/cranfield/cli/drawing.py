@@ -60,18 +60,10 @@ def draw_pilots(document: Document, path: str) -> None:
 
 def draw_budget(document: Document, path: str) -> None:
     """The chart of whichever question was asked about a budget."""
-    from cranfield.report import pilot_charts
     from cranfield.report.charts import write_chart
+    from cranfield.report.pilot_charts import budget_figure
 
-    if document.method == "pairs":
-        chart = pilot_charts.pair_chart(document.rows)
-    elif document.method == "reuse":
-        chart = pilot_charts.reuse_chart(document.rows)
-    elif "budget" in document.extra:
-        chart = pilot_charts.purchase_chart(document.rows, document.extra["goal"])
-    else:
-        chart = pilot_charts.budget_chart(document.rows)
-    write_chart(chart, path)
+    write_chart(budget_figure(document), path)
 
 
 def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
@@ -110,18 +102,10 @@ def draw_reliability(found: Reliability, path: str, chart: str) -> None:
 
 def draw_study(document: Document, path: str, figure: str) -> None:
     """A chart of planning or simulating a study."""
-    from cranfield.report import study_charts
     from cranfield.report.charts import write_chart
+    from cranfield.report.study_charts import study_chart
 
-    if figure == "past":
-        chart = study_charts.sd_chart(document.extra["sds"])
-    elif figure == "peek":
-        chart = study_charts.peek_chart(document.extra["paths"], document.inputs["alpha"])
-    elif figure in ("trial", "coverage"):
-        chart = getattr(study_charts, f"{figure}_chart")(document.rows)
-    else:
-        chart = study_charts.simulation_chart(document, figure)
-    write_chart(chart, path)
+    write_chart(study_chart(document, figure), path)
 
 
 def draw_course(study: Study, path: str) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cranfield.collection import Collection
-    from cranfield.design.targets import Target
     from cranfield.report import Document
     from cranfield.report.whole import Report
     from cranfield.scores import ScoreTable
@@ -243,18 +242,6 @@ def load_collections(
     }
 
 
-def refuse_several(collections: dict[str, Collection], flag: str) -> None:
-    if len(collections) > 1:
-        raise typer.BadParameter(f"{flag} takes one collection at a time")
-
-
-def budgets(spent: float | None) -> dict[str, Any]:
-    """The usual budgets, and the one asked for among them."""
-    from cranfield.budget.pairs import BUDGETS
-
-    return {"budgets": BUDGETS if spent is None else (*BUDGETS, int(spent))}
-
-
 def machines(command: str, *, cluster: str | None, workers: int | None, resume: str | None) -> Any:
     """Where long work runs, and where its finished parts are kept."""
     from contextlib import nullcontext
@@ -302,6 +289,7 @@ def load_tables(
     from cranfield.collection.packed import is_packed
     from cranfield.formats.text import expand
     from cranfield.scores import read_score_files
+    from cranfield.scores.choosing import read_tables
 
     if qrels is not None or (len(scores) == 1 and is_packed(scores[0])):
         if columns is not None:
@@ -321,6 +309,7 @@ def load_tables(
         path: (table if measures is None else table.select(measures=measures)).settle(missing or MissingChoice.NAN)
         for path, table in read_score_files(expand(scores), measure=only, columns=columns).items()
     }
+    return read_tables({path: path for path in expand(scores)}, measures=measures, missing=missing)
 
 
 def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
@@ -339,41 +328,9 @@ def grids(given: dict[str, str | None]) -> dict[str, Any]:
 
 def numbers(text: str | None, name: str) -> list[int] | None:
     """Whole numbers from a list or a range; None where nothing was said."""
-    from cranfield.design.card import whole
-    from cranfield.design.grid import parse_grid
+    from cranfield.design.grid import parse_counts
 
-    return None if text is None else [whole(value, name) for value in parse_grid(text, name=name)]
-
-
-def target(
-    min_range: float | None, difference: float | None, width: float | None, *, systems: int, alpha: float, power: float,
-    method: str,
-) -> Target:  # fmt: skip
-    """The one goal that was named; a range of 0.15 where none was."""
-    from cranfield.design.targets import Target
-
-    given = {"min_range": min_range, "difference": difference, "width": width}
-    named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": 0.15}
-    if len(named) > 1:
-        raise typer.BadParameter(f"choose one of --{', --'.join(goal.replace('_', '-') for goal in named)}")
-    goal, value = next(iter(named.items()))
-    return Target(goal, value, systems, alpha, power, method)
-
-
-def named_measures(tables: dict[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:
-    """Every measure of every table under its name, with the table's where there are several."""
-    return {
-        f"{path}: {measure}" if len(tables) > 1 else measure: (table, measure)
-        for path, table in tables.items()
-        for measure in table.measures
-    }
-
-
-def only_table(tables: dict[str, ScoreTable]) -> ScoreTable:
-    """The one table there is."""
-    if len(tables) != 1:
-        raise typer.BadParameter(f"one collection at a time, and {len(tables)} were named")
-    return next(iter(tables.values()))
+    return None if text is None else parse_counts(text, name=name)
 
 
 def load_pilots(
@@ -387,7 +344,8 @@ def load_pilots(
     columns: str | None = None,
 ) -> list[ScoreTable | None]:
     """A pilot for every measure, of runs that are split into shards first where that is asked for; or none at all."""
-    from cranfield.verify.planning import sharded_pilot
+    from cranfield.scores.choosing import only_table
+    from cranfield.verify.planning import pilots_of
 
     if not scores:
         return [None]
@@ -401,6 +359,9 @@ def load_pilots(
     if shards is not None and len(table.shards) != shards:
         raise typer.BadParameter(f"the table has {len(table.shards) or 'no'} shards; only runs can be split anew")
     return [table.select(measures=[measure]) for measure in table.measures]
+        return [*pilots_of(collection, measures, shards=shards, seed=seed)]
+    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing))
+    return [*pilots_of(table, shards=shards)]
 
 
 def is_score_table(paths: list[str], qrels: str | None) -> bool:

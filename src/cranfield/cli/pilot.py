@@ -59,13 +59,17 @@ def pilot(
 
     Example: cranfield pilot runs/ --qrels qrels.txt --teams teams.tsv -m AP -m nDCG@10
     """
+    from cranfield.design.targets import choose_target
     from cranfield.pilot import pilot_study, write_leave_outs
     from cranfield.report.piloting import pilot_document
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
-    target = options.target(min_range, difference, width, systems=systems, alpha=alpha, power=power, method=method)
+    target = choose_target(
+        min_range=min_range, difference=difference, width=width, systems=systems, alpha=alpha, power=power,
+        method=method,
+    )  # fmt: skip
     left_out, pilot_topics = options.numbers(leave_out, "leave_out"), options.numbers(topics, "topics")
     collection = options.load_collection(
         runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name

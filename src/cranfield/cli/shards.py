@@ -65,6 +65,7 @@ def shards(
     """
     from cranfield.compare.sharding import replicate_study, shard_study
     from cranfield.report.sharding import anova_names, shard_document
+    from cranfield.scores.choosing import only_table
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     names = anova_names(anova)
@@ -73,9 +74,8 @@ def shards(
     inputs = {"runs": runs, "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
               "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
     if options.is_score_table(runs, qrels):
-        table = options.only_table(
-            options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns)
-        )
+        tables = options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns)
+        table = only_table(tables)
         warnings = table.warnings
         study = replicate_study(table, alpha=alpha, resamples=resamples, held_out=held_out, seed=seed)
     else:

@@ -59,6 +59,7 @@ def simulate(
     from cranfield.report.simulating import simulation_document
     from cranfield.report.simulation_charts import fit_chart
     from cranfield.scores import write_scores
+    from cranfield.scores.choosing import only_table
     from cranfield.simulate import parse_means
     from cranfield.simulate import simulate as run_simulation
 
@@ -66,7 +67,7 @@ def simulate(
     if plot is not None:
         drawing.check_plot(plot)
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-    pilot = options.only_table(tables)
+    pilot = only_table(tables)
     with (
         options.machines("simulate", cluster=cluster, workers=workers, resume=resume),
         options.progress_bar("drawing topics") as step,

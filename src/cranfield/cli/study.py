@@ -48,10 +48,10 @@ Cautious = Annotated[
 def _one_table(
     scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice, columns: str | None
 ) -> ScoreTable:
+    from cranfield.scores.choosing import only_table
+
     measures = [measure] if measure else None
-    return options.only_table(
-        options.load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns)
-    )
+    return only_table(options.load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
 
 
 @app.command("new")
@@ -366,15 +366,13 @@ def _pairs(
     system: str | None, baseline: str | None, count: int | None, seed: int,
 ) -> Pairs:  # fmt: skip
     from cranfield.sequential.journal import is_journal
-    from cranfield.sequential.pairs import one_pair, random_pairs
+    from cranfield.sequential.pairs import choose_pairs
     from cranfield.sequential.study import open_study
 
     if len(scores) == 1 and is_journal(scores[0]):
         return open_study(scores[0]).pairs()
     table = _one_table(scores, qrels, measure, missing, columns)
-    if count is not None:
-        return random_pairs(table, count, seed=seed, measure=measure)
-    return one_pair(table, system=system, baseline=baseline, measure=measure)
+    return choose_pairs(table, system=system, baseline=baseline, count=count, seed=seed, measure=measure)
 
 
 @app.command("simulate")

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from cranfield.design.checking import broadcast
+from cranfield.design.grid import whole as whole
 from cranfield.design.solving import (
     detectable_difference,
     detectable_range,
@@ -151,13 +152,6 @@ def cards_from_pilot(
         )
         found += [replace(card, measure=measure) for card in mine]
     return found
-
-
-def whole(value: float, name: str) -> int:
-    """A count; RequestError for anything else."""
-    if value != int(value):
-        raise RequestError(f"{name} cannot be {value:g}", fix="It takes a whole number.")
-    return int(value)
 
 
 @dataclass(frozen=True)

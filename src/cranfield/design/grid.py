@@ -24,6 +24,22 @@ def parse_grid(text: str, *, name: str = "value", most: int = MOST_CELLS) -> lis
     return list(dict.fromkeys(values))
 
 
+def parse_counts(text: str, *, name: str = "value", most: int = MOST_CELLS) -> list[int]:
+    """Whole numbers from a list or a range.
+
+    >>> parse_counts("2,5:7")
+    [2, 5, 6, 7]
+    """
+    return [whole(value, name) for value in parse_grid(text, name=name, most=most)]
+
+
+def whole(value: float, name: str) -> int:
+    """A count; RequestError for anything else."""
+    if value != int(value):
+        raise RequestError(f"{name} cannot be {value:g}", fix="It takes a whole number.")
+    return int(value)
+
+
 def _range(piece: str, name: str, most: int) -> list[float]:
     parts = piece.split(":")
     try:

@@ -16,6 +16,7 @@ from cranfield.errors import RequestError
 Array = npt.NDArray[Any]
 
 GOALS = ("min_range", "difference", "width")
+USUAL_RANGE = 0.15  # SS16's
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,20 @@ class Target:
         }
         power = "" if self.goal == "width" else f" with power {self.power:g}"
         return f"{words[self.goal]}{power} at α = {self.alpha:g}"
+
+
+def choose_target(
+    *, min_range: float | None = None, difference: float | None = None, width: float | None = None, systems: int = 10,
+    alpha: float = 0.05, power: float = 0.8, method: str = "exact",
+) -> Target:  # fmt: skip
+    """The one goal that was named; a range of 0.15 where none was.
+
+    >>> choose_target(difference=0.05).goal
+    'difference'
+    """
+    given = {"min_range": min_range, "difference": difference, "width": width}
+    named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": USUAL_RANGE}
+    if len(named) > 1:
+        raise RequestError(f"choose one of --{', --'.join(goal.replace('_', '-') for goal in named)}")
+    goal, value = next(iter(named.items()))
+    return Target(goal, value, systems, alpha, power, method)

@@ -26,6 +26,17 @@ KINDS = {
 }  # fmt: skip
 
 
+def budget_answer(
+    found: Budget | Purchases | PairStudy | Reusability, inputs: Mapping[str, Any], budget: float | None = None
+) -> Document:
+    """Whatever was asked about a budget as a document."""
+    if isinstance(found, PairStudy):
+        return pair_document(found, inputs, None if budget is None else int(budget))
+    if isinstance(found, Reusability):
+        return reuse_document(found, inputs)
+    return purchase_document(found, inputs) if isinstance(found, Purchases) else budget_document(found, inputs)
+
+
 def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     columns = tuple(Column(word, TITLES.get(word, word), KINDS.get(word, "count")) for word in words)
     return Table(columns, [tuple(row[word] for word in words) for row in rows], title)

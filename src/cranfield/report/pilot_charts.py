@@ -7,7 +7,18 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, styled
-from cranfield.report.document import known
+from cranfield.report.document import Document, known
+
+
+def budget_figure(document: Document) -> Any:
+    """The chart of whichever question was asked about a budget."""
+    if document.method == "pairs":
+        return pair_chart(document.rows)
+    if document.method == "reuse":
+        return reuse_chart(document.rows)
+    if "budget" in document.extra:
+        return purchase_chart(document.rows, document.extra["goal"])
+    return budget_chart(document.rows)
 
 
 def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -14,6 +14,17 @@ from cranfield.sequential.study import Course
 FIGURES = ("plans", "inclusion", "sd", "errors")
 
 
+def study_chart(document: Document, figure: str) -> Any:
+    """What planning or simulating a study shows: ``past``, ``peek``, ``trial``, ``coverage``, or one of ``FIGURES``."""
+    if figure == "past":
+        return sd_chart(document.extra["sds"])
+    if figure == "peek":
+        return peek_chart(document.extra["paths"], document.inputs["alpha"])
+    if figure == "trial":
+        return trial_chart(document.rows)
+    return coverage_chart(document.rows) if figure == "coverage" else simulation_chart(document, figure)
+
+
 def simulation_chart(document: Document, figure: str = "plans") -> Any:
     """The chart asked for: all plans, inclusion (Fig. 4), the sd (Fig. 5) or false positives (Fig. 6)."""
     if figure not in FIGURES:

@@ -67,6 +67,16 @@ def one_pair(
     return Pairs(name, ((system, baseline),), table.topics, (scores[:, at[0]] - scores[:, at[1]])[np.newaxis])
 
 
+def choose_pairs(
+    table: ScoreTable, *, system: str | None = None, baseline: str | None = None, count: int | None = None,
+    seed: int = 1, measure: str | None = None,
+) -> Pairs:  # fmt: skip
+    """``count`` random pairs where that is given; else the two systems named, or the only two there are."""
+    if count is not None:
+        return random_pairs(table, count, seed=seed, measure=measure)
+    return one_pair(table, system=system, baseline=baseline, measure=measure)
+
+
 def _place(table: ScoreTable, system: str) -> int:
     if system not in table.systems:
         raise RequestError(f"there is no system «{system}»", fix=f"There are: {', '.join(table.systems[:10])}.")

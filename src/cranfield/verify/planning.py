@@ -84,6 +84,19 @@ def sharded_designs(
     ]  # fmt: skip
 
 
+def pilots_of(
+    data: ScoreTable | Collection, measures: Sequence[str] | None = None, *, shards: int | None = None, seed: int = 1
+) -> list[ScoreTable]:
+    """A pilot for every measure: of a table, or of a collection that is split into ``shards`` first."""
+    if isinstance(data, ScoreTable):
+        if shards is not None and len(data.shards) != shards:
+            raise RequestError(f"the table has {len(data.shards) or 'no'} shards; only runs can be split anew")
+        return [data.select(measures=[measure]) for measure in data.measures]
+    if shards is None:
+        raise RequestError("a collection is split into shards here", fix="Say how many.")
+    return [sharded_pilot(data, each, shards=shards, seed=seed) for each in measures or ["AP"]]
+
+
 def sharded_pilot(
     collection: Collection, measure: str, *, shards: int, undefined: float = 0.0, seed: int = 1
 ) -> ScoreTable:
