@@ -140,7 +140,7 @@ def wait() -> Wait:
 @pytest.fixture(scope="session")
 def collection(page: str, example: Path, upload: Upload) -> str:
     """The address of the example collection, uploaded."""
-    files = [*sorted((example / "runs").iterdir()), example / "qrels.txt"]
+    files = [*sorted((example / "runs").iterdir()), example / "qrels.txt", example / "teams.tsv"]
     return page + str(upload(page, files).json()["link"])
 
 

@@ -32,6 +32,7 @@ def beside(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").symlink_to(example / "runs")
     (tmp_path / "qrels.txt").symlink_to(example / "qrels.txt")
+    (tmp_path / "teams.tsv").symlink_to(example / "teams.tsv")
     table = cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "nDCG@10"])
     cranfield.write_scores(table, tmp_path / "scores.csv")
 
@@ -44,38 +45,73 @@ def test_what_was_read_is_said(collection: str, scores: str, wait: Wait) -> None
     assert (table["kind"], table["measures"]) == ("scores", ["AP", "nDCG@10"])
 
 
+COLLECTION = [
+    "score?measure=AP&measure=RBP",
+    "variance?measure=AP&percentile=90",
+    "size?goal=min_range&systems=5&min_range=0.1&difference=0.1",
+    "power?difference=0.1",
+    "compare?measure=nDCG@10&test=t&correct=bh",
+    "compare?test=unpaired",
+    "compare?audit=true&resamples=200&baseline=aldgate1",
+    "shards?shards=2,3&samples=2&resamples=100&held_out=false&anova=all",
+    "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3",
+    "pilot?min_range=0.2&method=sakai&depth=10&within=0.1&seed=2",
+    "budget",
+    "budget?depths=5,10&difference=0.05&price=2&topic_price=30&estimate=within",
+    "budget?budget=5000&width=0.1",
+    "budget?pairs=20&budget=4000",
+    "budget?reuse=true&depths=10",
+    "reliability?topics=50,100&trials=30&resamples=100&drop=0.25",
+    "simulate?topics=30&gap=0.1",
+    "verify?difference=0.1&collections=500&test=wilcoxon&search=false",
+    "verify?min_range=0.2&systems=4&shards=2&collections=250&topics=20",
+    "study-past?difference=0.05&measure=nDCG@10",
+    "study-trial?trial_size=20&pairs=10&repeats=50",
+    "study-simulate?pairs=2&repeats=50&first=20",
+    "study-peek?first=10&high=0.3&repeats=20",
+]
+
+
 @pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize(
-    "question",
-    [
-        "score?measure=AP&measure=RBP",
-        "variance?measure=AP",
-        "size?goal=min_range&systems=5&min_range=0.1&difference=0.1",
-        "power?difference=0.1",
-        "compare?measure=nDCG@10&test=t&correct=bh",
-        "compare?test=unpaired",
-        "shards?shards=2,3&samples=2",
-    ],
-)
+@pytest.mark.parametrize("question", COLLECTION)
 def test_a_collections_page_its_json_and_its_command_agree(
     collection: str, wait: Wait, printed: Printed, question: str
 ) -> None:
     task, _, asked = question.partition("?")
     html = wait(f"{collection}/{question}")
-    answer = wait(f"{collection}/{task}.json?{asked}").json()
-    command = json.loads(printed(html.text, "--json"))
     assert html.status_code == 200
-    assert answer["rows"] == command["rows"]
+    answer = wait(f"{collection}/{task}.json?{asked}").json()
     assert answer["rows"]
-    assert {**answer, "inputs": 0, "rows": 0, "pairs": 0} == {**command, "inputs": 0, "rows": 0, "pairs": 0}
+    assert answer == json.loads(printed(html.text, "--json"))
+    assert wait(f"{collection}/{task}.csv?{asked}").text == printed(html.text, "--csv")
+
+
+SCORES = [
+    "variance",
+    "size?difference=0.05&measure=AP",
+    "power",
+    "compare?measure=AP&missing=drop",
+    "compare",
+    "reliability?measure=AP&trials=30&resamples=100&unpaired=true&sets=5,10",
+    "simulate?measure=AP&means=aldgate1=0.4&margins=empirical",
+    "verify?measure=AP&min_range=0.2&systems=5&collections=250&one_sided=true&search=false",
+    "study-past?difference=0.05&measure=AP&percentile=90",
+    "study-trial?measure=AP&pairs=5&repeats=50",
+    "study-simulate?measure=AP&system=aldgate1&baseline=barnhill1&difference=0.1&repeats=50&plans=fixed,hybrid",
+    "study-peek?measure=AP&first=10&high=0.3&repeats=20",
+    "check?strict=true",
+]
 
 
 @pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize("question", ["variance", "size?difference=0.05&measure=AP", "power", "compare?measure=AP"])
-def test_a_score_tables_page_and_its_command_agree(scores: str, wait: Wait, printed: Printed, question: str) -> None:
+@pytest.mark.parametrize("question", SCORES)
+def test_a_score_tables_page_its_json_and_its_command_agree(
+    scores: str, wait: Wait, printed: Printed, question: str
+) -> None:
     task, _, asked = question.partition("?")
-    command = json.loads(printed(wait(f"{scores}/{question}").text, "--json"))
-    assert wait(f"{scores}/{task}.json?{asked}").json()["rows"] == command["rows"]
+    html = wait(f"{scores}/{question}")
+    assert html.status_code == 200, html.text
+    assert wait(f"{scores}/{task}.json?{asked}").json() == json.loads(printed(html.text, "--json"))
 
 
 def test_a_table_with_shards_is_asked_about_shards(page: str, upload: Upload, wait: Wait) -> None:

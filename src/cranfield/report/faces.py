@@ -7,6 +7,7 @@ from typing import Any
 
 from cranfield.formats.scores import format_scores
 from cranfield.report.document import Document, Table, finite, show, warning_lines
+from cranfield.scores.table import ScoreTable
 
 _FORMULA = ("=", "+", "-", "@", "\t")  # what may start a formula in a spreadsheet
 
@@ -22,6 +23,12 @@ def to_csv(document: Document) -> str:
     columns = list(dict.fromkeys(key for row in document.rows for key in row))
     rows = ([no_formula(row.get(column)) for column in columns] for row in document.rows)
     return format_scores([no_formula(column) for column in columns], rows).rstrip("\n")
+
+
+def scores_csv(table: ScoreTable) -> str:
+    """Every score of a table, a row each, in which no name is a formula."""
+    rows = ([no_formula(value) for value in row] for row in table.rows())
+    return format_scores(list(table.columns), rows)
 
 
 def no_formula(value: Any) -> Any:

@@ -97,13 +97,25 @@ def _environment() -> Environment:
 
 def _policy(scripts: Sequence[str]) -> str:
     """Nothing is fetched, and no script runs but ours, whatever the names in the data look like."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
-    )
+    hashes = " ".join(map(_hash, scripts))
     return (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def served_policy() -> str:
+    """The policy of a report that a server shows: only our scripts and our style, apart from the server's pages."""
+    known = {"script": [asset("design.js"), asset("page.js")], "style": [asset("report.css")]}
+    sources = {kind: " ".join(map(_hash, texts)) for kind, texts in known.items()}
+    return (
+        f"default-src 'none'; script-src {sources['script']}; style-src {sources['style']}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _data(value: Any) -> str:

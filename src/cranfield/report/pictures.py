@@ -29,6 +29,13 @@ def inline_picture(chart: Any, title: str, name: str) -> str:
     return _fitting(vl_convert.vegalite_to_svg(json.dumps(spec)), title, name)
 
 
+def inline_svg(chart: Any, title: str, name: str) -> str:
+    """The same as ``<svg>`` however many marks there are, for a page that may not show data of its own as an image."""
+    import vl_convert
+
+    return _fitting(vl_convert.vegalite_to_svg(json.dumps(finite(page_spec(chart)))), title, name)
+
+
 def picture_width(markup: str) -> float:
     """The width in pixels that a picture's markup asks for."""
     found = re.search(r'width="([\d.]+)"', markup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +14,7 @@ from cranfield.report.charts import COLOURS
 WIDE, HIGH = 480, 330
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 46
 LEGEND = 18  # a line of it
+_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#222}.grid{stroke:#e5e5e5}.frame{stroke:#888}"
@@ -131,6 +133,17 @@ def standalone(svg: str) -> str:
     return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
         "</title>", f"</title><style>{STYLE}</style>", 1
     )
+
+
+def stacked(charts: Sequence[str]) -> str:
+    """SVG pictures that say their size, below one another in one file."""
+    sizes = [[float(number) for number in _SIZE.search(each).groups()] for each in charts]  # type: ignore[union-attr]
+    inner, y = [], 0.0
+    for each, (_, high) in zip(charts, sizes, strict=True):
+        inner.append(each.replace("<svg ", f'<svg y="{y:g}" ', 1))
+        y += high
+    wide = max(size[0] for size in sizes)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{y:g}">{"".join(inner)}</svg>'
 
 
 def _svg(parts: Sequence[str], label: str) -> str:

@@ -14,7 +14,7 @@ from cranfield.errors import CranfieldError
 from cranfield.web import calculator
 from cranfield.web.downloads import ResultAnswer, file_response, links_of
 from cranfield.web.faults import FAULTS, Fault, parse
-from cranfield.web.page import Answer, answer_html, render
+from cranfield.web.page import Answer, render
 from cranfield.web.queries import PowerQuery, SizeQuery
 
 router = APIRouter()
@@ -68,7 +68,7 @@ def _page(request: Request, name: str, model: type[BaseModel], answer: Answering
     try:
         query = parse(model, typed)
         found = answer(query)
-        shown = answer_html(found, links_of(f"/{name}", query, found))
+        shown = found.html(links_of(f"/{name}", query, found))
     except CranfieldError as error:
         status, shown = 400, render("fault.html", fault=Fault.of(error))
     if request.headers.get("x-part") == "answer":

@@ -13,7 +13,7 @@ def command_line(name: str, arguments: Sequence[str] = (), options: Mapping[str,
     >>> command_line("size", (), {"systems": "10", "min_range": "0.1", "one_sided": False})
     'cranfield size --systems 10 --min-range 0.1'
     """
-    words = ["cranfield", name, *(f"./{each}" if each.startswith("-") else each for each in arguments)]
+    words = ["cranfield", *name.split(), *(f"./{each}" if each.startswith("-") else each for each in arguments)]
     for option, value in (options or {}).items():
         flag = f"--{option.replace('_', '-')}"
         if value is True:

@@ -11,14 +11,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
-from cranfield.web import work
 from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, FaultAnswer, respond, wants_json
 from cranfield.web.guard import BodyError
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import render
+from cranfield.web.questions import askable, grouped
+from cranfield.web.reading import read
 from cranfield.web.receiving import Received, receive
 from cranfield.web.runner import Job, Runner
-from cranfield.web.store import Data, Store
+from cranfield.web.store import PACKED, Data, Store
 
 router = APIRouter()
 WAIT = 1.0  # seconds a page waits for its answer before it shows how far the work is
@@ -58,13 +59,14 @@ class DataAnswer(BaseModel):
     """What was found in an upload."""
 
     key: str
-    kind: Literal["scores", "collection"]
+    kind: Literal["scores", "shards", "collection"]
     names: list[str]
     systems: list[str]
     topics: int
     measures: list[str]
     shards: int
     judgments: int | None
+    teams: int
     warnings: list[str]
     links: list[str]
 
@@ -124,7 +126,7 @@ async def upload(request: Request) -> Response:
 
 
 def _check(received: Received) -> None:
-    order, name = received.fields.get("order") or "score", received.fields.get("name") or "auto"
+    order, name = received.fields.get("order", "score"), received.fields.get("name", "auto")
     if not received.files:
         raise CranfieldError("no file was chosen", fix="Choose runs with their qrels, score tables, or a packed file.")
     if order not in ("score", "rank") or name not in ("auto", "tag", "file"):
@@ -132,14 +134,10 @@ def _check(received: Received) -> None:
 
 
 def start_reading(request: Request, data: Data, received: Received) -> Job:
-    options = {"order": received.fields.get("order") or "score", "name": received.fields.get("name") or "auto"}
+    options = [received.fields.get("order", "score"), received.fields.get("name", "auto")]
     return runner_of(request).start(
-        f"{data.key}-read", data.key, "Reading files", _read, data.folder, received.files, options
+        f"{data.key}-read", data.key, "Reading files", read, data.folder, received.files, *options
     )
-
-
-def _read(names: list[str], options: dict[str, str], *, progress: work.Progress) -> None:
-    work.read(names, order=options["order"], name=options["name"], progress=progress)
 
 
 def reading(request: Request, data: Data) -> Job:
@@ -157,7 +155,9 @@ def not_read(request: Request, data: Data, job: Job) -> Response | None:
         return progress_page(request, job, f"/data/{data.key}")
     if job.state == "done":
         return None
-    return respond(request, 400, job.fault or Fault("reading was cancelled", fix="Upload the files again."), "/data")
+    fault = job.fault or Fault("reading was cancelled", fix="Upload the files again.")
+    also = {"Everything that is odd about these files": f"/data/{data.key}/check"} if data.is_known else {}
+    return respond(request, 400, fault, "/data", also)
 
 
 READING: dict[int | str, dict[str, Any]] = {202: {"model": JobAnswer, "description": "Still being read"}}
@@ -170,8 +170,8 @@ def data_json(request: Request, data: Known) -> Response:
     waiting = not_read(request, data, reading(request, data))
     if waiting is not None:
         return waiting
-    about = {name: value for name, value in data.about.items() if name not in ("arguments", "options")}
-    links = [f"/data/{data.key}/{task}.json" for task in tasks(data)]
+    about = {name: value for name, value in data.about.items() if name in DataAnswer.model_fields}
+    links = [f"/data/{data.key}/{each.name}.json" for each in askable(data.about)]
     return JSONResponse({"key": data.key, **about, "links": links})
 
 
@@ -180,12 +180,12 @@ def data_page(request: Request, data: Known) -> Response:
     waiting = not_read(request, data, reading(request, data))
     if waiting is not None:
         return waiting
-    return HTMLResponse(render("overview.html", here="data", data=data, about=data.about, tasks=tasks(data)))
+    return HTMLResponse(render("overview.html", here="data", data=data, about=data.about, groups=grouped(data.about)))
 
 
 @router.get("/data/{key}/collection.cran", include_in_schema=False)
 def packed(request: Request, data: Known) -> Response:
-    path = data.folder / work.PACKED
+    path = data.folder / PACKED
     if not path.exists():
         raise HTTPException(404)
     return FileResponse(path, media_type="application/octet-stream", filename="collection.cran")
@@ -198,11 +198,3 @@ def remove(request: Request, data: Known) -> Response:
     runner_of(request).forget(data.key)
     store_of(request).remove(data)
     return RedirectResponse("/data", 303)
-
-
-def tasks(data: Data) -> list[str]:
-    """The questions that make sense for it."""
-    about = data.about
-    if about["kind"] == "collection":
-        return ["score", "variance", "size", "power", "compare", "shards"]
-    return ["shards"] if about["shards"] else ["variance", "size", "power", "compare"]

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-from cranfield.web.page import MEDIA, Answer, download, kinds
+from cranfield.web.page import ENDINGS, MEDIA, Reply, download
 
 
 class ResultAnswer(BaseModel):
@@ -28,24 +28,25 @@ class ResultAnswer(BaseModel):
 def asked(query: BaseModel) -> str:
     """A query as it stands in an address."""
     pairs = [
-        (name, "true" if each is True else each)
+        (name, str(each).lower() if isinstance(each, bool) else each)
         for name, value in query.model_dump(exclude_none=True, exclude_defaults=True).items()
         for each in (value if isinstance(value, list) else [value])
     ]
     return f"?{urlencode(pairs)}" if pairs else ""
 
 
-def links_of(page: str, query: BaseModel, answer: Answer) -> dict[str, str]:
-    return {kind: f"{page}.{kind}{asked(query)}" for kind in kinds(answer)}
+def links_of(page: str, query: BaseModel, answer: Reply) -> dict[str, str]:
+    return {kind: f"{page}.{kind}{asked(query)}" for kind in answer.files()}
 
 
-def file_response(answer: Answer, kind: str, name: str) -> Response:
-    if kind not in kinds(answer):
+def file_response(answer: Reply, kind: str, name: str) -> Response:
+    if kind not in answer.files():
         raise HTTPException(404)
     return as_file(download(answer, kind), kind, name)
 
 
 def as_file(content: str | bytes, kind: str, name: str) -> Response:
     """JSON is shown, everything else is kept."""
-    headers = {} if kind == "json" else {"content-disposition": f'attachment; filename="cranfield-{name}.{kind}"'}
+    file = f"cranfield-{name}.{ENDINGS.get(kind, kind)}"
+    headers = {} if kind == "json" else {"content-disposition": f'attachment; filename="{file}"'}
     return Response(content, media_type=MEDIA[kind], headers=headers)

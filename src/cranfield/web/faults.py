@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -79,11 +80,13 @@ def wants_json(request: Request) -> bool:
     return request.url.path.endswith(".json") or "application/json" in request.headers.get("accept", "")
 
 
-def respond(request: Request, status: int, fault: Fault, back: str = "/") -> Response:
-    """A refusal as the asker reads it; ``back`` is where a page leads from there."""
+def respond(
+    request: Request, status: int, fault: Fault, back: str = "/", also: Mapping[str, str] | None = None
+) -> Response:
+    """A refusal as the asker reads it; ``back`` is where a page leads from there, ``also`` where else."""
     if wants_json(request):
         return JSONResponse({"error": asdict(fault)}, status)
-    return HTMLResponse(render("error.html", fault=fault, here="", back=back), status)
+    return HTMLResponse(render("error.html", fault=fault, here="", back=back, also=also or {}), status)
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -15,28 +15,92 @@ import cranfield
 from cranfield.report import faces
 from cranfield.report.document import Document, show, warning_lines
 from cranfield.report.references import REFERENCES
-from cranfield.report.sketch import standalone
+from cranfield.report.sketch import stacked, standalone
+from cranfield.report.whole import Picture
 
 MEDIA = {
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
     "tex": "application/x-tex; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "bib": "application/x-bibtex; charset=utf-8",
     "svg": "image/svg+xml",
-    "html": "text/html; charset=utf-8",
+    "scores": "text/csv; charset=utf-8",
 }
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+WORDS = {"html": "report", "pdf": "PDF", "json": "JSON", "csv": "CSV", "md": "Markdown", "tex": "LaTeX",
+         "xlsx": "workbook", "bib": "BibTeX", "svg": "chart", "scores": "scores of every topic"}  # fmt: skip
+ENDINGS = {"scores": "scores.csv"}  # of the file's name, where it is not the kind
+LARGEST = 1_500_000  # characters of a chart inside a page; a larger one is a file only
+
+Makers = Mapping[str, Callable[[], str | bytes]]
+
+
+class Reply(Protocol):
+    """What a question is answered with: a part of a page, and files."""
+
+    @property
+    def command(self) -> str: ...
+
+    def html(self, links: Mapping[str, str]) -> str: ...
+
+    def files(self) -> Makers: ...
+
+    def noting(self, note: str) -> Reply: ...
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page shows: a document, its chart where there is one, and the command that gives the same."""
+    """What a page shows: a document, its charts where there are some, and the command that gives the same.
+
+    A ``sketch`` is SVG of ours; ``pictures`` are Altair's, drawn once; ``scores`` is a table to take along.
+    """
 
     document: Document
     command: str
     sketch: str = ""
     caption: str = ""
     note: str = ""  # on what the names in the command stand for
+    pictures: tuple[Picture, ...] = ()
+    scores: str = ""
+
+    def html(self, links: Mapping[str, str]) -> str:
+        """The part of a page that changes with the question."""
+        return render("answer.html", answer=self, links=links, drawn=self._shown())
+
+    def noting(self, note: str) -> Answer:
+        return replace(self, note=note)
+
+    def files(self) -> Makers:
+        """The files there are of an answer, each made when it is asked for."""
+        made: dict[str, Callable[[], str | bytes]] = {
+            "html": lambda: render("report.html", answer=self, style=static("page.css").decode(), drawn=self._shown()),
+            "json": lambda: faces.to_json(self.document) + "\n",
+            "csv": lambda: faces.to_csv(self.document) + "\n",
+            "md": lambda: faces.to_markdown(self.document) + "\n",
+            "tex": lambda: faces.to_latex(self.document) + "\n",
+        }
+        if self.sketch:
+            made["svg"] = lambda: standalone(self.sketch)
+        elif self.pictures:
+            made["svg"] = lambda: stacked([markup for _, markup in self._drawn])
+        if self.scores:
+            made["scores"] = lambda: self.scores
+        return made
+
+    @cached_property
+    def _drawn(self) -> list[tuple[str, str]]:
+        """Titles and markup of the charts."""
+        from cranfield.report.pictures import inline_svg
+
+        if self.sketch:
+            return [(self.caption, self.sketch)]
+        return [(each.title, inline_svg(each.chart, each.title, f"chart{at}")) for at, each in enumerate(self.pictures)]
+
+    def _shown(self) -> list[tuple[str, str]]:
+        return [(title, markup) for title, markup in self._drawn if len(markup) <= LARGEST]
 
 
 @cache
@@ -45,8 +109,9 @@ def _templates() -> Environment:
         loader=PackageLoader("cranfield.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.globals.update(version=cranfield.__version__, show=show, warning_lines=warning_lines, references=REFERENCES)
-    made.filters["svg"] = Markup  # only ever given what report.sketch has made, which escapes
+    made.globals.update(version=cranfield.__version__, show=show, warning_lines=warning_lines, references=REFERENCES,
+                        words=WORDS)  # fmt: skip
+    made.filters["svg"] = Markup  # only ever given what report's charts and sketches have made, which escape
     return made
 
 
@@ -60,27 +125,7 @@ def static(name: str) -> bytes:
     return resources.files("cranfield.web").joinpath("static", name).read_bytes()
 
 
-def answer_html(answer: Answer, links: Mapping[str, str]) -> str:
-    """The part of a page that changes with the question."""
-    return render("answer.html", answer=answer, links=links)
-
-
-def download(answer: Answer, kind: str) -> str:
+def download(answer: Reply, kind: str) -> bytes:
     """The answer as a file."""
-    if kind == "html":
-        return render("report.html", answer=answer, style=static("page.css").decode())
-    if kind == "svg":
-        return standalone(answer.sketch)
-    if kind == "csv":
-        return faces.to_csv(answer.document) + "\n"
-    make = {"json": faces.to_json, "md": faces.to_markdown, "tex": faces.to_latex}
-    return make[kind](answer.document) + "\n"
-
-
-def kinds(answer: Answer) -> Sequence[str]:
-    """The files there are of an answer."""
-    return [kind for kind in MEDIA if kind != "svg" or answer.sketch]
-
-
-def _text(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    made = answer.files()[kind]()
+    return made if isinstance(made, bytes) else made.encode()

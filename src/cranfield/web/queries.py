@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -23,20 +23,43 @@ def _absent(value: Any) -> Any:
 Given = BeforeValidator(_absent)
 
 
-def _numbers(text: str, example: str) -> Any:
-    return Field(default=None, max_length=100, description=f"{text} A number, a list or a range (from:to:step).",
-                 examples=[example])  # fmt: skip
+def field(title: str, about: str = "", default: Any = None, **bounds: Any) -> Any:
+    """A parameter: its label in a form, what it means, and what it is unless given."""
+    return Field(default=default, title=title, description=about or f"{title}.", **bounds)
+
+
+def numbers(title: str, about: str, example: str) -> Any:
+    return field(title, f"{about} A number, a list or a range (from:to:step).", max_length=100, examples=[example])
 
 
 Numbers = Annotated[str | None, Given]
 Names = Annotated[list[Annotated[str, Field(max_length=200)]] | None, Given]
+Name = Annotated[str | None, Given]
+Count = Annotated[int | None, Given]
+Number = Annotated[float | None, Given]
 Flag = Annotated[bool, BeforeValidator(lambda value: False if _absent(value) is None else value)]
 
 
+Choices = dict[str, dict[str, str]]
+WORDS: Choices = {
+    "missing": {"zero": "counts 0", "nan": "stays missing", "drop": "drops its topic"},
+    "no_relevant": {"zero": "counts 0", "nan": "stays missing", "drop": "is dropped"},
+    "correct": {"": "usual", "holm": "Holm", "bh": "Benjamini–Hochberg", "none": "none"},
+    "estimate": {"": "what the goal needs"},
+}
+"""For what a parameter can be, where questions have it in common."""
+
+
 class Query(BaseModel):
-    """A mistyped name is refused, not ignored; a field left empty takes its default."""
+    """A mistyped name is refused, not ignored; a field left empty takes its default.
+
+    ``choices`` are the words for a field's values in a form, ``front`` the fields that stand in front; the others are
+    folded away.
+    """
 
     model_config = ConfigDict(extra="forbid")
+    choices: ClassVar[Choices] = {}
+    front: ClassVar[tuple[str, ...]] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -47,136 +70,88 @@ class Query(BaseModel):
 class DesignQuery(Query):
     """What ``cranfield size`` takes about a design; with data, all but the variance."""
 
-    goal: Annotated[Goal | None, Given] = Field(
-        default=None, description="Use only this goal of those given; without it, every goal that is given."
+    goal: Annotated[Goal | None, Given] = field(
+        "To find", "Use only this goal of those given; without it, every goal that is given."
     )
-    systems: Numbers = _numbers("How many systems will be compared.", "10")
-    min_range: Numbers = _numbers("Smallest range of the systems' means to find.", "0.1")
-    difference: Numbers = _numbers("Smallest difference of two systems to find.", "0.05")
-    effect_size: Numbers = _numbers("The same over the sd of the differences.", "0.4")
-    width: Numbers = _numbers("Widest interval for a difference.", "0.1")
-    sensitivity: Numbers = _numbers("A mean is to be known to within ±.", "0.05")
-    alpha: Numbers = _numbers("Significance level; 0.05 unless given.", "0.05")
-    power: Numbers = _numbers("Probability of finding what is there; 0.8 unless given.", "0.8")
-    one_sided: Flag = Field(default=False, description="Test one direction only.")
-    unpaired: Flag = Field(default=False, description="The two systems do not share topics.")
-    method: Annotated[str | None, Given] = Field(
-        default=None,
-        max_length=20,
-        description="Only this one: exact, sakai, blocked; t, normal, unpaired; interval; clt.",
+    systems: Numbers = numbers("Systems", "How many systems will be compared.", "10")
+    min_range: Numbers = numbers("Range", "Smallest range of the systems' means to find.", "0.1")
+    difference: Numbers = numbers("Difference", "Smallest difference of two systems to find.", "0.05")
+    effect_size: Numbers = numbers("Effect size", "The same over the sd of the differences.", "0.4")
+    width: Numbers = numbers("Width", "Widest interval for a difference.", "0.1")
+    sensitivity: Numbers = numbers("Within ±", "A mean is to be known to within ±.", "0.05")
+    alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
+    power: Numbers = numbers("Power", "Probability of finding what is there; 0.8 unless given.", "0.8")
+    one_sided: Flag = field("one-sided test", "Test one direction only.", False)
+    unpaired: Flag = field("two systems that share no topics", "The two systems do not share topics.", False)
+    method: Name = field(
+        "Method", "Only this one: exact, sakai, blocked; t, normal, unpaired; interval; clt.", max_length=20
     )
 
 
 class SizeQuery(DesignQuery):
     """What ``cranfield size`` takes."""
 
-    variance: Numbers = _numbers("σ² of one system's scores.", "0.053")
-    sd: Numbers = _numbers("Standard deviation of paired differences.", "0.15")
-    curve: Annotated[Axis | None, Given] = Field(
-        default=None, description="What the curve is drawn over: the goal, or this."
-    )
+    variance: Numbers = numbers("Variance", "σ² of one system's scores.", "0.053")
+    sd: Numbers = numbers("Sd", "Standard deviation of paired differences.", "0.15")
+    curve: Annotated[Axis | None, Given] = field("Curve over", "What the curve is drawn over: the goal, or this.")
 
 
 class CardQuery(Query):
     """What ``cranfield power`` takes about a design; with data, all but the variance."""
 
-    topics: Numbers = _numbers("Number of topics.", "50")
-    systems: Numbers = _numbers("Number of systems compared.", "10")
-    difference: Numbers = _numbers("A difference to see; 0.05 unless given.", "0.05")
-    alpha: Numbers = _numbers("Significance level; 0.05 unless given.", "0.05")
-    power: Numbers = _numbers("Power at which a difference counts as seen; 0.8 unless given.", "0.8")
+    topics: Numbers = numbers("Topics", "Number of topics.", "50")
+    systems: Numbers = numbers("Systems", "Number of systems compared.", "10")
+    difference: Numbers = numbers("Difference", "A difference to see; 0.05 unless given.", "0.05")
+    alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
+    power: Numbers = numbers("Power", "Power at which a difference counts as seen; 0.8 unless given.", "0.8")
 
 
 class PowerQuery(CardQuery):
     """What ``cranfield power`` takes."""
 
-    variance: Numbers = _numbers("σ² of one system's scores.", "0.053")
-    sd: Numbers = _numbers("Standard deviation of paired differences.", "0.15")
+    variance: Numbers = numbers("Variance", "σ² of one system's scores.", "0.053")
+    sd: Numbers = numbers("Sd", "Standard deviation of paired differences.", "0.15")
 
 
-# --- about uploaded data
+# --- what many questions about uploaded data share
 
 Missing = Literal["zero", "nan", "drop"]
-Test = Literal["tukey", "randomised", "t", "wilcoxon", "sign", "bootstrap", "randomisation", "unpaired"]
-
-_MEASURES: Any = Field(default=None, max_length=20, description="A measure, such as AP or nDCG@10; may be repeated.")
-_MISSING: Any = Field(default="zero", description="A cell without a score.")
-_SEED: Any = Field(default=1, ge=0, le=2**63 - 1, description="Of everything random.")
-
-
-class ScoreQuery(Query):
-    """What ``cranfield score`` takes."""
-
-    measure: Names = _MEASURES
-    missing: Missing = Field(default="zero", description="A judged topic a run returned nothing for.")
-    no_relevant: Missing = Field(default="zero", description="A topic without relevant documents.")
+MEASURES: Any = field("Measure", "A measure, such as AP or nDCG@10; may be repeated.", max_length=20)
+MEASURE: Any = field("Measure", "The measure; the first there is unless given.", max_length=200)
+MISSED: Any = field("A missing score", "A cell without a score.", "zero")
+SEED: Any = field("Seed", "Of everything random.", 1, ge=0, le=2**63 - 1)
+ALPHA: Any = field("α", "Significance level.", 0.05, gt=0, lt=1)
+POWER: Any = field("Power", "Probability of finding what is there.", 0.8, gt=0, lt=1)
 
 
-class VarianceQuery(Query):
-    """What ``cranfield variance`` takes."""
-
-    measure: Names = _MEASURES
-    percentile: float = Field(default=95.0, ge=1, le=100, description="Of the pairs' variances.")
-    confidence: float = Field(default=0.95, ge=0.5, le=0.9999, description="Of the intervals.")
-    resamples: int = Field(default=1000, ge=100, le=100_000, description="Bootstrap samples of the topics.")
-    missing: Missing = _MISSING
-    seed: int = _SEED
+def amount(title: str, about: str, most: float = 1e3) -> Any:
+    """A positive number that may be left out."""
+    return field(title, about, gt=0, le=most)
 
 
-class PilotSizeQuery(DesignQuery):
-    """What ``cranfield size`` takes with scores."""
+class TargetQuery(Query):
+    """One goal, and the tests it is for."""
 
-    measure: Names = _MEASURES
-    missing: Missing = _MISSING
-    seed: int = _SEED
-
-
-class PilotPowerQuery(CardQuery):
-    """What ``cranfield power`` takes with scores."""
-
-    measure: Names = _MEASURES
-    missing: Missing = _MISSING
-    seed: int = _SEED
+    measure: Names = MEASURES
+    systems: int = field("Systems", "How many systems will be compared.", 10, ge=2, le=1_000_000)
+    min_range: Number = amount("Range", "Smallest range of the systems' means to find; 0.15 unless a goal is given.")
+    difference: Number = amount("or: difference", "Smallest difference of two systems to find.")
+    width: Number = amount("or: width", "Widest interval for a difference.")
+    alpha: float = ALPHA
+    power: float = POWER
+    method: Literal["exact", "sakai", "blocked"] = field("Method", "For a range.", "exact")
 
 
-class CompareQuery(Query):
-    """What ``cranfield compare`` takes, for one measure."""
+class ScoresQuery(Query):
+    """About scores."""
 
-    measure: Annotated[str | None, Given] = Field(
-        default=None, max_length=200, description="The measure; the first there is unless given."
-    )
-    test: Test = Field(default="tukey", description="How systems are compared.")
-    correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = Field(
-        default=None, description="For pairwise tests; holm unless given."
-    )
-    alpha: float = Field(default=0.05, gt=0, lt=1, description="Significance level.")
-    baseline: Names = Field(default=None, max_length=50, description="Only pairs with this system; may be repeated.")
-    equivalence: Annotated[float | None, Given] = Field(
-        default=None, gt=0, description="Mark pairs shown to differ by less (TOST)."
-    )
-    audit: Flag = Field(default=False, description="All tests on the same data: which verdicts change, and why.")
-    resamples: int = Field(default=10_000, ge=100, le=1_000_000, description="Permutations or resamples.")
-    missing: Missing = _MISSING
-    seed: int = _SEED
+    measure: Names = MEASURES
+    missing: Missing = MISSED
+    seed: int = SEED
 
 
-class ShardsQuery(Query):
-    """What ``cranfield shards`` takes."""
+class OneMeasureQuery(Query):
+    """About one measure."""
 
-    shards: str = Field(default="2,5,10", max_length=100, description="How many shards: a list or a range.")
-    measure: Names = _MEASURES
-    samples: int = Field(default=1, ge=1, le=1000, description="Re-shardings of each.")
-    alpha: float = Field(default=0.05, gt=0, lt=1, description="Significance level.")
-    undefined: float = Field(default=0.0, ge=0, le=1, description="Score of a topic without relevant documents.")
-    held_out: bool = Field(default=True, description="See which findings hold on other topics.")
-    seed: int = _SEED
-
-
-QUERIES: dict[str, type[Query]] = {
-    "score": ScoreQuery,
-    "variance": VarianceQuery,
-    "size": PilotSizeQuery,
-    "power": PilotPowerQuery,
-    "compare": CompareQuery,
-    "shards": ShardsQuery,
-}
+    measure: Name = MEASURE
+    missing: Missing = MISSED

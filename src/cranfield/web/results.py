@@ -1,141 +1,141 @@
-"""Questions about uploaded data, each a page and a JSON answer."""
+"""Questions about uploaded data, each a page and a JSON answer; all made from the list of questions."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
-from cranfield.web import queries, work
-from cranfield.web.data import WAIT, Known, not_read, reading, runner_of, tasks
+from cranfield.report.pages import served_policy
+from cranfield.web import work
+from cranfield.web.asking import Question
+from cranfield.web.data import WAIT, Known, not_read, reading, runner_of
 from cranfield.web.downloads import ResultAnswer, as_file, asked
 from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, parse, respond
+from cranfield.web.forms import make_form
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import MEDIA, render
+from cranfield.web.questions import QUESTIONS, askable, grouped
 from cranfield.web.runner import Job, Runner
 from cranfield.web.store import Data
 
 router = APIRouter()
-TITLES = {
-    "score": "Scores",
-    "variance": "Variances",
-    "size": "How many topics",
-    "power": "What its topics see",
-    "compare": "Which systems differ",
-    "shards": "Shards",
-}
-ANSWERS: dict[str, Any] = {
-    "response_model": ResultAnswer,
-    "tags": ["data"],
-    "responses": {202: {"model": JobAnswer, "description": "Still at work: ask again"}, **FAULTS, **NOT_FOUND},
-}
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    202: {"model": JobAnswer, "description": "Still at work: ask again"}, **FAULTS, **NOT_FOUND,
+}  # fmt: skip
 
 
-@router.get("/data/{key}/score.json", summary="Mean scores", **ANSWERS)
-def score_json(request: Request, data: Known, query: Annotated[queries.ScoreQuery, Query()]) -> Response:
-    """As ``cranfield score --json``."""
-    return _file(request, data, "score", "json", query)
+def _json(question: Question) -> Callable[..., Response]:
+    """The JSON answer of a question, with its parameters as the document of the interface lists them."""
+
+    def endpoint(request: Request, data: Data, query: Any) -> Response:
+        return _waiting(request, data, question) or _file(request, data, question, "json", query)
+
+    endpoint.__name__ = f"{question.name.replace('-', '_')}_json"
+    endpoint.__doc__ = f"As ``cranfield {question.command} --json``."
+    endpoint.__annotations__ = {
+        "request": Request, "data": Known, "query": Annotated[question.query, Query()], "return": Response,
+    }  # fmt: skip
+    return endpoint
 
 
-@router.get("/data/{key}/variance.json", summary="Estimates of the variance", **ANSWERS)
-def variance_json(request: Request, data: Known, query: Annotated[queries.VarianceQuery, Query()]) -> Response:
-    """As ``cranfield variance --json``."""
-    return _file(request, data, "variance", "json", query)
+for each in QUESTIONS.values():
+    router.add_api_route(
+        f"/data/{{key}}/{each.name}.json", _json(each), summary=each.summary, response_model=ResultAnswer,
+        tags=["data"], responses=ANSWERS,
+    )  # fmt: skip
 
 
-@router.get("/data/{key}/size.json", summary="How many topics, with the variance of the data", **ANSWERS)
-def size_json(request: Request, data: Known, query: Annotated[queries.PilotSizeQuery, Query()]) -> Response:
-    """As ``cranfield size SCORES --json``."""
-    return _file(request, data, "size", "json", query)
+@router.get("/data/{key}/report/open", include_in_schema=False)
+def open_report(request: Request, data: Known) -> Response:
+    """The whole report as the document it is: its own scripts run, in a place of their own, and nothing else does."""
+    found = result_file(request, data, "report", "html")
+    if found.status_code == 200:
+        found.headers["content-disposition"] = "inline"
+        found.headers["content-security-policy"] = served_policy()
+    return found
 
 
-@router.get("/data/{key}/power.json", summary="What the topics of the data see", **ANSWERS)
-def power_json(request: Request, data: Known, query: Annotated[queries.PilotPowerQuery, Query()]) -> Response:
-    """As ``cranfield power SCORES --json``."""
-    return _file(request, data, "power", "json", query)
+@router.get("/data/{key}/{name}.{kind}", include_in_schema=False)
+def result_file(request: Request, data: Known, name: str, kind: str) -> Response:
+    question = _question(name)
+    waiting = _waiting(request, data, question)
+    return waiting or _file(request, data, question, kind, parse(question.query, given(request, data, question)))
 
 
-@router.get("/data/{key}/compare.json", summary="Which systems differ", **ANSWERS)
-def compare_json(request: Request, data: Known, query: Annotated[queries.CompareQuery, Query()]) -> Response:
-    """As ``cranfield compare --json``."""
-    return _file(request, data, "compare", "json", query)
-
-
-@router.get("/data/{key}/shards.json", summary="What shards of the documents tell about systems", **ANSWERS)
-def shards_json(request: Request, data: Known, query: Annotated[queries.ShardsQuery, Query()]) -> Response:
-    """As ``cranfield shards --json``."""
-    return _file(request, data, "shards", "json", query)
-
-
-@router.get("/data/{key}/{task}.{kind}", include_in_schema=False)
-def result_file(request: Request, data: Known, task: str, kind: str) -> Response:
-    model = _model(task)
-    waiting = not_read(request, data, reading(request, data))
-    return waiting or _file(request, data, task, kind, parse(model, given(request, data, task)))
-
-
-@router.get("/data/{key}/{task}", include_in_schema=False)
-def result_page(request: Request, data: Known, task: str) -> Response:
-    model = _model(task)
-    waiting = not_read(request, data, reading(request, data))
+@router.get("/data/{key}/{name}", include_in_schema=False)
+def result_page(request: Request, data: Known, name: str) -> Response:
+    question = _question(name)
+    waiting = _waiting(request, data, question)
     if waiting is not None:
         return waiting
-    typed = given(request, data, task)
+    typed = given(request, data, question)
+    shown = typed or question.example(data.about)
     try:
-        query = parse(model, typed or DEFAULTS.get(task, {}))
-        job = _job(request, data, task, query)
+        query = parse(question.query, shown)
+        if any(value in ("", [""]) for value in typed.values()):  # a link to keep says only what was said
+            return RedirectResponse(f"/data/{data.key}/{name}{asked(query)}", 303)
+        job = _job(request, data, question, query)
     except CranfieldError as error:
-        return _page(data, task, typed, render("fault.html", fault=Fault.of(error)), 400)
+        return _page(data, question, shown, render("fault.html", fault=Fault.of(error)), 400)
     if job.is_open:
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
-        return _page(data, task, typed, render("fault.html", fault=job.fault or CANCELLED), 400)
-    shown = (data.folder / job.id / "answer").read_text(encoding="utf-8")
-    return _page(data, task, typed or DEFAULTS.get(task, {}), shown, 200)
+        return _page(data, question, shown, render("fault.html", fault=job.fault or CANCELLED), 400)
+    return _page(data, question, shown, (data.folder / job.id / "answer").read_text(encoding="utf-8"), 200)
 
 
 CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it anew.")
-DEFAULTS: dict[str, dict[str, Any]] = {"size": {"goal": "difference", "difference": "0.05"}}
 
 
-def given(request: Request, data: Data, task: str) -> dict[str, Any]:
+def given(request: Request, data: Data, question: Question) -> dict[str, Any]:
     """The query of an address, repeated names as lists; measures of a collection may also stand side by side."""
-    several = {name for name, each in _model(task).model_fields.items() if "list" in str(each.annotation)}
+    several = {name for name, each in question.query.model_fields.items() if "list" in str(each.annotation)}
     asked_for = request.query_params
     found: dict[str, Any] = {
         name: asked_for.getlist(name) if name in several else asked_for[name] for name in asked_for
     }
-    if data.about["kind"] == "collection" and isinstance(found.get("measure"), list):
-        found["measure"] = [word for each in found["measure"] for word in each.split()]
+    for name in several & set(found):
+        if name == "section" or (name == "measure" and data.about["kind"] == "collection"):
+            found[name] = [word for each in found[name] for word in each.split()] or [""]
     return found
 
 
-def _model(task: str) -> type[queries.Query]:
-    if task not in queries.QUERIES:
+def _question(name: str) -> Question:
+    if name not in QUESTIONS:
         raise HTTPException(404)
-    return queries.QUERIES[task]
+    return QUESTIONS[name]
 
 
-def _job(request: Request, data: Data, task: str, query: queries.Query) -> Job:
+def _waiting(request: Request, data: Data, question: Question) -> Response | None:
+    """What to answer while data is not there; files that cannot be read can still be asked why."""
+    job = reading(request, data)
+    if job.state == "failed" and "files" in question.of and data.is_known:
+        return None
+    return not_read(request, data, job)
+
+
+def _job(request: Request, data: Data, question: Question, query: Any) -> Job:
     """The work that answers a query, started when it is asked for the first time, waited for a moment."""
-    if task not in tasks(data):
+    if question not in askable(data.about):
         raise CranfieldError(
-            f"there is no «{task}» for this data", fix="The links on the page of the data lead to all."
+            f"there is no «{question.name}» for this data", fix="The links on the page of the data lead to all."
         )
     address = asked(query)
-    name = hashlib.sha256(f"{data.key} {task} {address}".encode()).hexdigest()[:32]
-    page = f"/data/{data.key}/{task}"
+    name = hashlib.sha256(f"{data.key} {question.name} {address}".encode()).hexdigest()[:32]
     runner = runner_of(request)
     if runner.get(name) is None:
         _make_room(runner, data)
     job = runner.start(
-        name, data.key, TITLES[task], work.answer, data.folder, task, page, address, data.about, query, name
-    )
+        name, data.key, question.title, work.answer, data.folder, question.name, f"/data/{data.key}/{question.name}",
+        address, data.about, query, name,
+    )  # fmt: skip
     job.ended.wait(WAIT)
     return job
 
@@ -154,11 +154,8 @@ def _make_room(runner: Runner, data: Data) -> None:
         shutil.rmtree(data.folder / job.id, ignore_errors=True)
 
 
-def _file(request: Request, data: Data, task: str, kind: str, query: queries.Query) -> Response:
-    waiting = not_read(request, data, reading(request, data))
-    if waiting is not None:
-        return waiting
-    job = _job(request, data, task, query)
+def _file(request: Request, data: Data, question: Question, kind: str, query: Any) -> Response:
+    job = _job(request, data, question, query)
     if job.is_open:
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
@@ -166,12 +163,12 @@ def _file(request: Request, data: Data, task: str, kind: str, query: queries.Que
     path = data.folder / job.id / kind
     if kind not in MEDIA or not path.exists():
         raise HTTPException(404)
-    return as_file(path.read_bytes(), kind, task)
+    return as_file(path.read_bytes(), kind, question.name)
 
 
-def _page(data: Data, task: str, typed: dict[str, Any], shown: str, status: int) -> Response:
+def _page(data: Data, question: Question, typed: dict[str, Any], shown: str, status: int) -> Response:
     page = render(
-        "result.html", here="data", data=data, about=data.about, tasks=tasks(data), task=task, title=TITLES[task],
-        titles=TITLES, query=typed, answer=shown,
+        "result.html", here="data", data=data, about=data.about, groups=grouped(data.about), question=question,
+        form=make_form(question.query, typed), answer=shown,
     )  # fmt: skip
     return HTMLResponse(page, status)

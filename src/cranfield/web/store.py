@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-FILES, ABOUT = "files", "about.json"
+FILES, ABOUT, PACKED = "files", "about.json", "collection.cran"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ class Data:
     @property
     def files(self) -> Path:
         return self.folder / FILES
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was found out about the files."""
+        return (self.folder / ABOUT).exists()
 
     @cached_property
     def about(self) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+"""cranfield compare"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from cranfield.compare.auditing import audit
+from cranfield.compare.comparison import compare
+from cranfield.report import comparing
+from cranfield.report.document import Document
+from cranfield.report.figures import matrix_figure
+from cranfield.report.sketch import interval_sketch
+from cranfield.report.whole import Picture
+from cranfield.scores.choosing import named_measures
+from cranfield.web.asking import Asked, Question
+from cranfield.web.page import Answer
+from cranfield.web.queries import (
+    ALPHA,
+    MEASURES,
+    SEED,
+    Choices,
+    Flag,
+    Given,
+    Missing,
+    Names,
+    Number,
+    Query,
+    amount,
+    field,
+)
+
+Test = Literal["tukey", "randomised", "t", "wilcoxon", "sign", "bootstrap", "randomisation", "unpaired"]
+
+
+class CompareQuery(Query):
+    """What ``cranfield compare`` takes."""
+
+    choices: ClassVar[Choices] = {
+        "test": {"tukey": "Tukey, topics as blocks", "randomised": "Tukey by permutation", "t": "paired t",
+                 "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation",
+                 "unpaired": "one-way Tukey"},
+    }  # fmt: skip
+    front = ("measure", "test", "correct", "alpha", "equivalence", "baseline", "audit")
+    measure: Names = MEASURES
+    test: Test = field("Test", "How systems are compared.", "tukey")
+    correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = field(
+        "Correction of pairs", "For pairwise tests; holm unless given."
+    )
+    alpha: float = ALPHA
+    baseline: Names = field("Baseline", "Only pairs with this system; may be repeated.", max_length=50)
+    equivalence: Number = amount("Equivalent within", "Mark pairs shown to differ by less (TOST).")
+    audit: Flag = field("all tests side by side", "All tests on the same data: which verdicts change, and why.", False)
+    matrix: Flag = field("draw the pair matrix", "Draw every pair as a cell in place of intervals.", False)
+    resamples: int = field("Resamples", "Permutations or resamples.", 10_000, ge=100, le=1_000_000)
+    missing: Annotated[Missing | None, Given] = field(
+        "A missing score", "A cell without a score; 0 for runs unless given, and a score table with such is refused."
+    )
+    seed: int = SEED
+
+
+def answer(asked: Asked) -> Answer:
+    query = asked.query
+    wanted = named_measures(asked.tables(query.missing))
+    tables = {id(table): table for table, _ in wanted.values()}
+    warnings = [problem for table in tables.values() for problem in table.warnings]
+    inputs = asked.inputs(measures=query.measure, **asked.chosen("test", "correct", "alpha", "baseline", "equivalence",
+                          "resamples", "missing"))  # fmt: skip
+    shared = {"alpha": query.alpha, "baselines": query.baseline or (), "count": query.resamples, "seed": query.seed,
+              "progress": asked.progress}  # fmt: skip
+    if query.audit:
+        audits = {
+            label: audit(table, measure=name, correct=query.correct or "holm", **shared)
+            for label, (table, name) in wanted.items()
+        }
+        return Answer(comparing.audit_document(audits, inputs, warnings), asked.command(matrix=None))
+    results = [
+        compare(table, measure=name, test=query.test, correct=query.correct, equivalent_within=query.equivalence,
+                label=label, **shared)
+        for label, (table, name) in wanted.items()
+    ]  # fmt: skip
+    document = comparing.compare_document(results, inputs, warnings)
+    unpaired = {"test": None, "unpaired": True} if query.test == "unpaired" else {}
+    first = comparing.compare_document(results[0], inputs)
+    return Answer(document, asked.command(matrix=None, **unpaired), **_drawn(first, query.matrix))
+
+
+def _drawn(document: Document, matrix: bool) -> dict[str, Any]:
+    title = document.tables[0].title
+    if matrix:
+        return {"pictures": (Picture(title, matrix_figure(document.rows, document.extra["pairs"])),)}
+    measure = document.rows[0]["measure"]
+    return {"sketch": interval_sketch(document.rows, title=f"mean {measure} and its interval"), "caption": title}
+
+
+QUESTION = Question("compare", "Which systems differ", "Which systems differ", CompareQuery, answer)

@@ -1,0 +1,54 @@
+"""cranfield pilot"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cranfield.design.grid import parse_counts
+from cranfield.design.targets import choose_target
+from cranfield.pilot import pilot_study
+from cranfield.report.pilot_charts import pilot_chart
+from cranfield.report.piloting import pilot_document
+from cranfield.report.whole import Picture
+from cranfield.web.asking import Asked, Question
+from cranfield.web.page import Answer
+from cranfield.web.queries import SEED, Count, Numbers, TargetQuery, field, numbers
+
+GOAL = ("min_range", "difference", "width", "systems", "alpha", "power", "method")
+
+
+class PilotQuery(TargetQuery):
+    """What ``cranfield pilot`` takes."""
+
+    front = ("measure", "min_range", "difference", "systems", "leave_out", "topics", "trials")
+    leave_out: Numbers = numbers("Teams left out", "How many teams to leave out; all numbers unless given.", "1,2,3")
+    topics: Numbers = numbers("Topics kept", "Topics to keep, besides all; 75,50,25,10 unless given.", "25,10")
+    trials: int = field("Trials", "Random pilots of each size.", 10, ge=2, le=1000)
+    depth: Count = field("Pool depth", "That of the judgments unless given.", ge=1, le=100_000)
+    estimate: Literal["within", "one-way", "two-way", "residual"] = field("Estimate", "Of the variance.", "within")
+    within: float = field("May be off by", "How far off a pilot may be, for the advice, as a share.", 0.25, gt=0, le=10)
+    seed: int = SEED
+
+
+def answer(asked: Asked) -> Answer:
+    query = asked.query
+    target = choose_target(**asked.chosen(*GOAL))
+    kept = {name: None if text is None else parse_counts(text, name=name, most=2000)
+            for name, text in asked.chosen("leave_out", "topics").items()}  # fmt: skip
+    study = pilot_study(
+        asked.collection, query.measure or ["AP"], left_out=kept["leave_out"], pilot_topics=kept["topics"],
+        target=target, tolerance=query.within, progress=asked.progress,
+        **asked.chosen("trials", "depth", "estimate", "seed"),
+    )  # fmt: skip
+    inputs = asked.inputs(
+        "qrels", "teams", measures=query.measure, **{target.goal: target.value},
+        **asked.chosen("leave_out", "topics", "trials", "depth", "estimate", "systems", "alpha", "power", "method",
+                       "within"),
+    )  # fmt: skip
+    document = pilot_document(study, inputs)
+    picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
+    return Answer(document, asked.command(), pictures=(picture,))
+
+
+QUESTION = Question("pilot", "A smaller pilot", "What a pilot of fewer teams and topics would have said", PilotQuery,
+                    answer, files=("qrels", "teams", "order", "name"), word="runs", of=("collection",))  # fmt: skip

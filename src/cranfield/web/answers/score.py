@@ -1,0 +1,37 @@
+"""cranfield score"""
+
+from __future__ import annotations
+
+from cranfield.measures import beside, parse_measures
+from cranfield.report.faces import scores_csv
+from cranfield.report.scoring import score_document
+from cranfield.web.asking import Asked, Question
+from cranfield.web.page import Answer
+from cranfield.web.queries import MEASURES, Missing, Names, Query, field
+
+
+class ScoreQuery(Query):
+    """What ``cranfield score`` takes."""
+
+    front = ("measure",)
+    measure: Names = MEASURES
+    missing: Missing = field("A topic without results", "A judged topic a run returned nothing for.", "zero")
+    no_relevant: Missing = field("A topic without relevant documents", "A topic without relevant documents.", "zero")
+
+
+def answer(asked: Asked) -> Answer:
+    query = asked.query
+    wanted = parse_measures(query.measure or ["AP", "P@10", "nDCG@10"])
+    companions = [found for each in wanted if (found := beside(each)) is not None and found not in wanted]
+    names = [str(each) for each in wanted]
+    table = asked.collection.score(
+        [*names, *map(str, companions)], missing=query.missing, no_relevant=query.no_relevant
+    )
+    order = asked.about["options"].get("order", "score")
+    inputs = asked.inputs("qrels", "intents", measures=names, order=order, missing=query.missing,
+                          no_relevant=query.no_relevant)  # fmt: skip
+    return Answer(score_document(table, inputs), asked.command(), scores=scores_csv(table.select(measures=names)))
+
+
+QUESTION = Question("score", "Scores", "Mean scores, and those of every topic", ScoreQuery, answer,
+                    files=("qrels", "intents", "order", "name"), word="runs", of=("collection",))  # fmt: skip

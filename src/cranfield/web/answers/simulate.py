@@ -1,0 +1,53 @@
+"""cranfield simulate"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cranfield.report.faces import scores_csv
+from cranfield.report.simulating import simulation_document
+from cranfield.report.simulation_charts import fit_chart
+from cranfield.report.whole import Picture
+from cranfield.scores.choosing import only_table
+from cranfield.simulate import parse_means
+from cranfield.simulate import simulate as run_simulation
+from cranfield.web.asking import Asked, Question
+from cranfield.web.page import Answer
+from cranfield.web.queries import Count, Flag, Name, Number, ScoresQuery, amount, field
+
+Margins = Literal["auto", "beta", "normal", "kernel", "empirical"]
+Dependence = Literal["gaussian", "vine"]
+
+
+class SimulateQuery(ScoresQuery):
+    """What ``cranfield simulate`` takes."""
+
+    front = ("measure", "topics", "margins", "dependence", "gap", "equal")
+    topics: Count = field("Topics", "New topics to draw; as many as there are unless given.", ge=2, le=100_000)
+    equal: Flag = field("equally good systems", "Make all systems equally good.", False)
+    gap: Number = amount("Gap", "Put the best system so far above all others.", 1e3)
+    means: Name = field("True means", "0.3,0.25,… for all, or system=0.3,… for some.", max_length=5000)
+    margins: Margins = field("Margins", "How a system's scores are spread.", "auto")
+    dependence: Dependence = field("Dependence", "How systems go together.", "gaussian")
+    trees: int = field("Trees", "Trees of a vine that choose their copulas; the rest is Gaussian.", 2, ge=1, le=20)
+    truncate: Flag = field("independent after them", "Let the vine's other trees be independent.", False)
+
+
+def answer(asked: Asked) -> Answer:
+    query = asked.query
+    found = run_simulation(
+        only_table(asked.tables(query.missing)), means=None if query.means is None else parse_means(query.means),
+        progress=asked.progress,
+        **asked.chosen("topics", "margins", "dependence", "trees", "truncate", "equal", "gap", "seed"),
+    )  # fmt: skip
+    inputs = asked.inputs(
+        measures=query.measure,
+        **asked.chosen("topics", "equal", "gap", "means", "margins", "dependence", "trees", "truncate"),
+    )
+    picture = Picture("What was seen against what was drawn", fit_chart(found))
+    document = simulation_document(found, inputs, out=None)
+    return Answer(document, asked.command(), pictures=(picture,), scores=scores_csv(found.table))
+
+
+QUESTION = Question("simulate", "New topics", "New topics for the same systems, like those seen", SimulateQuery, answer,
+                    of=("collection", "scores", "shards"))  # fmt: skip

@@ -1,0 +1,166 @@
+"""cranfield study: what can be asked of scores before a study begins"""
+
+from __future__ import annotations
+
+from cranfield.design.grid import parse_counts
+from cranfield.report.study_charts import study_chart
+from cranfield.report.studying import coverage_document, near_misses_document, past_document, simulate_document
+from cranfield.report.whole import Picture
+from cranfield.scores import ScoreTable
+from cranfield.scores.choosing import only_table
+from cranfield.sequential.goals import parse_bounds, parse_looks
+from cranfield.sequential.pairs import all_pairs, choose_pairs, random_pairs
+from cranfield.sequential.past import past_experience
+from cranfield.sequential.peeking import near_misses
+from cranfield.sequential.simulation import WAYS, simulate
+from cranfield.sequential.trial import trial_coverage
+from cranfield.web.asking import About, Asked, Question
+from cranfield.web.page import Answer
+from cranfield.web.queries import (
+    ALPHA,
+    POWER,
+    SEED,
+    Count,
+    Name,
+    Number,
+    Numbers,
+    OneMeasureQuery,
+    amount,
+    field,
+    numbers,
+)
+
+DIFFERENCE = "The least difference that matters."
+
+
+def _table(asked: Asked) -> ScoreTable:
+    return only_table(asked.tables(asked.query.missing))
+
+
+# --- what earlier scores say about the sd
+
+
+class PastQuery(OneMeasureQuery):
+    """What ``cranfield study past`` takes."""
+
+    front = ("measure", "difference", "alpha", "power", "percentile")
+    difference: float = field("Difference", DIFFERENCE, ..., gt=0, le=1e3)
+    alpha: float = ALPHA
+    power: float = POWER
+    percentile: float = field("Percentile", "Of the pairs' sds.", 95.0, ge=1, le=100)
+
+
+def past(asked: Asked) -> Answer:
+    given = asked.chosen("difference", "alpha", "power", "percentile")
+    found = past_experience(_table(asked), measure=asked.query.measure, **given)
+    document = past_document(found, asked.inputs(**given))
+    picture = Picture("How the sds of the pairs are spread", study_chart(document, "past"))
+    return Answer(document, asked.command(), pictures=(picture,))
+
+
+# --- how far the sd of a trial strays
+
+
+class TrialQuery(OneMeasureQuery):
+    """What ``cranfield study trial`` takes with scores."""
+
+    front = ("measure", "trial_size", "confidence", "pairs", "repeats")
+    trial_size: Numbers = numbers("Topics in the trial", "Size of the trial; 30 unless given.", "30")
+    confidence: float = field("Confidence", "That the sd is not larger.", 0.95, ge=0.5, le=0.9999)
+    pairs: int = field("Pairs", "Pairs of systems to sample.", 200, ge=1, le=5000)
+    repeats: int = field("Repeats", "Trials drawn of each pair.", 1000, ge=10, le=20_000)
+    seed: int = SEED
+
+
+def trial(asked: Asked) -> Answer:
+    query = asked.query
+    drawn = random_pairs(_table(asked), query.pairs, seed=query.seed, measure=query.measure).differences
+    topics = parse_counts(query.trial_size or "30", name="trial size", most=1)[0]
+    found = trial_coverage(drawn, topics=topics, **asked.chosen("confidence", "repeats", "seed"))
+    inputs = asked.inputs(difference=None, sd=None, trial_size=query.trial_size, alpha=0.05, power=0.8,
+                          confidence=query.confidence)  # fmt: skip
+    document = coverage_document(found, inputs)
+    picture = Picture("The sd of a trial against that of all topics", study_chart(document, "coverage"))
+    return Answer(document, asked.command(), pictures=(picture,))
+
+
+# --- every plan on the differences there are
+
+
+class StudyQuery(OneMeasureQuery):
+    """What ``cranfield study simulate`` takes with scores."""
+
+    front = ("measure", "system", "baseline", "pairs", "difference", "alpha", "power")
+    system: Name = field("System", "The system on trial.", max_length=200)
+    baseline: Name = field("Baseline", "What it is compared with.", max_length=200)
+    pairs: Count = field("or: random pairs", "Random pairs: baseline of the second quarter, other of the best three.",
+                         ge=1, le=500)  # fmt: skip
+    difference: Number = amount("Difference", "What is sought; else what so many topics as below see.")
+    detectable_with: int = field("Detectable with", "Seek what so many topics see, pair by pair.", 100, ge=2, le=10_000)
+    sd: Number = amount("Sd", "First estimate of the sd; the true one unless given.")
+    alpha: float = ALPHA
+    power: float = POWER
+    plans: Name = field("Plans", "Only these, comma between.", max_length=200)
+    first: int = field("First topics", "Topics the iterative plan begins with.", 30, ge=2, le=10_000)
+    step: int = field("Step", "Topics the iterative plan adds at a time.", 1, ge=1, le=10_000)
+    looks: str = field("Looks", "Group-sequential: how many, or shares of the topics: 0.3,0.6,1.", "4", max_length=100)
+    bounds: str = field("Bounds", "Least and largest difference of two scores.", "-1,1", max_length=40)
+    most: Count = field("At most", "Where endless plans are given up; 5 × fixed unless given.", ge=2, le=100_000)
+    repeats: int = field("Repeats", "Studies a pair.", 10_000, ge=1, le=100_000)
+    seed: int = SEED
+
+
+def plans(asked: Asked) -> Answer:
+    query = asked.query
+    pairs = choose_pairs(_table(asked), count=query.pairs, **asked.chosen("system", "baseline", "seed", "measure"))
+    lowest, highest = parse_bounds(query.bounds)
+    found = simulate(
+        pairs, plans=[name.strip() for name in query.plans.split(",")] if query.plans else list(WAYS),
+        looks=parse_looks(query.looks), lowest=lowest, highest=highest, progress=asked.progress,
+        **asked.chosen("difference", "detectable_with", "sd", "alpha", "power", "first", "step", "most", "repeats",
+                       "seed"),
+    )  # fmt: skip
+    inputs = asked.inputs(**asked.chosen(
+        "system", "baseline", "pairs", "difference", "detectable_with", "sd", "alpha", "power", "first", "step",
+        "looks", "bounds", "repeats",
+    ))  # fmt: skip
+    document = simulate_document(found, inputs)
+    picture = Picture("Topics, false positives and power of every plan", study_chart(document, "plans"))
+    return Answer(document, asked.command(), pictures=(picture,))
+
+
+def _some_pairs(about: About) -> dict[str, str]:
+    """Without names, only a few random pairs can be meant where there are more than two systems."""
+    return {} if len(about["systems"]) <= 2 else {"pairs": "3", "repeats": "2000"}
+
+
+# --- what testing after every topic does
+
+
+class PeekQuery(OneMeasureQuery):
+    """What ``cranfield study peek`` takes."""
+
+    front = ("measure", "first", "low", "high", "alpha")
+    first: int = field("First look", "The first look.", 50, ge=2, le=100_000)
+    low: float = field("p above", "Near misses have p above this …", 0.05, ge=0, lt=1)
+    high: float = field("p below", "… and below this, on all topics.", 0.10, gt=0, le=1)
+    alpha: float = ALPHA
+    repeats: int = field("Repeats", "Random orders of the topics.", 200, ge=1, le=5000)
+    seed: int = SEED
+
+
+def peek(asked: Asked) -> Answer:
+    given = asked.chosen("first", "low", "high", "alpha", "repeats")
+    found = near_misses(all_pairs(_table(asked), asked.query.measure), seed=asked.query.seed, **given)
+    return Answer(near_misses_document(found, asked.inputs(**given)), asked.command())
+
+
+QUESTIONS = (
+    Question("study-past", "Past experience", "What earlier scores say about the sd of a study", PastQuery, past,
+             example=lambda about: {"difference": "0.05"}),
+    Question("study-trial", "A trial's sd", "How far the sd of a trial strays", TrialQuery, trial),
+    Question("study-simulate", "Plans compared", "Every plan of a study on the differences there are", StudyQuery,
+             plans, example=_some_pairs),
+    Question("study-peek", "Peeking", "How many near misses testing after every topic would have found", PeekQuery,
+             peek, example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))}),
+)  # fmt: skip

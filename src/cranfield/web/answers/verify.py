@@ -1,0 +1,91 @@
+"""cranfield verify"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cranfield.errors import CranfieldError
+from cranfield.report.simulation_charts import power_chart
+from cranfield.report.verifying import verify_document
+from cranfield.report.whole import Picture
+from cranfield.scores.choosing import only_table
+from cranfield.verify.asking import Question as Design
+from cranfield.verify.asking import ask
+from cranfield.verify.planning import pilots_of
+from cranfield.verify.running import Verification
+from cranfield.web.answers.simulate import Dependence, Margins
+from cranfield.web.asking import Asked, Question
+from cranfield.web.calculator import parse_numbers
+from cranfield.web.page import Answer
+from cranfield.web.queries import Choices, Count, Flag, Name, Numbers, ScoresQuery, field, numbers
+
+GIVEN = ("systems", "min_range", "difference", "variance", "sd", "alpha", "power")
+USUAL = {"alpha": "0.05", "power": "0.8"}
+
+
+class VerifyQuery(ScoresQuery):
+    """What ``cranfield verify`` takes with scores."""
+
+    choices: ClassVar[Choices] = {
+        "test": {"": "the formula's", "anova": "ANOVA", "blocked": "ANOVA, topics as blocks", "tukey": "Tukey",
+                 "randomised": "Tukey by permutation", "unpaired": "one-way Tukey", "t": "paired t",
+                 "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation"},
+    }  # fmt: skip
+    front = ("measure", "difference", "min_range", "systems", "topics", "test", "alpha", "power")
+    systems: Numbers = numbers("Systems", "How many systems will be compared; the data's unless given.", "10")
+    min_range: Numbers = numbers("Range", "Range of the systems' means that is to be found.", "0.1")
+    difference: Numbers = numbers("Difference", "Difference of two systems that is to be found.", "0.05")
+    variance: Numbers = numbers("Variance", "σ² of one system's scores; the data's unless given.", "0.053")
+    sd: Numbers = numbers("Sd", "Standard deviation of paired differences; the data's unless given.", "0.15")
+    topics: Count = field("Topics", "What the formula asks for unless given.", ge=2, le=10_000)
+    alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
+    power: Numbers = numbers("Power", "Probability of finding what is there; 0.8 unless given.", "0.8")
+    one_sided: Flag = field("one-sided test", "Test one direction only.", False)
+    method: Name = field("Method", "The formula: exact, sakai, blocked; t, normal.", max_length=20)
+    test: Name = field("Test", "The test you will run; the formula's unless given.", max_length=20)
+    model: Name = field("Models", "With shards: MD2 to MD6, MD6r; a list for several.", max_length=60)
+    shards: Count = field("Shards", "Split runs into so many shards first.", ge=2, le=100)
+    collections: int = field("Collections", "The most to draw.", 20_000, ge=250, le=100_000)
+    tolerance: float = field("Tolerance", "A power so much below is still enough.", 0.02, gt=0, lt=1)
+    confidence: float = field("Confidence", "Of the intervals and of stopping.", 0.95, ge=0.5, le=0.9999)
+    search: bool = field("Search", "Find the number of topics that is enough.", True)
+    margins: Margins = field("Margins", "How a system's scores are spread.", "auto")
+    dependence: Dependence = field("Dependence", "How systems go together.", "gaussian")
+    resamples: int = field("Resamples", "Permutations or resamples of a test.", 1000, ge=100, le=10_000)
+
+
+def answer(asked: Asked) -> Answer:
+    query = asked.query
+    given = USUAL | {name: text for name, text in asked.chosen(*GIVEN).items() if text is not None}
+    design = Design(
+        grids=parse_numbers(given), topics=query.topics, sides=1 if query.one_sided else 2, method=query.method,
+        test=query.test, models=tuple(query.model.split(",")) if query.model else (),
+    )  # fmt: skip
+    if query.shards is not None and asked.about["kind"] == "collection":
+        pilots = pilots_of(asked.collection, query.measure, shards=query.shards, seed=query.seed)
+    else:
+        pilots = pilots_of(only_table(asked.tables(query.missing)), shards=query.shards)
+    found = ask(
+        design, pilots, progress=asked.progress,
+        **asked.chosen("collections", "tolerance", "confidence", "search", "margins", "dependence", "resamples",
+                       "seed"),
+    )  # fmt: skip
+    inputs = asked.inputs(
+        design=None, **given, sides=design.sides,
+        **asked.chosen("topics", "method", "test", "model", "shards", "collections", "tolerance", "confidence",
+                       "margins", "dependence"),
+    )  # fmt: skip
+    return Answer(verify_document(found, inputs), asked.command(), pictures=_pictures(found))
+
+
+def _pictures(found: list[Verification]) -> tuple[Picture, ...]:
+    try:
+        return (Picture("Power against the number of topics", power_chart(found)),)
+    except CranfieldError:  # nothing was searched
+        return ()
+
+
+QUESTION = Question(
+    "verify", "Check a design", "A design put to the test on collections drawn from the data", VerifyQuery, answer,
+    of=("collection", "scores", "shards"), example=lambda about: {"difference": "0.05"},
+)  # fmt: skip

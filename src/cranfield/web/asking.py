@@ -1,0 +1,100 @@
+"""One question about an upload, as the process that answers it has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cranfield.collection import Collection, open_collection
+from cranfield.scores import ScoreTable
+from cranfield.scores.choosing import read_tables
+from cranfield.variance import Variances, estimate_variance
+from cranfield.web.command import command_line
+from cranfield.web.store import FILES, PACKED
+
+if TYPE_CHECKING:
+    from cranfield.web.page import Reply
+    from cranfield.web.queries import Query
+
+Progress = Callable[[int, int], None]
+About = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What can be asked of an upload: everything a page, its form, its JSON and its work are made from.
+
+    ``name`` is the address and, with spaces for dashes, the command; ``files`` are the command's flags for files other
+    than the first argument, ``word`` is how JSON calls that; ``of`` are the kinds of upload it can be asked of;
+    ``example`` is what a page asks when nothing is asked.
+    """
+
+    name: str
+    title: str
+    summary: str
+    query: type[Query]
+    answer: Callable[[Asked], Reply]
+    files: tuple[str, ...] = ("qrels",)
+    word: str = "scores"
+    of: tuple[str, ...] = ("collection", "scores")
+    example: Callable[[About], dict[str, Any]] = lambda about: {}
+
+    @property
+    def command(self) -> str:
+        return self.name.replace("-", " ")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, what it is asked of, and how to say how far the answer is."""
+
+    question: Question
+    about: About
+    query: Any
+    progress: Progress
+
+    def _named(self) -> tuple[list[str], dict[str, str]]:
+        """The files as the command names them: as they came, or packed where it has no flag for one that matters."""
+        given = {flag: name for flag, name in self.about["options"].items() if flag in self.question.files}
+        if set(self.about["options"]) - set(given) - {"teams"}:  # whose the runs are changes no score
+            return [PACKED], {}
+        return self.about["arguments"], given
+
+    @property
+    def arguments(self) -> list[str]:
+        return self._named()[0]
+
+    def inputs(self, *flags: str, **more: Any) -> dict[str, Any]:
+        """What was asked, as JSON says it; ``flags`` are those for files that it names."""
+        given = self._named()[1]
+        return {self.question.word: self.arguments, **{flag: given.get(flag) for flag in flags}, **more}
+
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Parameters of the query by name."""
+        return {name: getattr(self.query, name) for name in names}
+
+    def command(self, **changed: Any) -> str:
+        """The line that gives the same answer; ``changed`` says what the flags of some parameters are instead."""
+        given = self.query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"goal"})
+        off = [name for name, value in given.items() if value is False]  # of what is on unless told otherwise
+        given = given | {f"no_{name}": True for name in off} | changed
+        arguments, files = self._named()
+        return command_line(self.question.command, arguments, {**files, **given})
+
+    @property
+    def collection(self) -> Collection:
+        return open_collection(PACKED)
+
+    def tables(self, missing: str | None, usual: Sequence[str] = ("AP",)) -> dict[str, ScoreTable]:
+        """Score tables by the name the command has for them; runs are scored with the ``usual`` measures."""
+        asked = self.query.measure
+        measures = [asked] if isinstance(asked, str) else asked
+        if self.about["kind"] == "collection":
+            return {self.arguments[0]: self.collection.score(measures or usual, missing=missing or "zero")}
+        paths = {name: f"{FILES}/{name}" for name in self.about["names"]}
+        return read_tables(paths, measures=measures, missing=missing)
+
+    def variances(self) -> Variances:
+        tables = self.tables(self.query.missing)
+        return estimate_variance(tables if len(tables) > 1 else next(iter(tables.values())), seed=self.query.seed)

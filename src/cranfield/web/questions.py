@@ -1,0 +1,48 @@
+"""Every question about an upload, in the order of the pages; routes, forms, links and work are made from this list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cranfield.web.answers import (
+    budget,
+    check,
+    compare,
+    pilot,
+    power,
+    reliability,
+    report,
+    score,
+    shards,
+    simulate,
+    size,
+    study,
+    variance,
+    verify,
+)
+from cranfield.web.asking import Question
+
+GROUPS: dict[str, tuple[Question, ...]] = {
+    "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
+    "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
+    "Systems": (compare.QUESTION, shards.QUESTION, reliability.QUESTION),
+    "Simulation": (simulate.QUESTION, verify.QUESTION),
+    "Studies": study.QUESTIONS,
+    "Everything": (report.QUESTION,),
+}
+QUESTIONS: dict[str, Question] = {each.name: each for group in GROUPS.values() for each in group}
+
+
+def askable(about: Mapping[str, Any]) -> list[Question]:
+    """The questions that make sense for an upload."""
+    return [
+        each for each in QUESTIONS.values() if about["kind"] in each.of and (each.name != "check" or about["files"])
+    ]
+
+
+def grouped(about: Mapping[str, Any]) -> dict[str, list[Question]]:
+    """The same by what they are about."""
+    there = askable(about)
+    found = {title: [each for each in group if each in there] for title, group in GROUPS.items()}
+    return {title: group for title, group in found.items() if group}
