@@ -234,7 +234,7 @@ def effect_size(differences: Array) -> float:
     2.0
     """
     sd = float(differences.std(ddof=1))
-    return abs(float(differences.mean())) / sd if sd > 0 else float("nan")
+    return abs(float(differences.mean())) / sd if sd > 0 else float("nan")  # WMZ08 Fig. 7
 
 
 def _detectable(effects: Array, topics: Array, alpha: float, power: float) -> Array:
@@ -244,5 +244,5 @@ def _detectable(effects: Array, topics: Array, alpha: float, power: float) -> Ar
     if len(enough):
         least = detectable_difference(topics=topics[enough], alpha=alpha, power=power)
         known = effects[np.isfinite(effects)]
-        shares[enough] = [float((known >= es).sum()) / len(effects) for es in least.tolist()]
+        shares[enough] = [float((known >= es).sum()) / len(effects) for es in least.tolist()]  # WMZ08 Fig. 8
     return shares

@@ -421,7 +421,7 @@ def _shift(here: Decomposition, there: Decomposition, model: str) -> float:
     if here is there or model in (RANDOM, BOOTSTRAP):
         return 0.0 if here is there else float("nan")
     before, after = (anova(each, model)["system"].f for each in (here, there))
-    return abs(after / before - 1) if before and np.isfinite([before, after]).all() else 0.0
+    return abs(after / before - 1) if before and np.isfinite([before, after]).all() else 0.0  # FS19 Proposition 7.2
 
 
 def _tests(

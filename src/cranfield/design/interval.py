@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 def expected_sd(topics: Array, sd: Array) -> Array:
     """E[s] = σ·Γ(n/2) / (√((n − 1)/2)·Γ((n − 1)/2)): a sample's sd falls short of σ on average."""
     half = (topics - 1) / 2
-    return np.asarray(sd * special.poch(half, 0.5) / np.sqrt(half))  # a ratio of gammas that never overflows
+    return np.asarray(sd * special.poch(half, 0.5) / np.sqrt(half))  # S14 §3.2; a ratio of gammas that never overflows
 
 
 def expected_width(topics: Array, sd: Array, alpha: Array) -> Array:

@@ -27,7 +27,7 @@ def _noncentrality(topics: Array, min_range: Array, variance: Array) -> Array:
 
 def one_way_power(topics: Array, systems: Array, min_range: Array, variance: Array, alpha: Array) -> Array:
     """Exact power of one-way ANOVA: P(F' ≥ F_α), F' non-central F(m − 1, m(n − 1), λ)."""
-    above, below = systems - 1, systems * (topics - 1)
+    above, below = systems - 1, systems * (topics - 1)  # S14 §3.1
     return noncentral_f_tail(f_critical(alpha, above, below), above, below, _noncentrality(topics, min_range, variance))
 
 
@@ -42,7 +42,7 @@ def sakai_power(topics: Array, systems: Array, min_range: Array, variance: Array
 
     The minus under the root is what reproduces the tables; the derivation would give a plus.
     """
-    above, below = systems - 1, systems * (topics - 1)
+    above, below = systems - 1, systems * (topics - 1)  # S14 §3.1
     noncentrality = _noncentrality(topics, min_range, variance)
     w = f_critical(alpha, above, below)
     c = (above + 2 * noncentrality) / (above + noncentrality)
@@ -54,7 +54,7 @@ def sakai_power(topics: Array, systems: Array, min_range: Array, variance: Array
 
 def paired_t_power(topics: Array, difference: Array, sd: Array, alpha: Array, sides: int) -> Array:
     """Exact power of the paired t test; ``sd`` is that of the paired differences."""
-    return _t_power(np.sqrt(topics) * difference / sd, topics - 1, alpha, sides)
+    return _t_power(np.sqrt(topics) * difference / sd, topics - 1, alpha, sides)  # WMZ08 §3
 
 
 def unpaired_t_power(topics: Array, difference: Array, sd: Array, alpha: Array, sides: int) -> Array:
@@ -74,4 +74,4 @@ def normal_power(topics: Array, difference: Array, sd: Array, alpha: Array, side
     if sides == 1:
         return np.asarray(special.ndtr(shift - normal_critical(alpha)))  # WMZ08 Eq. 2
     z = normal_critical(np.asarray(alpha) / 2)
-    return np.asarray(special.ndtr(shift - z) + special.ndtr(-shift - z))
+    return np.asarray(special.ndtr(shift - z) + special.ndtr(-shift - z))  # WMZ08 Eq. 2, both sides

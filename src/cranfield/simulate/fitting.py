@@ -159,6 +159,8 @@ def fit_simulator(
     trees
         How many trees of a vine choose families; higher ones are Gaussian, or independent with ``truncate``.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> scores = np.round(rng.beta(2, 3, (40, 1)) * rng.uniform(0.6, 1, (40, 3)), 1)
     >>> pilot = ScoreTable(("P@10",), tuple(map(str, range(40))), ("a", "b", "c"), scores[None, :, :, None])

@@ -59,7 +59,7 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
     parts = (
         s_a / max(m - 1, 1),  # S14 Eq. 3
         s_b / max(n - 1, 1),  # S14 Eq. 6
-        s_e1 / max(m * (n - 1), 1),
+        s_e1 / max(m * (n - 1), 1),  # SS16 Eq. 1
         s_e2 / max((m - 1) * (n - 1), 1),
     )
     # No sum of squares is below 0; rounding may say so where systems are alike on every topic.
@@ -69,7 +69,7 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
 
 def pair_variances(scores: Array) -> Array:
     """S14 Eq. 1: the variance of the difference of every pair of systems."""
-    return np.asarray(_differences(scores).var(axis=0, ddof=1))
+    return np.asarray(_differences(scores).var(axis=0, ddof=1))  # S14 Eq. 1
 
 
 def pair_percentiles(scores: Array, weights: Array, percentile: float) -> Array:

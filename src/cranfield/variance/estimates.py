@@ -213,7 +213,7 @@ class _Pilot:
     def _pairs(self, draws: Array) -> VarianceEstimate:
         """S14 §4.1: the percentile of the pairs' variances, halved to speak of one system."""
         seen = pair_variances(self.scores)
-        drawn = pair_percentiles(self.scores, draws, self.percentile)
+        drawn = pair_percentiles(self.scores, draws, self.percentile)  # S14 §4.1
         sds = np.sqrt(seen)
         parts = {"mean_sd": float(sds.mean()), "percentile_sd": float(np.percentile(sds, self.percentile))}
         return self._estimate("percentile", np.percentile(seen, self.percentile) / 2, drawn / 2, np.nan, parts)
