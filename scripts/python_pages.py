@@ -1,0 +1,147 @@
+"""The Python reference: which names it has, room by room; Sphinx takes what it says of them from the docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import cranfield
+
+ROOMS = {
+    "collection": "Collections",
+    "scores": "Scores",
+    "measures": "Measures",
+    "variance": "Variance",
+    "design": "How many topics",
+    "compare": "Which systems differ",
+    "pilot": "Pilots",
+    "budget": "Budgets",
+    "sequential": "Studies that grow",
+    "reliability": "How far to trust",
+    "simulate": "Simulating",
+    "verify": "Verifying",
+    "report": "Documents and reports",
+    "cluster": "Many machines",
+    "errors": "Errors",
+}
+NAMES = {  # of rooms that are one file, or whose public names come from several
+    "errors": ["Caution", "CranfieldError", "InputError", "PackedFileError", "RequestError", "WriteError"],
+    "cluster": ["work_on"],
+}
+MORE = {  # public names that a room keeps in a file of its own
+    "design": {"targets": ["Target"], "planning": ["Request", "plan", "plan_from_pilot"], "card": ["Card"]},
+    "report": {"sections": ["Material", "make_report"], "writing": ["write_report"]},
+}
+
+
+def room_page(room: str) -> str:
+    """Every public name of a room."""
+    module = import_module(f"cranfield.{room}")
+    parts = [f"# {ROOMS[room]}\n", f"`cranfield.{room}`: {_first_line(module)}\n", "```{eval-rst}"]
+    parts += [_directive(f"cranfield.{room}", name, getattr(module, name)) for name in _names(room, module)]
+    for file, names in MORE.get(room, {}).items():
+        inside = import_module(f"cranfield.{room}.{file}")
+        parts += [_directive(f"cranfield.{room}.{file}", name, getattr(inside, name)) for name in names]
+    return "\n".join([*parts, "```\n"])
+
+
+def python_page() -> str:
+    """The names of the package itself, and the rooms."""
+    parts = [
+        "# Python\n",
+        "Results are frozen dataclasses with full-precision numbers, the inputs and the warnings; most have "
+        "`to_frame()` (pandas, Polars or PyArrow), `to_dict()` and `summary()`. Errors are "
+        "{py:obj}`CranfieldError <cranfield.errors.CranfieldError>` and say what, where and what to do. "
+        "Importing `cranfield` costs nothing; a name is loaded when it is first used.\n",
+        "## Names of `cranfield`\n",
+        "| name | what it is |",
+        "|---|---|",
+    ]
+    for name in sorted(cranfield.__all__, key=str.lower):
+        home = f"cranfield.{cranfield._HOME[name]}"
+        target = documented(home, name)
+        parts.append(f"| {{py:obj}}`cranfield.{name} <{target}>` | {_first_line(getattr(cranfield, name))} |")
+    parts += ["", "## Rooms\n", "```{toctree}", ":maxdepth: 1\n", *(f"python/{room}" for room in ROOMS)]
+    return "\n".join([*parts, "python/formulas", "```\n"])
+
+
+def formulas_page(objects: dict[str, list[str]]) -> str:
+    """What computes or draws something of a paper and has no public name; the equation index leads here."""
+    parts = [
+        "# Where formulas are computed\n",
+        "Not names to call, but to read: functions that hold a formula of a paper, or draw its figure. "
+        "[Equations](../equations.md) lists the formulas; *source* shows the lines.\n",
+        "```{eval-rst}",
+    ]
+    for module, names in sorted(objects.items()):
+        for name in names:
+            kind = _kind(module, name)
+            parts.append(f".. {kind}:: {module}.{name}\n")
+    return "\n".join([*parts, "```\n"])
+
+
+def _kind(module: str, name: str) -> str:
+    owner, _, member = name.partition(".")
+    value = getattr(import_module(module), owner)
+    if not member:
+        return "autoclass" if inspect.isclass(value) else "autofunction"
+    value = inspect.getattr_static(value, member)
+    return "automethod" if inspect.isfunction(value) else "autoproperty"
+
+
+def _names(room: str, module: ModuleType) -> list[str]:
+    return NAMES.get(room) or list(module.__all__)
+
+
+def _directive(home: str, name: str, value: Any) -> str:
+    if inspect.isclass(value):
+        return f".. autoclass:: {home}.{name}\n   :members:\n"
+    if callable(value):
+        return f".. autofunction:: {home}.{name}\n"
+    return f".. py:data:: {home}.{name}\n\n   {_value(value)}\n"
+
+
+def _value(value: Any) -> str:
+    if hasattr(value, "keys"):
+        return f"By name: {', '.join(f'``{key}``' for key in value)}."
+    return ", ".join(f"``{each}``" for each in (value if isinstance(value, tuple) else [value]))
+
+
+def _first_line(value: Any) -> str:
+    text = inspect.getdoc(value) if callable(value) or inspect.ismodule(value) else ""
+    return (text or "Every measure, by name.").splitlines()[0]
+
+
+@cache
+def _homes() -> dict[int, str]:
+    """The name under which each public object is documented."""
+    homes = {}
+    for room in ROOMS:
+        module = import_module(f"cranfield.{room}")
+        homes.update({id(getattr(module, name)): f"cranfield.{room}.{name}" for name in _names(room, module)})
+        for file, names in MORE.get(room, {}).items():
+            inside = import_module(f"cranfield.{room}.{file}")
+            homes.update({id(getattr(inside, name)): f"cranfield.{room}.{file}.{name}" for name in names})
+    return homes
+
+
+def documented(module: str, name: str, *, private: bool = True) -> str:
+    """Where the reference has an object; with ``private``, on the page of formulas if nowhere else."""
+    owner, _, member = name.partition(".")
+    if not owner:
+        return ""
+    value = getattr(import_module(module), owner)
+    home = _homes().get(id(value))
+    if home and member and not _has_docstring(value, member):
+        home = None
+    if home:
+        return f"{home}.{member}".rstrip(".")
+    return f"{module}.{name}" if private else ""
+
+
+def _has_docstring(owner: Any, member: str) -> bool:
+    value = inspect.getattr_static(owner, member)
+    return bool(inspect.getdoc(getattr(value, "fget", None) or getattr(value, "func", None) or value))
