@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint wheel clean
+.PHONY: demo test bench docs lint wheel clean
 
 # An environment of the project's own; virtualenv stands in where Python came without venv.
 $(BIN)/python:
@@ -19,6 +19,10 @@ $(VENV)/.test: $(VENV)/.core
 
 $(VENV)/.bench: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.core
@@ -39,6 +43,12 @@ bench: $(VENV)/.bench
 # The wheel, tried in clean environments (about ten minutes: PYTHONS and EXTRAS choose fewer).
 wheel: $(BIN)/python
 	BUILDER=$(CURDIR)/$(BIN)/python sh scripts/try_wheel.sh
+
+# Runs every command that the pages show, and puts under it what it prints and draws; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python scripts/make_reference.py --check
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -1,0 +1,108 @@
+"""Under every block of a page: what it prints and draws, made by running it when the page is built.
+
+Pages are run side by side, each in a folder of its own, from top to bottom; a block that fails is a warning, and
+warnings end ``make docs``. Nothing of this is kept in the repository, so it cannot be out of date.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from blocks import Outcome, run_blocks
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+log = logging.getLogger(__name__)
+FOLDED = 30  # lines; more are shown when asked for
+LONGEST = 400  # lines that are shown at all
+
+
+def run_pages(app: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
+    """Run every page that is about to be read."""
+    if not app.config.run_blocks:
+        return
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = pool.map(lambda name: _run_page(app, name), names)
+        env.block_outcomes = dict(zip(names, made, strict=True))  # type: ignore[attr-defined]
+
+
+def _run_page(app: Sphinx, name: str) -> list[Outcome]:
+    source = Path(app.env.doc2path(name))
+    if source.suffix != ".md" or name in app.config.run_not:
+        return []
+    with tempfile.TemporaryDirectory(prefix="cranfield-docs-") as folder:
+        outcomes = list(run_blocks(source.read_text(encoding="utf-8"), Path(folder), echo=True))
+        return [_keep(app, name, outcome, Path(folder)) for outcome in outcomes]
+
+
+def _keep(app: Sphinx, name: str, outcome: Outcome, folder: Path) -> Outcome:
+    """Put the pictures where the site is built, and say so when the block failed."""
+    printed = outcome.printed.replace(str(folder), ".")
+    if outcome.code:
+        log.warning("a block of the page fails:\n%s\n%s", outcome.block.text, printed, location=name)
+    kept = []
+    for picture in outcome.pictures:
+        target = Path(app.outdir) / "_made" / f"{name.replace('/', '-')}-{picture.name}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, target)
+        kept.append(target)
+    return Outcome(outcome.block, outcome.code, printed, tuple(kept))
+
+
+def show_outcomes(app: Sphinx, doctree: nodes.document) -> None:
+    """Put under each block what came of it."""
+    name = app.env.docname
+    outcomes: list[Outcome] = getattr(app.env, "block_outcomes", {}).get(name, [])
+    shown = [node for node in doctree.findall(nodes.literal_block) if node.get("language") in ("sh", "python")]
+    for outcome in outcomes:
+        node = next((node for node in shown if node.astext().strip() == outcome.block.text.strip()), None)
+        if node is None:
+            log.warning("what a block prints has no place on the page:\n%s", outcome.block.text, location=name)
+            continue
+        shown.remove(node)
+        html = _printed(outcome) + "".join(_picture(picture, outcome, name) for picture in outcome.pictures)
+        if html:
+            node.parent.insert(node.parent.index(node) + 1, nodes.raw("", html, format="html"))
+
+
+def _printed(outcome: Outcome) -> str:
+    lines = outcome.printed.rstrip().splitlines()
+    if not lines:
+        return ""
+    left = len(lines) - LONGEST
+    more = [f"… and {left:,} lines more"] if left > 0 else []
+    text = f'<pre class="printed" tabindex="0">{_marked(lines[:LONGEST] + more)}</pre>'
+    if len(lines) <= FOLDED:
+        return text
+    return f'<details class="printed"><summary>What this prints ({len(lines):,} lines)</summary>{text}</details>'
+
+
+def _marked(lines: list[str]) -> str:
+    return "\n".join(f"<b>{escape(line)}</b>" if line.startswith("$ ") else escape(line) for line in lines)
+
+
+def _picture(picture: Path, outcome: Outcome, name: str) -> str:
+    up = "../" * name.count("/")
+    file = picture.name.removeprefix(name.replace("/", "-") + "-")
+    said = next((line for line in outcome.block.text.splitlines() if file in line), file)
+    return (
+        f'<figure class="made"><img src="{up}_made/{escape(picture.name)}" alt="The chart that «{escape(said)}» draws"'
+        f' loading="lazy"><figcaption>{escape(file)}, drawn by the command above</figcaption></figure>'
+    )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Two settings: whether to run anything, and which pages not."""
+    app.add_config_value("run_blocks", True, "env", bool)
+    app.add_config_value("run_not", [], "env", list)
+    app.connect("env-before-read-docs", run_pages)
+    app.connect("doctree-read", show_outcomes)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,65 @@
+"""How the documentation is built; ``make docs`` does it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import cranfield
+
+project = "cranfield"
+author = "the cranfield authors"
+project_copyright = author
+version = release = cranfield.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "mathematics",
+    "running",
+]
+exclude_patterns = ["_ext"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 4
+nitpicky = True
+# Signatures name types of other libraries and of the rooms' own; what pages link to (py:obj) is checked.
+nitpick_ignore_regex = [(r"py:(class|data|exc|meth|func|attr|mod)", r".*")]
+suppress_warnings = ["toc.empty_glob"]  # folders of pages that may be left out
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+add_module_names = False
+python_maximum_signature_line_length = 90
+
+# Nothing is fetched when the site is looked at: mathematics is MathML, fonts are the reader's, scripts are beside it.
+html_theme = "furo"
+html_math_renderer = "mathml"
+html_title = "cranfield"
+html_static_path = ["_static"]
+html_css_files = ["cranfield.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5d66", "color-brand-content": "#0b5d66"},
+    "dark_css_variables": {"color-brand-primary": "#6cc5cf", "color-brand-content": "#6cc5cf"},
+}
+pygments_style = "tango"
+pygments_dark_style = "monokai"
+
+
+def escape_bars(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings write |difference| for its size; to Sphinx that would be the name of a text."""
+    lines[:] = [re.sub(r"(?<![`\\])\|", r"\\|", line) for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Read docstrings as they are meant."""
+    app.connect("autodoc-process-docstring", escape_bars)
