@@ -47,7 +47,7 @@ wheel: $(BIN)/python
 # Runs every command that the pages show, and puts under it what it prints and draws; a warning is an error.
 docs: $(VENV)/.docs
 	$(BIN)/python scripts/make_reference.py --check
-	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+	$(BIN)/python -m sphinx -W --keep-going -b html -d build/doctrees docs build/docs
 	@echo "open build/docs/index.html"
 
 clean:

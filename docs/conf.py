@@ -30,13 +30,14 @@ myst_heading_anchors = 4
 nitpicky = True
 # Signatures name types of other libraries and of the rooms' own; what pages link to (py:obj) is checked.
 nitpick_ignore_regex = [(r"py:(class|data|exc|meth|func|attr|mod)", r".*")]
-suppress_warnings = ["toc.empty_glob"]  # folders of pages that may be left out
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 add_module_names = False
 python_maximum_signature_line_length = 90
+
+OPTIONAL = ["gallery/index", "adapters"]
 
 # Nothing is fetched when the site is looked at: mathematics is MathML, fonts are the reader's, scripts are beside it.
 html_theme = "furo"
@@ -60,6 +61,14 @@ def escape_bars(app: Any, what: str, name: str, value: Any, options: Any, lines:
     lines[:] = [re.sub(r"(?<![`\\])\|", r"\\|", line) for line in lines]
 
 
+def leave_out_absent(app: Any, name: str, source: list[str]) -> None:
+    """The table of contents names pages that a source distribution may lack; those are left out of it."""
+    if name == "index":
+        absent = [page for page in OPTIONAL if not (Path(app.srcdir) / f"{page}.md").exists()]
+        source[0] = "\n".join(line for line in source[0].split("\n") if line not in absent)
+
+
 def setup(app: Any) -> None:
-    """Read docstrings as they are meant."""
+    """Read docstrings as they are meant, and contents as they are."""
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("source-read", leave_out_absent)
