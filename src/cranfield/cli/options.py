@@ -288,7 +288,6 @@ def load_tables(
     """
     from cranfield.collection.packed import is_packed
     from cranfield.formats.text import expand
-    from cranfield.scores import read_score_files
     from cranfield.scores.choosing import read_tables
 
     if qrels is not None or (len(scores) == 1 and is_packed(scores[0])):
@@ -304,12 +303,7 @@ def load_tables(
             name=NameChoice.AUTO,
         )
         return {scores[0]: collection.score(measures or ["AP"], missing=missing or MissingChoice.ZERO)}
-    only = measures[0] if measures and len(measures) == 1 else None
-    return {
-        path: (table if measures is None else table.select(measures=measures)).settle(missing or MissingChoice.NAN)
-        for path, table in read_score_files(expand(scores), measure=only, columns=columns).items()
-    }
-    return read_tables({path: path for path in expand(scores)}, measures=measures, missing=missing)
+    return read_tables(expand(scores), measures=measures, missing=missing, columns=columns)
 
 
 def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
@@ -354,13 +348,8 @@ def load_pilots(
             scores, qrels=qrels, intents=None, probabilities=None, teams=None,
             order=OrderChoice.SCORE, name=NameChoice.AUTO,
         )  # fmt: skip
-        return [sharded_pilot(collection, each, shards=shards, seed=seed) for each in measures or ["AP"]]
-    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
-    if shards is not None and len(table.shards) != shards:
-        raise typer.BadParameter(f"the table has {len(table.shards) or 'no'} shards; only runs can be split anew")
-    return [table.select(measures=[measure]) for measure in table.measures]
         return [*pilots_of(collection, measures, shards=shards, seed=seed)]
-    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing))
+    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
     return [*pilots_of(table, shards=shards)]
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.scores.files import read_scores
+from cranfield.scores.files import read_score_files
 from cranfield.scores.table import Missing, ScoreTable
 
 
 def read_tables(
-    paths: Mapping[str, str], *, measures: Sequence[str] | None = None, missing: str | None = None
+    paths: Mapping[str, str] | Sequence[str],
+    *,
+    measures: Sequence[str] | None = None,
+    missing: str | None = None,
+    columns: Any = None,
 ) -> dict[str, ScoreTable]:
-    """Score files under names of their own, with the measures wanted and missing cells settled, or left as they are."""
+    """Score files, under names of their own or theirs, with the measures wanted and missing cells settled, or left."""
     only = measures[0] if measures and len(measures) == 1 else None
-    found = {}
-    for name, path in paths.items():
-        table = read_scores(path, measure=only)
-        chosen = table if measures is None else table.select(measures=measures)
-        found[name] = chosen.settle(missing or Missing.NAN)
-    return found
+    return {
+        name: (table if measures is None else table.select(measures=measures)).settle(missing or Missing.NAN)
+        for name, table in read_score_files(paths, measure=only, columns=columns).items()
+    }
 
 
 def named_measures(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:

@@ -37,10 +37,11 @@ def read_scores(
 
 
 def read_score_files(
-    sources: Sequence[str | Path], *, measure: str | None = None, columns: Any = None
+    sources: Mapping[str, str] | Sequence[str | Path], *, measure: str | None = None, columns: Any = None
 ) -> dict[str, ScoreTable]:
     """Read several files: a table each, by its name; but files of one system each are one table together."""
-    found = {show(source): read_scores(source, measure=measure, columns=columns) for source in sources}
+    named = sources if isinstance(sources, Mapping) else {show(source): source for source in sources}
+    found = {name: read_scores(source, measure=measure, columns=columns) for name, source in named.items()}
     if len(found) > 1 and _are_one(list(found.values())):
         first, *others = found
         return {f"{first} and {len(others)} more": _joined(list(found.values()))}
