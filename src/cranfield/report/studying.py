@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -214,7 +215,8 @@ def _course_sentence(tested: Tested) -> str:
 
 
 def _result_sentence(tested: Tested) -> str:
-    span = f"{100 * (1 - tested.level):.4g} % interval {tested.lower:.4f} to {tested.upper:.4f}"
+    digits = max(4, 1 - math.floor(math.log10(tested.level)))  # an early look's interval is not of 100 %
+    span = f"{100 * (1 - tested.level):.{digits}g} % interval {tested.lower:.4f} to {tested.upper:.4f}"
     p = f"p = {show(tested.p_value, 'probability')}"
     statistic = f"t({tested.topics - 1}) = {tested.statistic:.3f}, " if tested.goal.plan != "anytime" else ""
     verdict = "significant" if tested.significant else "not significant"
