@@ -16,10 +16,13 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cranfield.cli.app import main
 from cranfield.errors import InputError, RequestError
 from cranfield.scores import Columns, ScoreTable, read_score_files, read_scores
+from cranfield.scores.files import parse_scores
 
 ROOT = Path(__file__).parents[2]
 FILES = Path(__file__).parent / "files"
@@ -278,6 +281,28 @@ def test_every_kind_of_file_is_read_alike(ending: str, tmp_path: Path) -> None:
     assert [warning.slug for warning in table.warnings] == ["cell-missing"]
 
 
+def test_a_column_may_be_a_system(write: Write) -> None:
+    table = read_scores(
+        write("ndcg.csv", "qid,words,bm25,dense\n1,so,0.5,0.25\n2,what,,1\n"), columns="topic=qid,system=*"
+    )
+    assert (table.measures, table.systems) == (("ndcg",), ("bm25", "dense"))
+    assert cells(table, "ndcg") == {("1", "bm25"): 0.5, ("1", "dense"): 0.25, ("2", "dense"): 1.0}
+
+
+def test_columns_that_could_be_systems_or_measures_are_not_guessed_at(write: Write) -> None:
+    path = write("ndcg.csv", "qid,a,b\n1,0.5,0.25\n")
+    with pytest.raises(RequestError, match="unclear") as refusal:
+        read_scores(path, columns="topic=qid")
+    assert "system=*" in refusal.value.fix
+    assert read_scores(path, columns="topic=qid", system="mine").measures == ("a", "b")
+
+
+def test_the_columns_of_a_table_are_suggested(write: Write) -> None:
+    with pytest.raises(InputError) as refusal:
+        read_scores(write("scores.csv", "qid,run,MAP\n1,bm25,0.5\n"))
+    assert "--columns topic=qid,system=run,score=MAP" in refusal.value.fix
+
+
 def test_a_topic_column_of_another_name_keeps_a_file_wide_or_long(write: Write) -> None:
     long = read_scores(write("a.csv", "qid,system,score\n1,bm25,0.5\n"), columns="topic=qid")
     assert list(long.rows()) == [("score", "1", "bm25", 0.5)]
@@ -371,6 +396,25 @@ def test_a_file_without_topics_is_refused_with_how_its_columns_are_named(write: 
         with pytest.raises(InputError) as refusal:
             read_scores(write(name, content))
         assert "--columns" in refusal.value.fix
+
+
+SEPARATORS = st.sampled_from(
+    [",", "\n", '"', "{", "}", "[", "]", ":", "topic", "score", "0.5", "a", "\\", "\x00", "é", "null"]
+)
+
+
+@given(
+    content=st.one_of(
+        st.binary(max_size=80), st.lists(SEPARATORS, max_size=40).map(lambda parts: "".join(parts).encode())
+    )
+)
+@pytest.mark.parametrize("columns", [None, "topic=topic,score=score", "topic=topic,score=*", "topic=a.b,system=*"])
+def test_any_bytes_are_a_table_or_are_refused(columns: str | None, content: bytes) -> None:
+    try:
+        table = parse_scores(content, "any.csv", columns=columns)
+    except (InputError, RequestError):
+        return
+    assert table.values.size
 
 
 # --- commands

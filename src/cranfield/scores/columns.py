@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield.errors import Caution, InputError, RequestError
@@ -24,7 +24,8 @@ class Columns:
     """What the parts of a score are called in a table.
 
     A name is a column, or a dotted way into JSON (``provider.id``); ``a+b`` joins two. Several scores are several
-    measures with their columns' names; ``*`` stands for every number there is. Where no system is named, it is the
+    measures with their columns' names. ``*`` stands for every column of numbers there is: as ``score``, a column a
+    measure; as ``system``, a column a system. Where no system is named, it is the
     column ``system``, or else the whole file is one system's. ``shard`` tells scores of one cell apart (seeds, repeats,
     judges); scores that differ only in ``mean`` are averaged.
 
@@ -78,23 +79,69 @@ LAYOUTS = {
 }
 
 
+# What columns are often called, for a suggestion where they have to be named.
+USUAL = {
+    "topic": (
+        "qid",
+        "query_id",
+        "query",
+        "question_id",
+        "question",
+        "user_input",
+        "input",
+        "sample_id",
+        "example_id",
+        "id",
+    ),
+    "system": ("system", "run", "model", "name", "pipeline", "method", "prompt", "app_version", "provider"),
+}
+
+
+def suggest(names: Sequence[str]) -> str:
+    """How the columns could be named, for people to correct.
+
+    >>> suggest(["qid", "run", "map"])
+    'Say what its columns are, for instance: --columns topic=qid,system=run,score=map. There are: qid, run, map.'
+    """
+    small = {name.lower(): name for name in reversed(names)}
+    found = {part: next((small[word] for word in usual if word in small), None) for part, usual in USUAL.items()}
+    rest = [name for name in names if name not in found.values()]
+    parts = [f"topic={found['topic'] or 'COLUMN'}", *([f"system={found['system']}"] if found["system"] else [])]
+    score = rest[-1] if rest and found["topic"] else "COLUMN"
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    there = f"There are: {', '.join(names[:20])}{more}."
+    return f"Say what its columns are, for instance: --columns {','.join(parts)},score={score}. {there}"
+
+
 def known_layout(names: Iterable[str]) -> Columns | None:
     """The layout that columns with these names have, if it is a known one."""
     there = set(names)
     return next((columns for layout, columns in LAYOUTS.items() if there >= set(layout) and "topic" not in there), None)
 
 
+def name_of_measure(given: Columns | None, name: str | None) -> str | None:
+    """The measure of a table with a column a system, which is what its file is called."""
+    return name if given is not None and given.system == "*" else None
+
+
 def table_from_records(
-    lists: Sequence[Sequence[Record]], given: Columns, *, file: str, system: str, measure: str | None = None
+    lists: Sequence[Sequence[Record]],
+    given: Columns,
+    *,
+    file: str,
+    system: str,
+    measure: str | None = None,
+    alone: bool = False,
 ) -> ScoreTable:
     """The scores in records; of several lists, those of the first that has the topics.
 
-    ``system`` names the system where the records do not; ``measure`` the measure of a single column of scores. A
-    record without any of the scores is no score (logs have such lines): it is left out, and that is said.
+    ``system`` names the system where the records do not (``alone``: they are known to be of one system); ``measure`` is
+    that of a single column of scores, or of a column a system. A record without any of the scores is no score (logs
+    have such lines): it is left out, and that is said.
     """
     records = _with_topics(lists, given, file)
     averaged = given.mean is not None
-    given = _completed(given, records, file)
+    given = _completed(given, records, file, alone=alone)
     cells: dict[tuple[str, str, str, str], tuple[float, str]] = {}
     idle = 0
     for record in records:
@@ -118,7 +165,7 @@ def _with_topics(lists: Sequence[Sequence[Record]], given: Columns, file: str) -
     raise InputError(f"there is no column «{given.topic}» for the topic", where=file, fix=_there(first))
 
 
-def _completed(given: Columns, records: Sequence[Record], file: str) -> Columns:
+def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: bool) -> Columns:
     """With the columns that go without saying: ``system``, ``measure`` and ``shard``, and the numbers behind ``*``."""
     if given.shard is not None and given.mean is not None:
         raise RequestError("scores are either kept apart or averaged", fix="Choose one of shard= and mean=.")
@@ -126,22 +173,36 @@ def _completed(given: Columns, records: Sequence[Record], file: str) -> Columns:
     own = {part: part if part in names else None for part in ("system", "measure", "shard")}
     filled = {part: getattr(given, part) or own[part] for part in own}
     filled["shard"] = given.mean or filled["shard"]
+    if given.system == "*":
+        return _a_column_a_system(Columns(given.topic, "*", filled["measure"], filled["shard"]), records, file)
+    if not (given.score or alone or filled["system"] or "score" in names):
+        fix = "Say system=* if each other column is a system, score=* if each is a measure."
+        raise RequestError(f"it is unclear what the columns beside «{given.topic}» are", where=file, fix=fix)
     named = (name for name in (filled["system"], filled["measure"], filled["shard"]) if name is not None)
     unknown = next((name for name in named if all(_value(each.fields, name) is _ABSENT for each in records)), None)
     if unknown is not None:
         raise InputError(f"there is no column «{unknown}»", where=file, fix=_there(records))
     scores = given.score or (("score",) if "score" in names else ("*",))
     if "*" in scores:
-        taken = {given.topic, *filled.values()}
-        scores = tuple(name for name in names if name not in taken and _is_numbers(name, records))
-    if not scores:
-        raise InputError(
-            "no column has numbers in every row", where=file, fix=f"Name one: score=COLUMN. {_there(records)}"
-        )
+        scores = _numbers(records, {given.topic, *filled.values()}, file)
     if len(scores) > 1 and filled["measure"] is not None:
         fix = "Leave out measure=, or name one score."
         raise RequestError("scores of several columns are several measures already", fix=fix)
     return Columns(given.topic, filled["system"], filled["measure"], filled["shard"], None, scores)
+
+
+def _a_column_a_system(given: Columns, records: Sequence[Record], file: str) -> Columns:
+    """Of a wide table: every column of numbers is a system."""
+    return replace(given, score=_numbers(records, {given.topic, given.measure, given.shard}, file))
+
+
+def _numbers(records: Sequence[Record], taken: set[str | None], file: str) -> tuple[str, ...]:
+    names = dict.fromkeys(name for record in records for name in record.fields)
+    found = tuple(name for name in names if name not in taken and _is_numbers(name, records))
+    if not found:
+        fix = f"Name one: score=COLUMN. {_there(records)}"
+        raise InputError("no column has numbers in every row", where=file, fix=fix)
+    return found
 
 
 def _is_numbers(name: str, records: Sequence[Record]) -> bool:
@@ -157,22 +218,31 @@ def _scores(record: Record, given: Columns, system: str, measure: str | None) ->
     if all(_value(record.fields, column) is _ABSENT for column in given.score):
         return
     topic = _text(record, given.topic, "topic")
-    whose = system if given.system is None else _text(record, given.system, "system")
     shard = "" if given.shard is None else _text(record, given.shard, "shard")
+    if given.system == "*":
+        named = measure or "score" if given.measure is None else _text(record, given.measure, "measure")
+        yield from (((named, topic, name, shard), record.fields.get(name)) for name in given.score)
+        return
+    whose = system if given.system is None else _text(record, given.system, "system")
     for column in given.score:
         found = _value(record.fields, column)
-        if found is _ABSENT:
-            continue
-        if isinstance(found, Mapping):  # namedScores.*: a measure a name
-            yield from (((name, topic, whose, shard), raw) for name, raw in found.items())
-        elif given.measure is None:
-            named = measure if measure and len(given.score) == 1 else column
-            yield (named, topic, whose, shard), found
-        else:
-            measures = _value(record.fields, given.measure)
-            together = isinstance(measures, list) and isinstance(found, list) and len(measures) == len(found)
-            for name, raw in zip(measures, found, strict=True) if together else [(measures, found)]:
-                yield (str(name), topic, whose, shard), raw
+        if found is not _ABSENT:
+            for name, raw in _measured(record, column, found, given, measure):
+                yield (name, topic, whose, shard), raw
+
+
+def _measured(
+    record: Record, column: str, found: Any, given: Columns, measure: str | None
+) -> Iterable[tuple[str, Any]]:
+    """What a column holds, by measure: a score, scores by name, or a list of scores beside a list of measures."""
+    if isinstance(found, Mapping):  # namedScores: a measure a name
+        return found.items()
+    if given.measure is None:
+        return [(measure if measure and len(given.score) == 1 else column, found)]
+    measures = _value(record.fields, given.measure)
+    if isinstance(measures, list) and isinstance(found, list) and len(measures) == len(found):
+        return [(str(name), raw) for name, raw in zip(measures, found, strict=True)]
+    return [(str(measures), found)]
 
 
 def _text(record: Record, name: str, part: str) -> str:

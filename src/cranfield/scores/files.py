@@ -16,7 +16,7 @@ from cranfield.formats.records import is_json_lines, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
 from cranfield.formats.text import atomic_write, read_bytes, show, write_text
 from cranfield.formats.trec_output import looks_like_output, read_output
-from cranfield.scores.columns import Columns, known_layout, table_from_records
+from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.frames import from_frame, long_columns, table_from_columns, wide_columns
 from cranfield.scores.table import ScoreTable
 
@@ -71,10 +71,11 @@ def parse_scores(
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
     named = system or system_name(file)
     if is_parquet(data) or file.endswith(".parquet"):
-        return _read_parquet(data, file, measure, columns, named)
+        return _read_parquet(data, file, measure, columns, system)
     if columns is not None:
-        given = Columns.of(columns)
-        return table_from_records(read_records(data, file), given, file=file, system=named, measure=measure)
+        given, records = Columns.of(columns), read_records(data, file)
+        title = measure or name_of_measure(given, named)
+        return table_from_records(records, given, file=file, system=named, measure=title, alone=system is not None)
     if looks_like_output(data):
         return _read_output(data, file, named)
     if is_json_lines(data):
@@ -111,9 +112,7 @@ def _refuse(problems: Sequence[Problem], data: bytes) -> None:
     """Raise what is wrong; a table whose columns have other names can be read once they are said."""
     for problem in problems:
         if problem.slug == "unknown-kind":
-            there = ", ".join(header_names(data)[:20])
-            fix = f"Say what its columns are: --columns topic=COLUMN,score=COLUMN. There are: {there}."
-            raise InputError("there is no column «topic»", where=problem.place, fix=fix)
+            raise InputError("there is no column «topic»", where=problem.place, fix=suggest(header_names(data)))
     refuse(problems)
 
 
@@ -131,8 +130,7 @@ def _read_json_lines(data: bytes, file: str, system: str, measure: str | None) -
     lists = read_records(data, file)
     layout = known_layout(lists[0][0].fields)
     if layout is None and not {"topic", "score"} <= lists[0][0].fields.keys():
-        there = ", ".join(list(lists[0][0].fields)[:20])
-        fix = f"Say what its columns are: --columns topic=COLUMN,score=COLUMN. There are: {there}."
+        fix = suggest(list(lists[0][0].fields))
         raise InputError("its lines are not topic, system, score", where=file, fix=fix)
     summaries = [record for record in lists[0] if layout is None or record.fields.get(layout.topic) != "all"]
     return table_from_records([summaries], layout or Columns(), file=file, system=system, measure=measure)
@@ -146,14 +144,14 @@ def is_json(data: bytes) -> bool:
     return data.lstrip()[:1] in (b"{", b"[")
 
 
-def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str) -> ScoreTable:
+def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = _parquet("read")
     try:
         frame = read(io.BytesIO(data))
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
-        return from_frame(frame, measure=measure, columns=columns, system=None if columns is None else system)
+        return from_frame(frame, measure=measure, columns=columns, system=system, name=system_name(file))
     except InputError as error:
         place = f"{file}, {error.where}" if error.where.startswith("row") else file
         raise InputError(error.what, where=place, fix=error.fix) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.records import Record
-from cranfield.scores.columns import Columns, known_layout, table_from_records
+from cranfield.scores.columns import Columns, known_layout, name_of_measure, table_from_records
 from cranfield.scores.table import COLUMNS, ScoreTable
 
 BACKENDS = ("pandas", "polars", "pyarrow")
@@ -70,10 +70,13 @@ def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
     return columns
 
 
-def from_frame(frame: Any, *, measure: str | None, columns: Any = None, system: str | None = None) -> ScoreTable:
+def from_frame(
+    frame: Any, *, measure: str | None, columns: Any = None, system: str | None = None, name: str | None = None
+) -> ScoreTable:
     """Long when there are columns measure, topic, system, score; otherwise wide: topic, then a column a system.
 
-    With ``columns``, or in a layout that is known, the columns are what these say.
+    With ``columns``, or in a layout that is known, the columns are what these say; ``name`` stands in for a system or a
+    measure that nothing names.
     """
     import narwhals as nw
 
@@ -87,7 +90,14 @@ def from_frame(frame: Any, *, measure: str | None, columns: Any = None, system: 
     if given is None and system is None:
         return table_from_columns(names, data.iter_rows(), measure=measure)
     rows = [Record(f"row {at}", row) for at, row in enumerate(data.iter_rows(named=True), start=1)]
-    return table_from_records([rows], given or Columns(), file="the frame", system=system or "run", measure=measure)
+    return table_from_records(
+        [rows],
+        given or Columns(),
+        file="the frame",
+        system=system or name or "run",
+        measure=measure or name_of_measure(given, name),
+        alone=system is not None,
+    )
 
 
 def table_from_columns(columns: list[str], rows: Iterator[Any], *, measure: str | None) -> ScoreTable:
