@@ -40,7 +40,8 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
 
 def test_the_wheel_has_every_file_of_the_package_and_its_licence(wheel: zipfile.ZipFile) -> None:
     source = ROOT / "src"
-    ours = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    files = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    ours = {path.relative_to(source).as_posix() for path in files}
     found = set(wheel.namelist())
     assert ours <= found
     for name in ("py.typed", "report/templates/report.html", "web/templates/base.html", "web/static/page.css"):
@@ -51,6 +52,7 @@ def test_the_wheel_has_every_file_of_the_package_and_its_licence(wheel: zipfile.
 def test_the_wheel_has_nothing_else_in_it(wheel: zipfile.ZipFile) -> None:
     others = [name for name in wheel.namelist() if not re.match(r"cranfield/|cranfield-[\d.]+\.dist-info/", name)]
     assert others == []
+    assert not [name for name in wheel.namelist() if "__pycache__" in name]
     assert sum(each.compress_size for each in wheel.infolist()) < 1_000_000
 
 
