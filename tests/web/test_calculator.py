@@ -39,6 +39,8 @@ def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
         ("/size", {"goal": "width", "width": "0.1", "variance": "0.053", "systems": "10", "min_range": "0.3"}),
         ("/power", {"topics": "50", "variance": "0.053"}),
         ("/power", {"topics": "10:50:10", "sd": "0.2"}),
+        ("/plans", {"difference": "0.05", "sd": "0.15", "looks": "0.5,1", "spending": "pocock", "bounds": "-2,2"}),
+        ("/trial", {"difference": "0.033", "sd": "0.12,0.15", "trial_size": "10:40:10", "confidence": "0.9"}),
     ],
 )
 def test_the_command_on_a_page_prints_the_pages_json_and_csv(

@@ -252,18 +252,17 @@ def plans(
     Example: cranfield study plans --difference 0.033 --sd 0.15
     """
     from cranfield.report.studying import plans_document
-    from cranfield.sequential.goals import PLANS, Goal, parse_bounds, parse_looks
-    from cranfield.sequential.plans import prospect
+    from cranfield.sequential.goals import parse_bounds, parse_looks
+    from cranfield.sequential.plans import all_prospects
 
     chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     lowest, highest = parse_bounds(bounds)
-    goals = [
-        Goal(difference, sd, plan=plan, alpha=alpha, power=power, first=first, looks=parse_looks(looks),
-             spending=spending, lowest=lowest, highest=highest)
-        for plan in PLANS
-    ]  # fmt: skip
+    found = all_prospects(
+        difference, sd, alpha=alpha, power=power, first=first, looks=parse_looks(looks), spending=spending,
+        lowest=lowest, highest=highest,
+    )  # fmt: skip
     inputs = {"difference": difference, "sd": sd, "alpha": alpha, "power": power}
-    options.output(plans_document([prospect(goal) for goal in goals], inputs), chosen)
+    options.output(plans_document(found, inputs), chosen)
 
 
 @app.command("past")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cranfield.design import size_for_difference
 from cranfield.sequential import confidence
-from cranfield.sequential.goals import FARTHEST_LOOK, Goal
+from cranfield.sequential.goals import FARTHEST_LOOK, PLANS, Goal
 from cranfield.sequential.groups import group_design
 from cranfield.sequential.thresholds import variance_limits
 
@@ -106,6 +106,11 @@ def prospect(goal: Goal) -> Prospect:
     """
     plan = CATALOG[goal.plan]
     return Prospect(plan.name, plan.title, plan.guarantee, plan.holds, *_TAKES[goal.plan](goal))
+
+
+def all_prospects(difference: float, sd: float, **goal: Any) -> list[Prospect]:
+    """What every plan will take for the same goal."""
+    return [prospect(Goal(difference, sd, plan=plan, **goal)) for plan in PLANS]
 
 
 def needed_topics(goal: Goal, sd: float | None = None) -> int:

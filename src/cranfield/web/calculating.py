@@ -1,84 +1,118 @@
-"""The calculators' pages: /size and /power."""
+"""The calculators' pages: what can be asked without data."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
-from cranfield.web import calculator
+from cranfield.web import calculator, queries
 from cranfield.web.downloads import ResultAnswer, file_response, links_of
 from cranfield.web.faults import FAULTS, Fault, parse
+from cranfield.web.forms import make_form
 from cranfield.web.page import Answer, render
-from cranfield.web.queries import PowerQuery, SizeQuery
 
 router = APIRouter()
-Answering = Callable[[Any], Answer]
 GOAL_INPUTS = {
     "inputs": calculator.GOAL_INPUTS,
     "all": sorted({name for names in calculator.GOAL_INPUTS.values() for name in names}),
 }
 
 
+@dataclass(frozen=True)
+class Calculator:
+    """A page that answers while somebody types; ``numbers`` answers without a picture where that is quicker."""
+
+    name: str
+    command: str
+    title: str
+    heading: str
+    query: type[queries.Query]
+    answer: Callable[[Any], Answer]
+    numbers: Callable[[Any], Answer]
+    example: queries.Query
+    template: str = "calculator.html"
+
+
+CALCULATORS = {
+    each.name: each
+    for each in (
+        Calculator("size", "size", "How many topics", "How many topics?", queries.SizeQuery, calculator.size_answer,
+                   partial(calculator.size_answer, drawn=False), calculator.EXAMPLE, "size.html"),
+        Calculator("power", "power", "What topics see", "What can so many topics see?", queries.PowerQuery,
+                   calculator.power_answer, calculator.power_answer, calculator.EXAMPLE_CARD, "power.html"),
+        Calculator("plans", "study plans", "Plans of a study", "What does every plan of a study take?",
+                   queries.PlansQuery, calculator.plans_answer, calculator.plans_answer, calculator.EXAMPLE_PLANS),
+        Calculator("trial", "study trial", "A trial first", "How large a trial?", queries.TrialPlanQuery,
+                   calculator.trial_answer, calculator.trial_answer, calculator.EXAMPLE_TRIAL),
+    )
+}  # fmt: skip
+
+
+def _json(asked: Calculator) -> Callable[..., Response]:
+    """The JSON answer of a calculator, with its parameters as the document of the interface lists them."""
+
+    def endpoint(query: Any) -> Response:
+        return file_response(asked.numbers(query), "json", asked.name)
+
+    endpoint.__name__ = f"{asked.name}_json"
+    endpoint.__doc__ = f"As ``cranfield {asked.command} --json``."
+    endpoint.__annotations__ = {"query": Annotated[asked.query, Query()], "return": Response}
+    return endpoint
+
+
+for each in CALCULATORS.values():
+    router.add_api_route(
+        f"/{each.name}.json", _json(each), summary=each.title, response_model=ResultAnswer, tags=["calculator"],
+        responses=FAULTS,
+    )  # fmt: skip
+
+
 @router.get("/", include_in_schema=False)
-@router.get("/size", include_in_schema=False)
-def size_page(request: Request) -> Response:
-    return _page(request, "size", SizeQuery, calculator.size_answer, calculator.EXAMPLE)
+def start(request: Request) -> Response:
+    return calculator_page(request, "size")
 
 
-@router.get("/size.json", response_model=ResultAnswer, responses=FAULTS, summary="How many topics", tags=["calculator"])
-def size_json(query: Annotated[SizeQuery, Query()]) -> Response:
-    """As ``cranfield size --json``."""
-    return file_response(calculator.size_answer(query, drawn=False), "json", "size")
+@router.get("/{name}.{kind}", include_in_schema=False)
+def calculator_file(request: Request, name: str, kind: str) -> Response:
+    asked = _calculator(name)
+    return file_response(asked.answer(parse(asked.query, dict(request.query_params))), kind, name)
 
 
-@router.get("/size.{kind}", include_in_schema=False)
-def size_file(request: Request, kind: str) -> Response:
-    query = parse(SizeQuery, dict(request.query_params))
-    return file_response(calculator.size_answer(query), kind, "size")
-
-
-@router.get("/power", include_in_schema=False)
-def power_page(request: Request) -> Response:
-    return _page(request, "power", PowerQuery, calculator.power_answer, calculator.EXAMPLE_CARD)
-
-
-@router.get("/power.json", response_model=ResultAnswer, responses=FAULTS, summary="What so many topics see",
-            tags=["calculator"])  # fmt: skip
-def power_json(query: Annotated[PowerQuery, Query()]) -> Response:
-    """As ``cranfield power --json``."""
-    return file_response(calculator.power_answer(query), "json", "power")
-
-
-@router.get("/power.{kind}", include_in_schema=False)
-def power_file(request: Request, kind: str) -> Response:
-    query = parse(PowerQuery, dict(request.query_params))
-    return file_response(calculator.power_answer(query), kind, "power")
-
-
-def _page(request: Request, name: str, model: type[BaseModel], answer: Answering, example: BaseModel) -> Response:
+@router.get("/{name}", include_in_schema=False)
+def calculator_page(request: Request, name: str) -> Response:
+    asked = _calculator(name)
     given: dict[str, Any] = dict(request.query_params)
-    typed = given or example.model_dump(exclude_none=True, exclude_defaults=True)
+    typed = given or asked.example.model_dump(exclude_none=True, exclude_defaults=True)
     status = 200
     try:
-        query = parse(model, typed)
-        found = answer(query)
+        query = parse(asked.query, typed)
+        found = asked.answer(query)
         shown = found.html(links_of(f"/{name}", query, found))
     except CranfieldError as error:
         status, shown = 400, render("fault.html", fault=Fault.of(error))
     if request.headers.get("x-part") == "answer":
         return HTMLResponse(shown)  # half a number is no failure while somebody types
-    typed = typed | {"goal": typed.get("goal") or _goal(typed)}
+    typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})
     page = render(
-        f"{name}.html", here=name, query=typed, answer=shown, goals=calculator.GOALS,
+        asked.template, here=name, asked=asked, query=typed, answer=shown, goals=calculator.GOALS,
         goal_inputs=json.dumps(GOAL_INPUTS), goal_inputs_of=calculator.GOAL_INPUTS,
+        form=make_form(asked.query, typed),
     )  # fmt: skip
     return HTMLResponse(page, status)
+
+
+def _calculator(name: str) -> Calculator:
+    if name not in CALCULATORS:
+        raise HTTPException(404)
+    return CALCULATORS[name]
 
 
 def _goal(typed: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,13 @@ from cranfield.errors import RequestError
 from cranfield.report.charts import CARD_CURVES, TITLES, is_wide, size_curves
 from cranfield.report.sizing import card_document, power_grid_document, size_document
 from cranfield.report.sketch import Curve, line_sketch
+from cranfield.report.studying import plans_document, trial_document
+from cranfield.sequential.goals import parse_bounds, parse_looks
+from cranfield.sequential.plans import all_prospects
+from cranfield.sequential.trial import plan_trial
 from cranfield.web.command import command_line
 from cranfield.web.page import Answer
-from cranfield.web.queries import MOST_ROWS, DesignQuery, PowerQuery, SizeQuery
+from cranfield.web.queries import MOST_ROWS, DesignQuery, PlansQuery, PowerQuery, SizeQuery, TrialPlanQuery
 
 GOALS = {
     "min_range": "a range among several systems",
@@ -34,8 +39,11 @@ GOAL_INPUTS = {
 }
 NUMBERS = ("systems", "min_range", "difference", "effect_size", "width", "sensitivity", "variance", "sd", "alpha",
            "power")  # fmt: skip
-REACH = {"systems": (2, 1e6), "topics": (2, 1e7), "alpha": (1e-6, 1), "power": (1e-6, 1)}
+REACH = {"systems": (2, 1e6), "topics": (2, 1e7), "trial_size": (2, 1e5), "alpha": (1e-6, 1), "power": (1e-6, 1)}
 EXAMPLE = SizeQuery(goal="min_range", systems="10", min_range="0.1", variance="0.053", alpha="0.05", power="0.8")
+EXAMPLE_PLANS = PlansQuery(difference=0.033, sd=0.15)
+EXAMPLE_TRIAL = TrialPlanQuery(difference=0.033, sd="0.12,0.15,0.18")
+MOST_LOOKS = 10  # more take seconds
 EXAMPLE_CARD = PowerQuery(topics="50", systems="10", variance="0.053", difference="0.05", alpha="0.05", power="0.8")
 
 
@@ -140,3 +148,46 @@ def card_sketch(card: Card) -> str:
     ]
     here = (float(card.topics), card.detectable_difference)
     return line_sketch(curves, x_title=TITLES["topics"], y_title=TITLES["value"], here=here)
+
+
+def few_looks(text: str) -> tuple[float, ...]:
+    """Looks, as many as a page answers in a moment."""
+    typed = parse_grid(text, name="looks", most=MOST_LOOKS)
+    if len(typed) > MOST_LOOKS or max(typed) > MOST_LOOKS:
+        raise RequestError(
+            f"more than {MOST_LOOKS} looks are too many for a page", fix="The command takes them, and takes its time."
+        )
+    return parse_looks(text)
+
+
+def plans_answer(query: PlansQuery) -> Answer:
+    """What every plan of a study guarantees, and how many topics to expect of it."""
+    lowest, highest = parse_bounds(query.bounds)
+    found = all_prospects(
+        query.difference, query.sd, alpha=query.alpha, power=query.power, first=query.first,
+        looks=few_looks(query.looks), spending=query.spending, lowest=lowest, highest=highest,
+    )  # fmt: skip
+    inputs = query.model_dump(include={"difference", "sd", "alpha", "power"})
+    return Answer(
+        plans_document(found, inputs), command_line("study plans", (), query.model_dump(exclude_defaults=True))
+    )
+
+
+def trial_answer(query: TrialPlanQuery) -> Answer:
+    """Topics in all against the size of a trial, a curve for every sd it might find."""
+    grids = parse_numbers({"sd": query.sd} | ({"trial_size": query.trial_size} if query.trial_size else {}))
+    plan = plan_trial(difference=query.difference, sd=grids["sd"], sizes=grids.get("trial_size"), alpha=query.alpha,
+                      power=query.power, confidence=query.confidence)  # fmt: skip
+    document = trial_document(plan, {"scores": [], **query.model_dump()})
+    command = command_line("study trial", (), query.model_dump(exclude_defaults=True))
+    return Answer(document, command, _trial_sketch(document.rows), "Topics in all, a curve for every sd")
+
+
+def _trial_sketch(rows: Sequence[Mapping[str, Any]]) -> str:
+    curves = [
+        Curve(f"sd {sd:g}", [(float(row["trial"]), float(row["topics"])) for row in rows if row["sd"] == sd])
+        for sd in list(dict.fromkeys(row["sd"] for row in rows))[:7]
+    ]
+    if len(curves[0].points) < 2:
+        return ""
+    return line_sketch(curves, x_title="topics in the trial", y_title="topics in all")

@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from cranfield.web.queries import WORDS, Query
+from cranfield.web.queries import LISTS, WORDS, Query
+
+USUAL = {"alpha": "0.05", "power": "0.8"}  # of those that may also be lists
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
 
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> Field:
     values = _values(info.annotation)
-    usual = "" if info.is_required() or info.default is None else _text(info.default)
+    usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
     words = model.choices.get(name) or WORDS.get(name, {})
     choices = words if set(words) >= set(values) else {**words, **{value: value for value in values}}
     choices = choices if usual or "" in choices or not choices else {"": "–", **choices}
@@ -57,7 +59,13 @@ def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> Field:
     elif choices and "list" not in str(info.annotation):
         kind = "choice"
         choices = {value: text for value, text in choices.items() if value or not usual}
-    return Field(name, info.title or name, kind, _text(typed), info.description or "", usual, choices)
+    usual = model.scored_by if kind == "measure" else usual
+    return Field(name, info.title or name, kind, _text(typed), _hint(info), usual, choices)
+
+
+def _hint(info: FieldInfo) -> str:
+    """What a parameter means, without what all lists of numbers have in common."""
+    return (info.description or "").removesuffix(LISTS).strip()
 
 
 def _values(annotation: Any) -> tuple[str, ...]:

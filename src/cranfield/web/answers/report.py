@@ -29,6 +29,7 @@ Section = Literal["read", "scores", "variance", "size", "power", "compare", "sha
 class ReportQuery(ScoresQuery):
     """What ``cranfield report`` takes."""
 
+    scored_by = "AP nDCG@10"
     front = ("measure", "systems", "min_range", "difference", "width", "alpha", "power")
     systems: Count = field("Systems", "How many systems will be compared; the data's unless given.", ge=2, le=10_000)
     min_range: float = field("Range", "Smallest range of the systems' means to find.", 0.1, gt=0, le=1e3)

@@ -13,6 +13,7 @@ from cranfield.web.queries import MEASURES, Missing, Names, Query, field
 class ScoreQuery(Query):
     """What ``cranfield score`` takes."""
 
+    scored_by = "AP P@10 nDCG@10"
     front = ("measure",)
     measure: Names = MEASURES
     missing: Missing = field("A topic without results", "A judged topic a run returned nothing for.", "zero")

@@ -8,13 +8,14 @@ from cranfield.report.studying import coverage_document, near_misses_document, p
 from cranfield.report.whole import Picture
 from cranfield.scores import ScoreTable
 from cranfield.scores.choosing import only_table
-from cranfield.sequential.goals import parse_bounds, parse_looks
+from cranfield.sequential.goals import parse_bounds
 from cranfield.sequential.pairs import all_pairs, choose_pairs, random_pairs
 from cranfield.sequential.past import past_experience
 from cranfield.sequential.peeking import near_misses
 from cranfield.sequential.simulation import WAYS, simulate
 from cranfield.sequential.trial import trial_coverage
 from cranfield.web.asking import About, Asked, Question
+from cranfield.web.calculator import few_looks
 from cranfield.web.page import Answer
 from cranfield.web.queries import (
     ALPHA,
@@ -116,7 +117,7 @@ def plans(asked: Asked) -> Answer:
     lowest, highest = parse_bounds(query.bounds)
     found = simulate(
         pairs, plans=[name.strip() for name in query.plans.split(",")] if query.plans else list(WAYS),
-        looks=parse_looks(query.looks), lowest=lowest, highest=highest, progress=asked.progress,
+        looks=few_looks(query.looks), lowest=lowest, highest=highest, progress=asked.progress,
         **asked.chosen("difference", "detectable_with", "sd", "alpha", "power", "first", "step", "most", "repeats",
                        "seed"),
     )  # fmt: skip
