@@ -158,7 +158,7 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """What the command shown on a page prints."""
     from cranfield.cli.app import main
 
-    def run(html: str, *more: str) -> str:
+    def run(html: str, *more: str, ends: int = 0) -> str:
         command = re.search(r'<code id="command">(.*?)</code>', html, re.S)
         assert command
         monkeypatch.setattr("sys.argv", [*shlex.split(unescape(command[1])), *more])
@@ -166,7 +166,7 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
-        assert stop.value.code in (0, None)
+        assert (stop.value.code or 0) == ends
         return capsys.readouterr().out
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,12 @@ def endless(*, progress: Progress) -> None:
     Path("process").write_text(str(os.getpid()))
     progress(1, 2)
     progress(2, 2)
+    time.sleep(600)
+
+
+def leading(*, progress: Progress) -> None:
+    child = subprocess.Popen(["sleep", "600"])
+    Path("process").write_text(str(child.pid))
     time.sleep(600)
 
 
@@ -65,6 +72,28 @@ def test_cancelling_ends_the_process_itself(runner: Runner, tmp_path: Path) -> N
     runner.cancel(job)
     assert job.state == "cancelled"
     assert until(lambda: ended(process))
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no groups of processes")
+def test_cancelling_ends_what_the_process_has_started(runner: Runner, tmp_path: Path) -> None:
+    job = runner.start("a", "owner", "text", leading, tmp_path)
+    while not (tmp_path / "process").exists() or not (tmp_path / "process").read_text():
+        time.sleep(0.01)
+    child = int((tmp_path / "process").read_text())
+    runner.cancel(job)
+    for _ in range(500):
+        if ended(child) or _is_left(child):
+            break
+        time.sleep(0.01)
+    assert ended(child) or _is_left(child)
+
+
+def _is_left(process: int) -> bool:
+    """Whether a process is over and only nobody has asked how it ended."""
+    try:
+        return ") Z" in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return True
 
 
 def test_work_waits_its_turn_and_can_be_cancelled_before(runner: Runner, tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ FORMULA = "=cmd|'/c calc'!A1"
 def test_names_with_markup_and_formulas_come_out_as_text(page: str, upload: Upload, wait: Wait) -> None:
     lines = ["measure,topic,system,score"]
     for topic, system in (
-        (t, s) for t in ("=1+1", "2", "3") for s in (SCRIPT, FORMULA, "@x", '"><img src=x onerror=y>')
+        (t, s) for t in ("=1+1", *"23456") for s in (SCRIPT, FORMULA, "@x", '"><img src=x onerror=y>')
     ):
         quoted = system.replace('"', '""')
         lines.append(f'"AP<b>","{topic}","{quoted}",0.{(len(system) * len(topic)) % 10}{len(lines)}')
@@ -243,9 +243,21 @@ def test_names_with_markup_and_formulas_come_out_as_text(page: str, upload: Uplo
     for text in pages:
         assert "AP&lt;b&gt;" in text
         assert not any(mark in text for mark in (SCRIPT, "<b>", "<img"))
-    drawn = wait(f"{link}/compare.svg").text
-    assert SCRIPT not in drawn
-    assert "<img" not in drawn
+    for task in (
+        "variance?resamples=100",
+        "study-trial?pairs=3&repeats=10&trial_size=2",
+        "simulate?topics=10",
+        "compare?matrix=true",
+        "compare?",
+    ):
+        drawn = wait(f"{link}/{task}").text + wait(f"{link}/{task.replace('?', '.svg?')}").text
+        assert drawn.count("</svg>") >= 2, task
+        assert SCRIPT not in drawn
+        assert "<img" not in drawn
+    opened = wait(f"{link}/report/open?section=scores&section=compare").text
+    assert "&lt;img" in opened
+    assert not any(mark in opened for mark in (SCRIPT, "<b>", "<img"))
+    assert f"'{FORMULA}" in wait(f"{link}/simulate.scores?topics=5").text
     table = wait(f"{link}/compare.csv").text
     assert f"'{FORMULA}" in table
     assert ",@x" not in table

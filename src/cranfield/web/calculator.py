@@ -185,9 +185,15 @@ def trial_answer(query: TrialPlanQuery) -> Answer:
 
 def _trial_sketch(rows: Sequence[Mapping[str, Any]]) -> str:
     curves = [
-        Curve(f"sd {sd:g}", [(float(row["trial"]), float(row["topics"])) for row in rows if row["sd"] == sd])
+        Curve(f"sd {sd:g}", _some([(float(row["trial"]), float(row["topics"])) for row in rows if row["sd"] == sd]))
         for sd in list(dict.fromkeys(row["sd"] for row in rows))[:7]
     ]
     if len(curves[0].points) < 2:
         return ""
     return line_sketch(curves, x_title="topics in the trial", y_title="topics in all")
+
+
+def _some(points: list[tuple[float, float]], most: int = 40) -> list[tuple[float, float]]:
+    """Points enough to draw a curve by, closer together where it begins and bends."""
+    places = {round((len(points) - 1) * (at / most) ** 2) for at in range(most + 1)}
+    return [point for at, point in enumerate(points) if at in places]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -122,7 +123,7 @@ class Runner:
                 return
             job.state = "cancelled"
             if job.process is not None:
-                job.process.kill()
+                _end(job.process)
         if job.future is not None:
             job.future.cancel()
         job.ended.set()
@@ -141,6 +142,14 @@ class Runner:
         self._pool.shutdown(cancel_futures=True)
 
 
+def _end(process: Any) -> None:
+    """End a process and those it has started, such as the browser that prints."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, OSError):  # it has not come so far as to lead a group, or groups are unknown here
+        process.kill()
+
+
 def _context() -> BaseContext:
     """A server that has everything loaded and forks from there, where there are such; a new interpreter elsewhere."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
@@ -153,7 +162,10 @@ def _context() -> BaseContext:
 def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection) -> None:
     """Run in the process: do the task in its folder, and say how it goes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which ends its jobs itself
+    if hasattr(os, "setsid"):
+        os.setsid()  # so that whatever it starts ends with it
     os.chdir(folder)  # so that messages name files, not places on this machine
+    tempfile.tempdir = folder  # whatever is left there goes with the data
     os.umask(0o077)
     _limit_memory()
     last = 0.0

@@ -1,0 +1,178 @@
+"""The list of questions: every one has a form, an example and a place; checks and whole reports besides."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cranfield.cli.app import COMMANDS, make_app
+from cranfield.report.pages import served_policy
+from cranfield.web.forms import make_form
+from cranfield.web.questions import GROUPS, QUESTIONS, askable
+
+Upload = Callable[..., httpx.Response]
+Wait = Callable[[str], httpx.Response]
+Printed = Callable[..., str]
+http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+
+ABOUT = {"kind": "collection", "files": ["a"], "systems": ["a", "b", "c", "d"], "topics": 40}
+APART = {"pack", "study", "serve", "measures", "demo"}  # make files, talk, or are pages themselves
+
+
+def test_every_command_about_data_is_a_question() -> None:
+    asked = {name.partition("-")[0] for name in QUESTIONS}
+    assert set(COMMANDS) - APART <= asked
+    assert {"study-past", "study-trial", "study-simulate", "study-peek"} <= set(QUESTIONS)
+    assert sum(map(len, GROUPS.values())) == len(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_parameter_is_a_flag_of_the_command_and_a_field_of_the_form(name: str) -> None:
+    import typer.main
+
+    question = QUESTIONS[name]
+    form = make_form(question.query, question.example(ABOUT))
+    fields = [each.name for each in (*form.front, *form.more)]
+    assert sorted(fields) == sorted(question.query.model_fields)
+    assert all(each.label and each.hint for each in (*form.front, *form.more))
+    command = typer.main.get_command(make_app())
+    for word in question.command.split():
+        command = command.commands[word]  # type: ignore[attr-defined]
+    flags = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+    assert {f"--{field.replace('_', '-')}" for field in fields} - flags <= {"--goal"}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_what_a_page_asks_by_itself_is_a_question_with_sense(name: str) -> None:
+    question = QUESTIONS[name]
+    for systems in (["a", "b"], ["a", "b", "c", "d"]):
+        question.query.model_validate(question.example({**ABOUT, "systems": systems}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "without"),
+    [("scores", {"score", "shards", "pilot", "budget"}), ("files", set(QUESTIONS) - {"check"}), ("collection", set())],
+)
+def test_data_is_asked_what_makes_sense_for_it(kind: str, without: set[str]) -> None:
+    assert {each.name for each in askable({**ABOUT, "kind": kind})} == set(QUESTIONS) - without
+
+
+# --- check
+
+
+def test_files_that_cannot_be_read_are_still_checked(
+    page: str, upload: Upload, wait: Wait, printed: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "a.run": b"1 Q0 d 1 2.0 t\n1 Q0 d 2 1.0 t\n1 Q0 e x t\n",
+        "b.run": b"1 Q0 d 1 2.0 u\n",
+        "qrels": b"1 0 d 1\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    link = page + upload(page, list(files.items())).json()["link"]
+    refused = wait(link)
+    assert refused.status_code == 400
+    assert f'href="{link.removeprefix(page)}/check"' in refused.text
+    checked = wait(f"{link}/check.json").json()
+    assert {row["file"] for row in checked["rows"] if row["severity"] == "error"} == {"a.run"}
+    monkeypatch.chdir(tmp_path)
+    html = wait(f"{link}/check?all=true").text
+    assert "cranfield check a.run b.run qrels --all" in html
+    assert "cranfield compare" not in html
+    assert json.loads(printed(html, "--json", ends=2))["rows"] == checked["rows"]
+    assert wait(f"{link}/compare.json").status_code == 400
+
+
+# --- the whole report
+
+
+@pytest.fixture(scope="module")
+def asked() -> str:
+    return "measure=AP&min_range=0.2&section=read&section=size&section=compare&section=reliability&title=%3Cb%3Emine"
+
+
+@pytest.fixture
+def whole(collection: str, wait: Wait, asked: str) -> httpx.Response:
+    return wait(f"{collection}/report?{asked}")
+
+
+def test_a_report_is_what_the_command_writes(
+    collection: str, whole: httpx.Response, wait: Wait, asked: str, printed: Printed, example: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    assert whole.status_code == 200
+    assert "<b>mine" not in whole.text
+    monkeypatch.chdir(example)
+    answer = wait(f"{collection}/report.json?{asked}").json()
+    assert answer == json.loads(printed(whole.text, "--json"))
+    assert wait(f"{collection}/report.md?{asked}").text == printed(whole.text, "--md")
+
+
+def test_a_report_has_every_face(collection: str, whole: httpx.Response, wait: Wait) -> None:
+    links = {kind: unescape(link) for link, kind in re.findall(r'href="([^"]*/report\.(\w+)\?[^"]*)"', whole.text)}
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    assert set(links) >= {"html", "md", "tex", "json", "xlsx", "bib"} | ({"pdf"} if browser else set())
+    files = {kind: wait(collection.partition("/data")[0] + link) for kind, link in links.items()}
+    assert all(answer.status_code == 200 for answer in files.values())
+    assert "attachment" in files["html"].headers["content-disposition"]
+    assert not re.search(r"(?:src|href)=.(?:https?:)?//|url\(http|@import", files["html"].text)
+    assert zipfile.ZipFile(io.BytesIO(files["xlsx"].content)).testzip() is None
+    assert files["bib"].text.startswith("@")
+    if browser:
+        assert files["pdf"].content.startswith(b"%PDF")
+    else:
+        assert "There is no PDF" in whole.text
+
+
+def test_an_opened_report_runs_its_own_scripts_apart_from_the_server(
+    collection: str, whole: httpx.Response, wait: Wait, asked: str
+) -> None:
+    opened = wait(f"{collection}/report/open?{asked}")
+    policy = opened.headers["content-security-policy"]
+    assert policy == served_policy()
+    assert "unsafe" not in policy
+    assert "sandbox" in policy
+    assert "allow-same-origin" not in policy
+    assert opened.headers["content-disposition"] == "inline"
+    assert "&lt;b&gt;mine" in opened.text
+
+
+# --- files besides
+
+
+def test_scores_of_every_topic_can_be_taken_along_and_come_back(
+    page: str, collection: str, upload: Upload, wait: Wait
+) -> None:
+    kept = wait(f"{collection}/score.scores?measure=AP")
+    assert 'filename="cranfield-score.scores.csv"' in kept.headers["content-disposition"]
+    again = page + upload(page, [("scores.csv", kept.content)]).json()["link"]
+    compared = [wait(f"{each}/compare.json?measure=AP").json()["rows"] for each in (again, collection)]
+    assert compared[0] == compared[1]
+    drawn = wait(f"{again}/simulate.scores?topics=7").text
+    assert len(drawn.splitlines()) == 1 + 7 * 12
+
+
+def test_charts_of_an_answer_are_one_file(collection: str, wait: Wait) -> None:
+    svg = ElementTree.fromstring(wait(f"{collection}/reliability.svg?trials=20&resamples=100").text)
+    inner = [each for each in svg if each.tag.endswith("svg")]
+    assert len(inner) == 4
+    ends = [float(each.get("y", 0)) + float(each.get("height", 0)) for each in inner]
+    assert ends == sorted(ends)
+    assert ends[-1] == pytest.approx(float(svg.get("height", 0)))
+
+
+def test_a_link_says_only_what_was_said(collection: str) -> None:
+    sent = http.get(f"{collection}/pilot?measure=&min_range=&systems=4&method=&seed=")
+    assert sent.status_code == 303
+    assert sent.headers["location"].endswith("/pilot?systems=4")
