@@ -27,6 +27,7 @@ extensions = [
 exclude_patterns = ["_ext"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
+smartquotes = False  # --help is not –help
 nitpicky = True
 # Signatures name types of other libraries and of the rooms' own; what pages link to (py:obj) is checked.
 nitpick_ignore_regex = [(r"py:(class|data|exc|meth|func|attr|mod)", r".*")]
@@ -37,6 +38,10 @@ autodoc_preserve_defaults = True
 add_module_names = False
 python_maximum_signature_line_length = 90
 
+SHORT = {
+    r"ndarray\[tuple\[Any, \.\.\.\], dtype\[Any\]\]": "Array",
+    r"_Buffer \| _SupportsArray.*?_NestedSequence\[complex \| bytes \| str\]": "ArrayLike",
+}
 OPTIONAL = ["gallery/index", "adapters"]
 
 # Nothing is fetched when the site is looked at: mathematics is MathML, fonts are the reader's, scripts are beside it.
@@ -61,6 +66,13 @@ def escape_bars(app: Any, what: str, name: str, value: Any, options: Any, lines:
     lines[:] = [re.sub(r"(?<![`\\])\|", r"\\|", line) for line in lines]
 
 
+def shorten(app: Any, what: str, name: str, value: Any, options: Any, signature: str, returned: str) -> tuple[str, str]:
+    """Arrays and what can become one, by the names the code has for them."""
+    for written, short in SHORT.items():
+        signature, returned = (re.sub(written, short, text) if text else text for text in (signature, returned))
+    return signature, returned
+
+
 def leave_out_absent(app: Any, name: str, source: list[str]) -> None:
     """The table of contents names pages that a source distribution may lack; those are left out of it."""
     if name == "index":
@@ -71,4 +83,5 @@ def leave_out_absent(app: Any, name: str, source: list[str]) -> None:
 def setup(app: Any) -> None:
     """Read docstrings as they are meant, and contents as they are."""
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-signature", shorten)
     app.connect("source-read", leave_out_absent)

@@ -125,16 +125,17 @@ def equations_page() -> str:
     parts = [
         "# Equations\n",
         "A line that computes a formula of a paper says so in a comment; this index is made from those comments and "
-        "from the docstrings. *Computed in* is where the formula stands, *named in* what builds on it or shows the "
+        "from the docstrings. First comes where the formula is computed; after *also* what builds on it or shows the "
         "published number. What differs from the papers is on [a page of its own](../differences.md).\n",
     ]
     for paper, title in PAPERS.items():
-        parts += [f"## {paper}: {title}\n", "| where | what | computed in | named in |", "|---|---|---|---|"]
+        parts += [f"## {paper}: {title}\n", "| where | what | in the code |", "|---|---|---|"]
         for place in sorted((place for each, place in found if each == paper), key=_in_order):
             here = found[paper, place]
             computed = _links(mark for mark in here if mark.computes)
             named = _links(mark for mark in here if not mark.computes)
-            parts.append(f"| {place} | {PLACES[paper][place]} | {computed} | {named} |")
+            both = "; *also* ".join(each for each in (computed, named) if each)
+            parts.append(f"| {place} | {PLACES[paper][place]} | {both} |")
         parts.append("")
     return "\n".join(parts)
 

@@ -40,7 +40,7 @@ MORE = {  # public names that a room keeps in a file of its own
 def room_page(room: str) -> str:
     """Every public name of a room."""
     module = import_module(f"cranfield.{room}")
-    parts = [f"# {ROOMS[room]}\n", f"`cranfield.{room}`: {_first_line(module)}\n", "```{eval-rst}"]
+    parts = [f"# cranfield.{room}\n", f"**{ROOMS[room]}.** {_first_line(module)}\n", "```{eval-rst}"]
     parts += [_directive(f"cranfield.{room}", name, getattr(module, name)) for name in _names(room, module)]
     for file, names in MORE.get(room, {}).items():
         inside = import_module(f"cranfield.{room}.{file}")

@@ -21,8 +21,10 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
-FOLDED = 30  # lines; more are shown when asked for
+WHOLE = 30  # lines that are shown as they are; of more, the first and the last, and the others when asked for
+FIRST, LAST = 16, 1
 LONGEST = 400  # lines that are shown at all
+PROSE = 110  # characters from which a line that is no row of a table is folded
 
 
 def run_pages(app: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
@@ -77,16 +79,28 @@ def _printed(outcome: Outcome) -> str:
     lines = outcome.printed.rstrip().splitlines()
     if not lines:
         return ""
-    left = len(lines) - LONGEST
-    more = [f"… and {left:,} lines more"] if left > 0 else []
-    text = f'<pre class="printed" tabindex="0">{_marked(lines[:LONGEST] + more)}</pre>'
-    if len(lines) <= FOLDED:
-        return text
-    return f'<details class="printed"><summary>What this prints ({len(lines):,} lines)</summary>{text}</details>'
+    if len(lines) <= WHOLE:
+        return _pre(lines)
+    middle = lines[FIRST:-LAST]
+    left = len(middle) - LONGEST
+    shown = middle[:LONGEST] + ([f"… and {left:,} lines more"] if left > 0 else [])
+    return (
+        f'{_pre(lines[:FIRST])}<details class="printed"><summary>{len(middle):,} lines more</summary>{_pre(shown)}'
+        f"</details>{_pre(lines[-LAST:])}"
+    )
 
 
-def _marked(lines: list[str]) -> str:
-    return "\n".join(f"<b>{escape(line)}</b>" if line.startswith("$ ") else escape(line) for line in lines)
+def _pre(lines: list[str]) -> str:
+    return f'<pre class="printed" tabindex="0">{"".join(map(_line, lines))}</pre>'
+
+
+def _line(line: str) -> str:
+    text = escape(line.rstrip())
+    if line.startswith("$ "):
+        return f"<b>{text}</b>\n"
+    # A sentence may be as long as it likes; a row of a table has two blanks somewhere, and must stay a row.
+    prose = len(line) > PROSE and line.count(" ") > 10 and "  " not in line.strip()
+    return f'<span class="said">{text}</span>\n' if prose else f"{text}\n"
 
 
 def _picture(picture: Path, outcome: Outcome, name: str) -> str:

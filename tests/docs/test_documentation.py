@@ -71,3 +71,98 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 def test_every_measure_cites_a_reference_that_exists() -> None:
     assert {kind.citation for kind in CATALOG.values()} <= set(REFERENCES)
+
+
+METHODS = [*sorted((DOCS / "methods").glob("*.md")), DOCS / "pilots.md", DOCS / "budgets.md"]
+PARTS = ("Idea", "Formula", "Command", "Python", "Published numbers", "When not to use it")
+
+
+@pytest.mark.parametrize("page", METHODS, ids=_name)
+def test_a_method_has_its_idea_formula_function_command_numbers_and_limits(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    parts = re.split(r"^## (.*)$", text, flags=re.M)
+    assert set(PARTS) <= set(parts[1::2])
+    said = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert all(said[part].strip() for part in PARTS)
+    assert "cranfield" in said["Command"]
+    assert "```python" in said["Python"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_tests_that_a_page_names_exist(page: Path) -> None:
+    for path, name in re.findall(r"`(tests/\w+/\w+\.py)(?:::(\w+))?`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), path
+        assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
+
+
+def test_every_method_is_an_end_of_the_decision_chart() -> None:
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    chart, table = text.split("## The same as a table")
+    for page in METHODS:
+        link = f"]({page.relative_to(DOCS)}"
+        assert link in chart, page.name
+        assert link in table or page.stem in ("fixed", "iterative", "hybrid", "group-sequential", "anytime"), page.name
+
+
+SHOWN = (
+    "check example/runs example/qrels.txt",
+    "variance scores.csv",
+    "variance scores.csv --pairs",
+    "size scores.csv --systems 5 --min-range 0.1 --difference 0.05 --width 0.1 --sensitivity 0.05",
+    "size --systems 5 --min-range 0.1 --variance 0.05",
+    "size --width 0.1 --variance 0.05",
+    "size --sensitivity 0.1 --variance 0.05",
+    "size --effect-size 0.5",
+    "power scores.csv",
+    "power --topics 20,30 --variance 0.05",
+    "compare scores.csv --equivalence 0.1",
+    "compare scores.csv --test t --correct none",
+    "compare scores.csv --audit --resamples 200",
+    "shards example/runs --qrels example/qrels.txt -s 2 --samples 2 --resamples 0",
+    "pilot example/runs --qrels example/qrels.txt --teams example/teams.tsv --trials 2",
+    "budget example/runs --qrels example/qrels.txt -d 5,10",
+    "study plans --difference 0.05 --sd 0.1",
+    "study past scores.csv --difference 0.1",
+    "study trial --difference 0.1 --sd 0.1",
+    "study simulate scores.csv --pairs 2 --repeats 50",
+    "study peek scores.csv --first 10 --high 0.3",
+    "reliability scores.csv --trials 20",
+    "simulate scores.csv --topics 20",
+    "verify --difference 0.1 --sd 0.15 --collections 250",
+)
+
+
+def test_every_column_is_explained(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from cranfield.cli.app import make_app
+
+    text = (DOCS / "reading.md").read_text(encoding="utf-8")
+    said = {name.strip() for row in re.findall(r"^\| (.*?) \|", text, re.M) for name in re.split("[,;]", row)}
+    said |= {row.strip() for row in re.findall(r"^\| (.*?) \|", text, re.M)} | {"", *re.findall(r"`(\w+)`", text)}
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(example, "example")
+    runner, app = CliRunner(), make_app()
+    asked = "score example/runs --qrels example/qrels.txt -m AP -o scores.csv"
+    assert runner.invoke(app, asked.split()).exit_code == 0
+    unknown = {}
+    for command in SHOWN:
+        done = runner.invoke(app, [*command.split(), "--md"])
+        assert done.exit_code == 0, f"{command}\n{done.output}{done.exception}"
+        for header in re.findall(r"^\|(.*)\|\n\|[-:| ]+\|$", done.stdout, re.M):
+            titles = [title.replace("\\", "").strip() for title in header.split("|")]
+            unknown |= {title: command for title in titles if not _explained(title, said)}
+    assert not unknown
+
+
+def _explained(title: str, said: set[str]) -> bool:
+    """Whether a title, or every part of one with a comma in it, is on the page; numbers are systems of a matrix."""
+    return title in said or title.isdigit() or all(part.strip() in said for part in title.split(","))
+
+
+def test_every_warning_of_a_result_is_explained() -> None:
+    text = (DOCS / "reading.md").read_text(encoding="utf-8")
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    slugs = {slug for source in sources for slug in re.findall(r'(?:Caution|_noting)\(\s*"([a-z-]+)"', source)}
+    assert len(slugs) >= 9
+    assert not [slug for slug in slugs if f"`{slug}`" not in text]
