@@ -152,11 +152,12 @@ def test_every_column_is_explained(example: Path, tmp_path: Path, monkeypatch: p
         for header in re.findall(r"^\|(.*)\|\n\|[-:| ]+\|$", done.stdout, re.M):
             titles = [title.replace("\\", "").strip() for title in header.split("|")]
             unknown |= {title: command for title in titles if not _explained(title, said)}
-    assert not unknown
+    assert not unknown, str(unknown)
 
 
 def _explained(title: str, said: set[str]) -> bool:
     """Whether a title, or every part of one with a comma in it, is on the page; numbers are systems of a matrix."""
+    title = re.sub(r"(?<=topics for )[\d.]+", "D", title)
     return title in said or title.isdigit() or all(part.strip() in said for part in title.split(","))
 
 
