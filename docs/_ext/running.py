@@ -77,21 +77,33 @@ def show_outcomes(app: Sphinx, doctree: nodes.document) -> None:
 
 def _printed(outcome: Outcome) -> str:
     lines = outcome.printed.rstrip().splitlines()
-    if not lines:
-        return ""
+    if len(lines) <= WHOLE:
+        return _pre(lines)
+    commands = outcome.block.commands()
+    if len(commands) < 2:
+        return _shortened(lines)
+    # What the last command prints is what the block is for; those before it prepare.
+    last = len(lines) - 1 - lines[::-1].index(f"$ {commands[-1]}")
+    before = f"what the {len(commands) - 1} commands before print" if len(commands) > 2 else "what the first one prints"
+    return _folded(before, lines[:last]) + _shortened(lines[last:])
+
+
+def _shortened(lines: list[str]) -> str:
+    """The first lines and the last, and between them the others, folded."""
     if len(lines) <= WHOLE:
         return _pre(lines)
     middle = lines[FIRST:-LAST]
-    left = len(middle) - LONGEST
-    shown = middle[:LONGEST] + ([f"… and {left:,} lines more"] if left > 0 else [])
-    return (
-        f'{_pre(lines[:FIRST])}<details class="printed"><summary>{len(middle):,} lines more</summary>{_pre(shown)}'
-        f"</details>{_pre(lines[-LAST:])}"
-    )
+    return _pre(lines[:FIRST]) + _folded(f"{len(middle):,} lines more", middle) + _pre(lines[-LAST:])
+
+
+def _folded(title: str, lines: list[str]) -> str:
+    left = len(lines) - LONGEST
+    shown = lines[:LONGEST] + ([f"… and {left:,} lines more"] if left > 0 else [])
+    return f'<details class="printed"><summary>{title}</summary>{_pre(shown)}</details>'
 
 
 def _pre(lines: list[str]) -> str:
-    return f'<pre class="printed" tabindex="0">{"".join(map(_line, lines))}</pre>'
+    return f'<pre class="printed" tabindex="0">{"".join(map(_line, lines))}</pre>' if lines else ""
 
 
 def _line(line: str) -> str:

@@ -145,7 +145,7 @@ def test_every_column_is_explained(example: Path, tmp_path: Path, monkeypatch: p
     runner, app = CliRunner(), make_app()
     asked = "score example/runs --qrels example/qrels.txt -m AP -o scores.csv"
     assert runner.invoke(app, asked.split()).exit_code == 0
-    unknown = {}
+    unknown: dict[str, str] = {}
     for command in SHOWN:
         done = runner.invoke(app, [*command.split(), "--md"])
         assert done.exit_code == 0, f"{command}\n{done.output}{done.exception}"
