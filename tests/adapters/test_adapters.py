@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 
 from cranfield.cli.app import main
 from cranfield.errors import InputError, RequestError
+from cranfield.formats.checking import FileKind, check_files
 from cranfield.scores import Columns, ScoreTable, read_score_files, read_scores
+from cranfield.scores.checking import OTHER_FORMATS
 from cranfield.scores.files import parse_scores
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +160,13 @@ def test_a_broken_line_of_output_has_its_place(write: Write) -> None:
     with pytest.raises(InputError, match="«high»") as refusal:
         read_scores(path)
     assert refusal.value.where == f"{path}:23"
+
+
+@pytest.mark.parametrize("name", ["trec_eval-1.txt", "ir_measures-bm25.tsv", "ir_measures-bm25.jsonl", "pyterrier.csv"])
+def test_such_files_pass_the_check_as_scores(name: str) -> None:
+    report = check_files([FILES / name], others=OTHER_FORMATS)
+    assert [(file.kind, file.lines > 0) for file in report.files] == [(FileKind.SCORES, True)]
+    assert not report.failed(strict=True)
 
 
 # --- files with columns of their own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,11 @@ def looks_like_output(data: bytes) -> bool:
     if not lines or any(len(fields) != 3 for fields in lines):
         return False
     return all(fields[0].decode("utf-8", "replace") in TEXT or _number(fields[2]) is not None for fields in lines)
+
+
+def is_output(data: bytes) -> bool:
+    """Whether it is such output beyond doubt: there are means in it, too."""
+    return looks_like_output(data) and re.search(rb"^(\S+[ \t]+)?all[ \t]", data, re.M) is not None
 
 
 def read_output(data: bytes, file: str) -> TopicLines:

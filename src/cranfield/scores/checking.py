@@ -8,6 +8,9 @@ from cranfield.collection import open_collection
 from cranfield.collection.packed import MAGIC
 from cranfield.errors import InputError
 from cranfield.formats.checking import FileKind, OtherFormat
+from cranfield.formats.scores import header_names
+from cranfield.formats.trec_output import is_output
+from cranfield.scores.columns import known_layout
 from cranfield.scores.files import is_json, is_parquet, parse_scores
 
 
@@ -27,4 +30,6 @@ OTHER_FORMATS = (
     OtherFormat(FileKind.PACKED, lambda data: data.startswith(MAGIC), _packed_lines),
     OtherFormat(FileKind.SCORES, is_parquet, _score_rows),
     OtherFormat(FileKind.SCORES, is_json, _score_rows),
+    OtherFormat(FileKind.SCORES, is_output, _score_rows),
+    OtherFormat(FileKind.SCORES, lambda data: known_layout(header_names(data)) is not None, _score_rows),
 )
