@@ -119,7 +119,7 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     press = tab.keyboard.press
     press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
-    for _ in range(6):
+    for _ in range(8):
         press("Tab")
     assert tab.evaluate("document.activeElement.name") == "goal"
     press("ArrowDown")
@@ -151,7 +151,7 @@ def test_files_are_uploaded_questions_asked_answers_kept_and_all_removed(
     tab.get_by_role("button", name="Answer").click()
     api.expect(tab.locator("#command")).to_contain_text("--measure nDCG@10")
     with tab.expect_download() as kept:
-        tab.get_by_role("link", name="report").click()
+        tab.get_by_role("link", name="report", exact=True).click()
     report = tmp_path / "report.html"
     kept.value.save_as(report)
     assert "nDCG@10" in report.read_text()
@@ -207,6 +207,114 @@ def test_long_work_shows_progress_and_can_be_cancelled(open_page: Open, example_
     tab.get_by_role("button", name="Cancel").click()
     api.expect(tab.locator("h1")).to_have_text("What was read")
     assert tab.url == data
+
+
+def test_every_question_shows_how_far_it_is_and_ends_when_nobody_wants_it(
+    open_page: Open, example_files: list[Path]
+) -> None:
+    tab = open_page("/data")
+    upload(tab, example_files)
+    tab.get_by_role("link", name="Check a design").click()
+    tab.fill("#difference", "0.02")
+    tab.get_by_text("More choices").click()
+    tab.fill("#collections", "100000")
+    tab.fill("#tolerance", "0.0001")
+    tab.locator("#test").select_option("randomisation")
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(tab.locator("h1")).to_have_text("Check a design")
+    api.expect(tab.locator("[data-progress]")).to_have_text(re.compile(r"Check a design: [1-9][\d,]* of [\d,]+"))
+    tab.get_by_role("button", name="Cancel").click()
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+
+
+def test_a_whole_report_is_made_opened_and_kept(
+    open_page: Open, browser: Any, example_files: list[Path], tmp_path: Path
+) -> None:
+    tab = open_page("/data")
+    upload(tab, example_files)
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+    tab.goto(f"{tab.url}/report?measure=AP&section=read&section=size&section=compare")
+    api.expect(tab.get_by_role("link", name="Open the report")).to_be_visible()
+    troubles: list[str] = []
+    with tab.context.expect_page() as opened:
+        tab.get_by_role("link", name="Open the report").click()
+    report = opened.value
+    report.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    report.on("pageerror", lambda error: troubles.append(str(error)))
+    report.reload()
+    api.expect(report.locator("h1")).to_contain_text("Report on runs")
+    api.expect(report.locator("#result")).to_contain_text("topics")  # its sliders answer: its own scripts run
+    before = report.inner_text("#result")
+    report.locator("#c-goal").fill("0.3")
+    api.expect(report.locator("#result")).not_to_have_text(before)
+    assert report.evaluate("getComputedStyle(document.querySelector('figure svg')).maxWidth") == "100%"  # and its style
+    assert report.evaluate("origin") == "null"  # apart from the server's pages
+    assert troubles == []
+    with tab.expect_download() as kept:
+        tab.get_by_role("link", name="workbook").click()
+    kept.value.save_as(tmp_path / "report.xlsx")
+    assert (tmp_path / "report.xlsx").read_bytes()[:2] == b"PK"
+    assert kept.value.suggested_filename == "cranfield-report.xlsx"
+
+
+def test_a_question_is_asked_with_keys_alone(open_page: Open, example_files: list[Path]) -> None:
+    tab = open_page("/data")
+    upload(tab, example_files)
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+    press = tab.keyboard.press
+    for _ in range(40):
+        press("Tab")
+        if tab.evaluate("document.activeElement.textContent") == "Past experience":
+            break
+    press("Enter")
+    api.expect(sentence(tab)).to_contain_text("pairs")
+    tab.focus("#difference")
+    press("End")
+    tab.keyboard.type("1")  # 0.051
+    press("Enter")
+    api.expect(tab.locator("#command")).to_contain_text("--difference 0.051")
+    assert "difference=0.051" in tab.url
+    assert "missing" not in tab.url  # a link to share says only what was said
+    for _ in range(60):
+        press("Tab")
+        if tab.evaluate("document.activeElement.textContent") == "CSV":
+            break
+    with tab.expect_download() as started:
+        press("Enter")
+    assert started.value.suggested_filename == "cranfield-study-past.csv"
+
+
+PAGES = ("", "/check", "/variance?resamples=100", "/pilot?trials=2", "/budget?depths=5,10",
+         "/report?section=read")  # fmt: skip
+
+
+def test_pages_of_data_fit_a_phone_name_their_fields_and_can_be_read_in_the_dark(
+    open_page: Open, example_files: list[Path]
+) -> None:
+    tab = open_page("/data", viewport={"width": 390, "height": 800}, color_scheme="dark")
+    upload(tab, [*example_files, example_files[0].parent.parent / "teams.tsv"])
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+    data = tab.url
+    for path in PAGES:
+        tab.goto(data + path)
+        api.expect(tab.locator("#command, #main .button, form button").first).to_be_attached()
+        api.expect(tab.locator("progress")).to_have_count(0)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390, path
+        unnamed = tab.evaluate(
+            "[...document.querySelectorAll('input, select')].filter(each => !each.labels.length).map(each => each.name)"
+        )
+        assert unnamed == []
+        assert tab.locator("h1").count() == 1
+        paper = luminance(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+        for place in (".picture svg text", "h1", ".hint", "td"):
+            if tab.locator(place).count():
+                style = "fill" if "svg" in place else "color"
+                ink = luminance(tab.evaluate(f"getComputedStyle(document.querySelector('{place}')).{style}"))
+                assert (ink + 0.05) / (paper + 0.05) >= 4.5, (path, place)  # WCAG AA
+    tab.goto(f"{data}/variance?resamples=100")
+    api.expect(tab.locator(".questions nav")).to_be_hidden()
+    tab.get_by_text("Questions about the data").click()
+    api.expect(tab.get_by_role("link", name="Topics against depth")).to_be_visible()
 
 
 def trec8_sized(folder: Path, depth: int) -> list[Path]:
@@ -290,14 +398,16 @@ def test_text_can_be_read_in_light_and_dark(open_page: Open, scheme: str) -> Non
         assert (lighter + 0.05) / (darker + 0.05) >= 4.5, place  # WCAG AA
 
 
-@pytest.mark.parametrize("path", ["/", "/power", "/data", "/api", "/size?difference=0.01:0.1:0.01&sd=0.1,0.2,0.3"])
+@pytest.mark.parametrize(
+    "path", ["/", "/power", "/plans", "/trial", "/data", "/api", "/size?difference=0.01:0.1:0.01&sd=0.1,0.2,0.3"]
+)
 def test_nothing_is_wider_than_a_phone(open_page: Open, path: str) -> None:
     tab = open_page(path, viewport={"width": 360, "height": 700})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_every_field_has_a_label_and_every_page_one_heading(open_page: Open) -> None:
-    for path in ("/", "/power", "/data"):
+    for path in ("/", "/power", "/plans", "/trial", "/data"):
         tab = open_page(path)
         unnamed = tab.evaluate(
             "[...document.querySelectorAll('input, select')].filter(each => !each.labels.length).map(each => each.name)"

@@ -87,9 +87,13 @@ for (const kind of ["pointermove", "pointerdown"]) document.addEventListener(kin
 // A page of work that is not done yet asks how far it is, and shows the answer when there is one.
 function follow(place) {
   const bar = place.querySelector("progress"), text = place.querySelector("[data-progress]");
+  let leaving = false; // asking for the page again would start anew what was cancelled
+  document.addEventListener("submit", () => (leaving = true));
   const step = async () => {
     try {
       const state = await (await fetch(place.dataset.follow)).json();
+      if (leaving) return;
+      if (state.state === "cancelled") return location.assign(place.dataset.back);
       if (state.state !== "waiting" && state.state !== "running") return location.reload();
       if (state.total) { bar.max = state.total; bar.value = state.done; }
       text.textContent = state.text;
