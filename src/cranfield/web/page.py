@@ -93,10 +93,10 @@ class Answer:
     @cached_property
     def _drawn(self) -> list[tuple[str, str]]:
         """Titles and markup of the charts."""
-        from cranfield.report.pictures import inline_svg
-
         if self.sketch:
             return [(self.caption, self.sketch)]
+        from cranfield.report.pictures import inline_svg
+
         return [(each.title, inline_svg(each.chart, each.title, f"chart{at}")) for at, each in enumerate(self.pictures)]
 
     def _shown(self) -> list[tuple[str, str]]:
