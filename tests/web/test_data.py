@@ -54,21 +54,14 @@ COLLECTION = [
     "compare?test=unpaired",
     "compare?audit=true&resamples=200&baseline=aldgate1",
     "shards?shards=2,3&samples=2&resamples=100&held_out=false&anova=all",
-    "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3",
-    "pilot?min_range=0.2&method=sakai&depth=10&within=0.1&seed=2",
-    "budget",
+    "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3&depth=10&within=0.1",
     "budget?depths=5,10&difference=0.05&price=2&topic_price=30&estimate=within",
     "budget?budget=5000&width=0.1",
     "budget?pairs=20&budget=4000",
     "budget?reuse=true&depths=10",
-    "reliability?topics=50,100&trials=30&resamples=100&drop=0.25",
-    "simulate?topics=30&gap=0.1",
-    "verify?difference=0.1&collections=500&test=wilcoxon&search=false",
+    "reliability?topics=50,100&trials=30&resamples=100&drop=0.25&unpaired=true&sets=5,10",
     "verify?min_range=0.2&systems=4&shards=2&collections=250&topics=20",
-    "study-past?difference=0.05&measure=nDCG@10",
-    "study-trial?trial_size=20&pairs=10&repeats=50",
     "study-simulate?pairs=2&repeats=50&first=20",
-    "study-peek?first=10&high=0.3&repeats=20",
 ]
 
 
@@ -87,14 +80,11 @@ def test_a_collections_page_its_json_and_its_command_agree(
 
 
 SCORES = [
-    "variance",
     "size?difference=0.05&measure=AP",
-    "power",
     "compare?measure=AP&missing=drop",
     "compare",
-    "reliability?measure=AP&trials=30&resamples=100&unpaired=true&sets=5,10",
-    "simulate?measure=AP&means=aldgate1=0.4&margins=empirical",
-    "verify?measure=AP&min_range=0.2&systems=5&collections=250&one_sided=true&search=false",
+    "simulate?measure=AP&means=aldgate1=0.4&margins=empirical&topics=30",
+    "verify?measure=AP&difference=0.1&collections=250&one_sided=true&search=false&test=wilcoxon",
     "study-past?difference=0.05&measure=AP&percentile=90",
     "study-trial?measure=AP&pairs=5&repeats=50",
     "study-simulate?measure=AP&system=aldgate1&baseline=barnhill1&difference=0.1&repeats=50&plans=fixed,hybrid",

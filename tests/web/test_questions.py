@@ -25,7 +25,7 @@ Wait = Callable[[str], httpx.Response]
 Printed = Callable[..., str]
 http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
-ABOUT = {"kind": "collection", "files": ["a"], "systems": ["a", "b", "c", "d"], "topics": 40}
+ABOUT = {"kind": "collection", "files": ["a"], "names": ["a"], "systems": ["a", "b", "c", "d"], "topics": 40}
 APART = {"pack", "study", "serve", "measures", "demo"}  # make files, talk, or are pages themselves
 
 
@@ -65,6 +65,11 @@ def test_what_a_page_asks_by_itself_is_a_question_with_sense(name: str) -> None:
 )
 def test_data_is_asked_what_makes_sense_for_it(kind: str, without: set[str]) -> None:
     assert {each.name for each in askable({**ABOUT, "kind": kind})} == set(QUESTIONS) - without
+
+
+def test_of_several_tables_nothing_is_asked_that_is_about_one() -> None:
+    two = {each.name for each in askable({**ABOUT, "kind": "scores", "names": ["a", "b"]})}
+    assert two == {"check", "variance", "size", "power", "compare", "reliability", "report"}
 
 
 # --- check

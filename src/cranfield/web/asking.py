@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,8 @@ class Question:
     """What can be asked of an upload: everything a page, its form, its JSON and its work are made from.
 
     ``name`` is the address and, with spaces for dashes, the command; ``files`` are the command's flags for files other
-    than the first argument, ``word`` is how JSON calls that; ``of`` are the kinds of upload it can be asked of;
-    ``example`` is what a page asks when nothing is asked.
+    than the first argument, ``word`` is how JSON calls that; ``of`` are the kinds of upload it can be asked of, where
+    it is ``alone`` one table at a time; ``example`` is what a page asks when nothing is asked.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Question:
     files: tuple[str, ...] = ("qrels",)
     word: str = "scores"
     of: tuple[str, ...] = ("collection", "scores")
+    alone: bool = False
     example: Callable[[About], dict[str, Any]] = lambda about: {}
 
     @property
@@ -92,8 +94,8 @@ class Asked:
         measures = [asked] if isinstance(asked, str) else asked
         if self.about["kind"] == "collection":
             return {self.arguments[0]: self.collection.score(measures or usual, missing=missing or "zero")}
-        paths = {name: f"{FILES}/{name}" for name in self.about["names"]}
-        return read_tables(paths, measures=measures, missing=missing)
+        with chdir(FILES):  # so that messages name files as they came
+            return read_tables({name: name for name in self.about["names"]}, measures=measures, missing=missing)
 
     def variances(self) -> Variances:
         tables = self.tables(self.query.missing)

@@ -36,9 +36,9 @@ QUESTIONS: dict[str, Question] = {each.name: each for group in GROUPS.values() f
 
 def askable(about: Mapping[str, Any]) -> list[Question]:
     """The questions that make sense for an upload."""
-    return [
-        each for each in QUESTIONS.values() if about["kind"] in each.of and (each.name != "check" or about["files"])
-    ]
+    several = about["kind"] != "collection" and len(about["names"]) > 1
+    there = [each for each in QUESTIONS.values() if about["kind"] in each.of and not (several and each.alone)]
+    return [each for each in there if about["files"] or each is not check.QUESTION]
 
 
 def grouped(about: Mapping[str, Any]) -> dict[str, list[Question]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ def read(names: list[str], order: str, name: str, *, progress: Progress) -> None
     """Find out what the files are, read them, and write down what is in them."""
     _write({**NOTHING, "names": names, "files": names, "options": _unusual({"order": order, "name": name})})
     by_kind: dict[FileKind, list[str]] = {}
-    for each in names:
-        by_kind.setdefault(_kind(f"{FILES}/{each}"), []).append(each)
+    with chdir(FILES):  # so that messages name files as they came
+        for each in names:
+            by_kind.setdefault(_kind(each), []).append(each)
     if set(by_kind) == {FileKind.SCORES}:
         about = _read_tables(names)
     else:
@@ -60,7 +62,8 @@ def _kind(path: str) -> FileKind:
 
 
 def _read_tables(names: list[str]) -> dict[str, Any]:
-    tables = [read_scores(f"{FILES}/{name}") for name in names]
+    with chdir(FILES):
+        tables = [read_scores(name) for name in names]
     measures = list(dict.fromkeys(measure for table in tables for measure in table.measures))
     return {
         **NOTHING, "kind": "shards" if any(table.shards for table in tables) else "scores", "arguments": names,
@@ -77,11 +80,11 @@ def _read_collection(by_kind: dict[FileKind, list[str]], order: str, name: str, 
     _check_kinds(by_kind)
     runs = by_kind[FileKind.RUN]
     single = {kind: by_kind[kind][0] for kind in (FileKind.QRELS, FileKind.INTENTS, FileKind.TEAMS) if kind in by_kind}
-    paths = {kind: f"{FILES}/{file}" for kind, file in single.items()}
-    collection = read_collection(
-        [f"{FILES}/{run}" for run in runs], paths.get(FileKind.QRELS), intents=paths.get(FileKind.INTENTS),
-        teams=paths.get(FileKind.TEAMS), order=order, name=name, progress=progress,
-    )  # fmt: skip
+    with chdir(FILES):
+        collection = read_collection(
+            runs, single.get(FileKind.QRELS), intents=single.get(FileKind.INTENTS), teams=single.get(FileKind.TEAMS),
+            order=order, name=name, progress=progress,
+        )  # fmt: skip
     collection.save(PACKED)
     arguments = runs if len(runs) <= MANY else ["runs/"]
     told = {"order": order, "name": name, **{str(kind): file for kind, file in single.items()}}

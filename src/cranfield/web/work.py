@@ -16,7 +16,7 @@ def answer(
     name: str, page: str, address: str, about: dict[str, Any], query: Any, out: str, *, progress: Progress
 ) -> None:
     """Answer one question and leave every face of the answer in a folder."""
-    folder, final = Path(f"{out}.part").resolve(), Path(out).resolve()
+    folder = Path(f"{out}.part")
     found = QUESTIONS[name].answer(Asked(QUESTIONS[name], about, query, progress))
     found = found.noting(_note(about, found.command))
     folder.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,7 @@ def answer(
     (folder / "answer").write_text(found.html(links), encoding="utf-8")
     for kind in links:
         (folder / kind).write_bytes(download(found, kind))
-    os.replace(folder, final)
+    os.replace(folder, out)
 
 
 def _note(about: dict[str, Any], command: str) -> str:

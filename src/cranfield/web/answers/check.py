@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import chdir
 
 from cranfield.formats.checking import check_files
 from cranfield.formats.runs import Order
@@ -25,11 +25,11 @@ class CheckQuery(Query):
 def answer(asked: Asked) -> Answer:
     options, query = asked.about["options"], asked.query
     named = [name for flag, name in options.items() if flag not in ("order", "name")]
-    os.chdir(FILES)  # so that messages name files as they came
-    report = check_files(
-        asked.about["files"], order=Order(options.get("order", "score")), by_tag=options.get("name") == "tag",
-        by_file=options.get("name") == "file", others=OTHER_FORMATS, progress=asked.progress,
-    )  # fmt: skip
+    with chdir(FILES):  # so that messages name files as they came
+        report = check_files(
+            asked.about["files"], order=Order(options.get("order", "score")), by_tag=options.get("name") == "tag",
+            by_file=options.get("name") == "file", others=OTHER_FORMATS, progress=asked.progress,
+        )  # fmt: skip
     told = {flag: options[flag] for flag in ("order", "name") if flag in options}
     given = {flag: True for flag in ("strict", "all") if getattr(query, flag)}
     command = command_line("check", [*(asked.about["arguments"] or asked.about["files"]), *named], told | given)

@@ -60,4 +60,4 @@ FIGURES = {"kinds": "Kinds of interval on the whole corpus and on shards", "mode
 
 
 QUESTION = Question("shards", "Shards", "What shards of the documents tell about systems", ShardsQuery, answer,
-                    word="runs", of=("collection", "shards"))  # fmt: skip
+                    word="runs", alone=True, of=("collection", "shards"))  # fmt: skip

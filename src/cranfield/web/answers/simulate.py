@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from cranfield.report.faces import scores_csv
@@ -45,9 +46,12 @@ def answer(asked: Asked) -> Answer:
         **asked.chosen("topics", "equal", "gap", "means", "margins", "dependence", "trees", "truncate"),
     )
     picture = Picture("What was seen against what was drawn", fit_chart(found))
-    document = simulation_document(found, inputs, out=None)
+    document = replace(
+        simulation_document(found, inputs, out=None),
+        sentence=f"{found.summary()} The new topics are among the downloads.",
+    )
     return Answer(document, asked.command(), pictures=(picture,), scores=scores_csv(found.table))
 
 
 QUESTION = Question("simulate", "New topics", "New topics for the same systems, like those seen", SimulateQuery, answer,
-                    of=("collection", "scores", "shards"))  # fmt: skip
+                    alone=True, of=("collection", "scores", "shards"))  # fmt: skip

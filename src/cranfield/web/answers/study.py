@@ -158,10 +158,10 @@ def peek(asked: Asked) -> Answer:
 
 QUESTIONS = (
     Question("study-past", "Past experience", "What earlier scores say about the sd of a study", PastQuery, past,
-             example=lambda about: {"difference": "0.05"}),
-    Question("study-trial", "A trial's sd", "How far the sd of a trial strays", TrialQuery, trial),
+             alone=True, example=lambda about: {"difference": "0.05"}),
+    Question("study-trial", "A trial's sd", "How far the sd of a trial strays", TrialQuery, trial, alone=True),
     Question("study-simulate", "Plans compared", "Every plan of a study on the differences there are", StudyQuery,
-             plans, example=_some_pairs),
+             plans, alone=True, example=_some_pairs),
     Question("study-peek", "Peeking", "How many near misses testing after every topic would have found", PeekQuery,
-             peek, example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))}),
+             peek, alone=True, example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))}),
 )  # fmt: skip

@@ -87,5 +87,5 @@ def _pictures(found: list[Verification]) -> tuple[Picture, ...]:
 
 QUESTION = Question(
     "verify", "Check a design", "A design put to the test on collections drawn from the data", VerifyQuery, answer,
-    of=("collection", "scores", "shards"), example=lambda about: {"difference": "0.05"},
+    alone=True, of=("collection", "scores", "shards"), example=lambda about: {"difference": "0.05"},
 )  # fmt: skip
