@@ -9,6 +9,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+import numpy.typing as npt
+from sphinx.util.typing import stringify_annotation
+
 import cranfield
 
 project = "cranfield"
@@ -38,9 +41,9 @@ autodoc_preserve_defaults = True
 add_module_names = False
 python_maximum_signature_line_length = 90
 
-SHORT = {
-    r"ndarray\[tuple\[Any, \.\.\.\], dtype\[Any\]\]": "Array",
-    r"_Buffer \| _SupportsArray.*?_NestedSequence\[complex \| bytes \| str\]": "ArrayLike",
+SHORT = {  # numpy's types are spelled out in signatures, over several lines
+    stringify_annotation(npt.ArrayLike, "smart"): "ArrayLike",
+    stringify_annotation(npt.NDArray[Any], "smart"): "Array",
 }
 OPTIONAL = ["gallery/index", "adapters"]
 
@@ -69,7 +72,7 @@ def escape_bars(app: Any, what: str, name: str, value: Any, options: Any, lines:
 def shorten(app: Any, what: str, name: str, value: Any, options: Any, signature: str, returned: str) -> tuple[str, str]:
     """Arrays and what can become one, by the names the code has for them."""
     for written, short in SHORT.items():
-        signature, returned = (re.sub(written, short, text) if text else text for text in (signature, returned))
+        signature, returned = (text.replace(written, short) if text else text for text in (signature, returned))
     return signature, returned
 
 

@@ -84,8 +84,10 @@ def test_a_method_has_its_idea_formula_function_command_numbers_and_limits(page:
     assert set(PARTS) <= set(parts[1::2])
     said = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert all(said[part].strip() for part in PARTS)
-    assert "cranfield" in said["Command"]
-    assert "```python" in said["Python"]
+    assert "reference/commands.md#cranfield-" in said["Command"]
+    assert "```sh\n" in said["Command"]
+    assert "{py:obj}`" in said["Python"]
+    assert "```python\n" in said["Python"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
