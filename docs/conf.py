@@ -45,6 +45,8 @@ SHORT = {  # numpy's types are spelled out in signatures, over several lines
     stringify_annotation(npt.ArrayLike, "smart"): "ArrayLike",
     stringify_annotation(npt.NDArray[Any], "smart"): "Array",
 }
+# These show what they print themselves, passage by passage; a test compares it with what they print.
+run_not = [f"gallery/{page.stem}" for page in (Path(__file__).parent / "gallery").glob("*.md")]
 OPTIONAL = ["gallery/index", "adapters"]
 
 # Nothing is fetched when the site is looked at: mathematics is MathML, fonts are the reader's, scripts are beside it.

@@ -51,10 +51,11 @@ def run_blocks(text: str, folder: Path, *, echo: bool = False) -> Iterator[Outco
     """Run a page in ``folder``, block after block; ``echo`` puts each of several commands above what it prints."""
     for block in blocks_of(text):
         if not block.makes_environments:
-            yield _run(block, folder, echo=echo)
+            yield run_block(block, folder, echo=echo)
 
 
-def _run(block: Block, folder: Path, *, echo: bool) -> Outcome:
+def run_block(block: Block, folder: Path, *, echo: bool = False) -> Outcome:
+    """Run one block in ``folder``."""
     before = _pictures(folder)
     done = subprocess.run(
         _command(block, echo=echo),

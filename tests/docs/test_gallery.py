@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from blocks import Block, run_block
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 QUESTIONS = sorted(page for page in GALLERY.glob("*.md") if page.name != "index.md")
@@ -19,19 +17,10 @@ LEFT_OUT = "…"
 
 def run(language: str, code: str, folder: Path) -> str:
     """What a block prints, on either stream."""
-    command = ["sh", "-ec", code] if language == "sh" else [sys.executable, "-c", code]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
-    assert done.stdout
-    return done.stdout
+    done = run_block(Block(language, code), folder)
+    assert done.code == 0, done.printed
+    assert done.printed
+    return done.printed
 
 
 def words(text: str) -> str:
