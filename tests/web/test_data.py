@@ -48,12 +48,13 @@ def test_what_was_read_is_said(collection: str, scores: str, wait: Wait) -> None
 COLLECTION = [
     "score?measure=AP&measure=RBP",
     "variance?measure=AP&percentile=90",
+    "variance?measure=AP&pairs=true&alpha=0.01",
     "size?goal=min_range&systems=5&min_range=0.1&difference=0.1",
     "power?difference=0.1",
     "compare?measure=nDCG@10&test=t&correct=bh",
-    "compare?test=unpaired",
+    "compare?test=unpaired&all_pairs=true",
     "compare?audit=true&resamples=200&baseline=aldgate1",
-    "shards?shards=2,3&samples=2&resamples=100&held_out=false&anova=all",
+    "shards?shards=2,3&samples=2&resamples=100&held_out=false&anova=all&pairs=MD6",
     "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3&depth=10&within=0.1",
     "budget?depths=5,10&difference=0.05&price=2&topic_price=30&estimate=within",
     "budget?budget=5000&width=0.1",
@@ -66,7 +67,7 @@ COLLECTION = [
 
 
 @pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize("question", COLLECTION)
+@pytest.mark.parametrize("question", COLLECTION, ids=lambda each: each[:60])
 def test_a_collections_page_its_json_and_its_command_agree(
     collection: str, wait: Wait, printed: Printed, question: str
 ) -> None:
@@ -94,7 +95,7 @@ SCORES = [
 
 
 @pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize("question", SCORES)
+@pytest.mark.parametrize("question", SCORES, ids=lambda each: each[:60])
 def test_a_score_tables_page_its_json_and_its_command_agree(
     scores: str, wait: Wait, printed: Printed, question: str
 ) -> None:

@@ -34,12 +34,12 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = settings
-    for room in (data, jobs, results):
+    for room in (calculating, data, jobs, results):
         app.include_router(room.router)
     app.add_api_route("/api", _api, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     app.add_api_route("/favicon.ico", lambda: _static("icon.svg"), include_in_schema=False)  # browsers ask by habit
-    app.include_router(calculating.router)  # last: its addresses have a name and nothing else
+    app.include_router(calculating.pages)
     add_handlers(app)
     app.add_middleware(Guard, settings=settings)
     return app

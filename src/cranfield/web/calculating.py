@@ -19,7 +19,7 @@ from cranfield.web.faults import FAULTS, Fault, parse
 from cranfield.web.forms import make_form
 from cranfield.web.page import Answer, render
 
-router = APIRouter()
+router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
 GOAL_INPUTS = {
     "inputs": calculator.GOAL_INPUTS,
     "all": sorted({name for names in calculator.GOAL_INPUTS.values() for name in names}),
@@ -75,18 +75,18 @@ for each in CALCULATORS.values():
     )  # fmt: skip
 
 
-@router.get("/", include_in_schema=False)
+@pages.get("/", include_in_schema=False)
 def start(request: Request) -> Response:
     return calculator_page(request, "size")
 
 
-@router.get("/{name}.{kind}", include_in_schema=False)
+@pages.get("/{name}.{kind}", include_in_schema=False)
 def calculator_file(request: Request, name: str, kind: str) -> Response:
     asked = _calculator(name)
     return file_response(asked.answer(parse(asked.query, dict(request.query_params))), kind, name)
 
 
-@router.get("/{name}", include_in_schema=False)
+@pages.get("/{name}", include_in_schema=False)
 def calculator_page(request: Request, name: str) -> Response:
     asked = _calculator(name)
     given: dict[str, Any] = dict(request.query_params)

@@ -65,6 +65,7 @@ class Answer:
     note: str = ""  # on what the names in the command stand for
     pictures: tuple[Picture, ...] = ()
     scores: str = ""
+    listed: str = ""  # the part that CSV has in place of the rows
 
     def html(self, links: Mapping[str, str]) -> str:
         """The part of a page that changes with the question."""
@@ -78,7 +79,7 @@ class Answer:
         made: dict[str, Callable[[], str | bytes]] = {
             "html": lambda: render("report.html", answer=self, style=static("page.css").decode(), drawn=self._shown()),
             "json": lambda: faces.to_json(self.document) + "\n",
-            "csv": lambda: faces.to_csv(self.document) + "\n",
+            "csv": lambda: faces.to_csv(self.document.showing(self.listed) if self.listed else self.document) + "\n",
             "md": lambda: faces.to_markdown(self.document) + "\n",
             "tex": lambda: faces.to_latex(self.document) + "\n",
         }

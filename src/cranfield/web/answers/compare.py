@@ -40,7 +40,7 @@ class CompareQuery(Query):
                  "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation",
                  "unpaired": "one-way Tukey"},
     }  # fmt: skip
-    front = ("measure", "test", "correct", "alpha", "equivalence", "baseline", "audit")
+    front = ("measure", "test", "correct", "alpha", "equivalence", "baseline", "audit", "all_pairs")
     measure: Names = MEASURES
     test: Test = field("Test", "How systems are compared.", "tukey")
     correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = field(
@@ -50,6 +50,7 @@ class CompareQuery(Query):
     baseline: Names = field("Baseline", "Only pairs with this system; may be repeated.", max_length=50)
     equivalence: Number = amount("Equivalent within", "Mark pairs shown to differ by less (TOST).")
     audit: Flag = field("all tests side by side", "All tests on the same data: which verdicts change, and why.", False)
+    all_pairs: Flag = field("list all pairs", "List the pairs however many there are; CSV has them alone.", False)
     matrix: Flag = field("draw the pair matrix", "Draw every pair as a cell in place of intervals.", False)
     resamples: int = field("Resamples", "Permutations or resamples.", 10_000, ge=100, le=1_000_000)
     missing: Annotated[Missing | None, Given] = field(
@@ -78,10 +79,11 @@ def answer(asked: Asked) -> Answer:
                 label=label, **shared)
         for label, (table, name) in wanted.items()
     ]  # fmt: skip
-    document = comparing.compare_document(results, inputs, warnings)
+    document = comparing.compare_document(results, inputs, warnings, most_pairs=None if query.all_pairs else 66)
     unpaired = {"test": None, "unpaired": True} if query.test == "unpaired" else {}
     first = comparing.compare_document(results[0], inputs)
-    return Answer(document, asked.command(matrix=None, **unpaired), **_drawn(first, query.matrix))
+    listed = "pairs" if query.all_pairs else ""
+    return Answer(document, asked.command(matrix=None, **unpaired), listed=listed, **_drawn(first, query.matrix))
 
 
 def _drawn(document: Document, matrix: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from cranfield.report.whole import Picture
 from cranfield.scores.choosing import only_table
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.queries import ALPHA, MEASURES, SEED, Given, Missing, Names, Query, field
+from cranfield.web.queries import ALPHA, MEASURES, SEED, Given, Missing, Name, Names, Query, field
 
 
 class ShardsQuery(Query):
@@ -30,6 +30,7 @@ class ShardsQuery(Query):
                            le=100_000)  # fmt: skip
     held_out: bool = field("Held-out topics", "See which findings hold on other topics.", True)
     anova: str = field("ANOVA tables", "A list of MD1 to MD6, all or none.", "MD1,MD6", max_length=40)
+    pairs: Name = field("Pairs by model", "Also give every pair by this model; CSV has them alone.", max_length=20)
     missing: Annotated[Missing | None, Given] = field("A missing score", "A cell of a table without a score.")
     seed: int = SEED
 
@@ -50,9 +51,9 @@ def answer(asked: Asked) -> Answer:
     else:
         table = only_table(asked.tables(query.missing))
         warnings, study = table.warnings, replicate_study(table, **shared)
-    document = shard_document(study, inputs, warnings, anova=names)
+    document = shard_document(study, inputs, warnings, anova=names, pairs=query.pairs)
     pictures = tuple(Picture(title, shard_chart(study, name)) for name, title in FIGURES.items())
-    return Answer(document, asked.command(), pictures=pictures)
+    return Answer(document, asked.command(), pictures=pictures, listed="pairs" if query.pairs else "")
 
 
 FIGURES = {"kinds": "Kinds of interval on the whole corpus and on shards", "models": "Intervals of the models",

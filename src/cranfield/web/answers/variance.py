@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+from cranfield.design.pairs import pair_sizes
+from cranfield.errors import RequestError
 from cranfield.report.figures import variance_figure
-from cranfield.report.variances import variance_document
+from cranfield.report.variances import pairs_document, variance_document
 from cranfield.report.whole import Picture
+from cranfield.scores.choosing import named_measures
 from cranfield.variance import estimate_variance
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.queries import ScoresQuery, field
+from cranfield.web.queries import Flag, ScoresQuery, field
 
 
 class VarianceQuery(ScoresQuery):
     """What ``cranfield variance`` takes."""
 
-    front = ("measure", "percentile")
+    front = ("measure", "percentile", "pairs")
     percentile: float = field("Percentile of pairs", "Of the pairs' variances.", 95.0, ge=1, le=100)
     confidence: float = field("Confidence", "Of the intervals.", 0.95, ge=0.5, le=0.9999)
     resamples: int = field("Resamples", "Bootstrap samples of the topics.", 1000, ge=100, le=100_000)
+    pairs: Flag = field("what every pair needs", "What every pair of systems would need (Dinçer's tables).", False)
+    alpha: float = field("α", "Significance level, for the pairs.", 0.05, gt=0, lt=1)
 
 
 def answer(asked: Asked) -> Answer:
     tables = asked.tables(asked.query.missing)
+    inputs = asked.inputs("qrels", measures=asked.query.measure, missing=asked.query.missing)
+    if asked.query.pairs:
+        if len(wanted := named_measures(tables)) > 1:
+            raise RequestError("pairs are those of one measure of one table", fix="Choose a measure.")
+        table, measure = next(iter(wanted.values()))
+        sizes = pair_sizes(table, measure=measure, alpha=asked.query.alpha)
+        return Answer(pairs_document(sizes, inputs), asked.command())
     found = estimate_variance(
         tables if len(tables) > 1 else next(iter(tables.values())),
         **asked.chosen("percentile", "confidence", "resamples", "seed"),
     )
     warnings = [problem for table in tables.values() for problem in table.warnings]
-    document = variance_document(
-        found, asked.inputs("qrels", measures=asked.query.measure, missing=asked.query.missing), warnings
-    )
+    document = variance_document(found, inputs, warnings)
     picture = Picture("Every estimate with its interval", variance_figure(found.to_dict()))
     return Answer(document, asked.command(), pictures=(picture,))
 
