@@ -168,6 +168,12 @@ def test_scores_of_every_topic_can_be_taken_along_and_come_back(
     assert len(drawn.splitlines()) == 1 + 7 * 12
 
 
+def test_a_card_has_its_badge(scores: str, wait: Wait) -> None:
+    kept = wait(f"{scores}/power.badge?measure=AP")
+    assert 'filename="cranfield-power.badge.svg"' in kept.headers["content-disposition"]
+    assert ElementTree.fromstring(kept.text).tag.endswith("svg")
+
+
 def test_charts_of_an_answer_are_one_file(collection: str, wait: Wait) -> None:
     svg = ElementTree.fromstring(wait(f"{collection}/reliability.svg?trials=20&resamples=100").text)
     inner = [each for each in svg if each.tag.endswith("svg")]

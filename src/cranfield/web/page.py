@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from importlib import resources
 from typing import Any, Protocol
 
@@ -29,10 +29,12 @@ MEDIA = {
     "bib": "application/x-bibtex; charset=utf-8",
     "svg": "image/svg+xml",
     "scores": "text/csv; charset=utf-8",
+    "badge": "image/svg+xml",
 }
 WORDS = {"html": "report", "pdf": "PDF", "json": "JSON", "csv": "CSV", "md": "Markdown", "tex": "LaTeX",
-         "xlsx": "workbook", "bib": "BibTeX", "svg": "chart", "scores": "scores of every topic"}  # fmt: skip
-ENDINGS = {"scores": "scores.csv"}  # of the file's name, where it is not the kind
+         "xlsx": "workbook", "bib": "BibTeX", "svg": "chart", "scores": "scores of every topic",
+         "badge": "badge"}  # fmt: skip
+ENDINGS = {"scores": "scores.csv", "badge": "badge.svg"}  # of the file's name, where it is not the kind
 LARGEST = 1_500_000  # characters of a chart inside a page; a larger one is a file only
 
 Makers = Mapping[str, Callable[[], str | bytes]]
@@ -55,7 +57,7 @@ class Reply(Protocol):
 class Answer:
     """What a page shows: a document, its charts where there are some, and the command that gives the same.
 
-    A ``sketch`` is SVG of ours; ``pictures`` are Altair's, drawn once; ``scores`` is a table to take along.
+    A ``sketch`` is SVG of ours; ``pictures`` are Altair's, drawn once; ``more`` are files to take along.
     """
 
     document: Document
@@ -64,7 +66,7 @@ class Answer:
     caption: str = ""
     note: str = ""  # on what the names in the command stand for
     pictures: tuple[Picture, ...] = ()
-    scores: str = ""
+    more: Mapping[str, str] = field(default_factory=dict)
     listed: str = ""  # the part that CSV has in place of the rows
 
     def html(self, links: Mapping[str, str]) -> str:
@@ -87,9 +89,7 @@ class Answer:
             made["svg"] = lambda: standalone(self.sketch)
         elif self.pictures:
             made["svg"] = lambda: stacked([markup for _, markup in self._drawn])
-        if self.scores:
-            made["scores"] = lambda: self.scores
-        return made
+        return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
 
     @cached_property
     def _drawn(self) -> list[tuple[str, str]]:

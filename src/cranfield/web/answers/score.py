@@ -31,7 +31,9 @@ def answer(asked: Asked) -> Answer:
     order = asked.about["options"].get("order", "score")
     inputs = asked.inputs("qrels", "intents", measures=names, order=order, missing=query.missing,
                           no_relevant=query.no_relevant)  # fmt: skip
-    return Answer(score_document(table, inputs), asked.command(), scores=scores_csv(table.select(measures=names)))
+    return Answer(
+        score_document(table, inputs), asked.command(), more={"scores": scores_csv(table.select(measures=names))}
+    )
 
 
 QUESTION = Question("score", "Scores", "Mean scores, and those of every topic", ScoreQuery, answer,

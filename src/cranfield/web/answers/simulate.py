@@ -50,7 +50,7 @@ def answer(asked: Asked) -> Answer:
         simulation_document(found, inputs, out=None),
         sentence=f"{found.summary()} The new topics are among the downloads.",
     )
-    return Answer(document, asked.command(), pictures=(picture,), scores=scores_csv(found.table))
+    return Answer(document, asked.command(), pictures=(picture,), more={"scores": scores_csv(found.table)})
 
 
 QUESTION = Question("simulate", "New topics", "New topics for the same systems, like those seen", SimulateQuery, answer,

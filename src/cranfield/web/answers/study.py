@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cranfield.design.grid import parse_counts
+from cranfield.errors import RequestError
+from cranfield.report.document import Document
 from cranfield.report.study_charts import study_chart
 from cranfield.report.studying import coverage_document, near_misses_document, past_document, simulate_document
 from cranfield.report.whole import Picture
@@ -126,8 +128,22 @@ def plans(asked: Asked) -> Answer:
         "looks", "bounds", "repeats",
     ))  # fmt: skip
     document = simulate_document(found, inputs)
-    picture = Picture("Topics, false positives and power of every plan", study_chart(document, "plans"))
-    return Answer(document, asked.command(), pictures=(picture,))
+    return Answer(document, asked.command(), pictures=_pictures(document))
+
+
+FIGURES = {"plans": "Topics, false positives and power of every plan", "inclusion": "Which topics the plan includes",
+           "sd": "The sd when the iterative plan stops", "errors": "False positives, pair by pair"}  # fmt: skip
+
+
+def _pictures(document: Document) -> tuple[Picture, ...]:
+    """The figures that the plans and the number of pairs allow."""
+    found = []
+    for name, title in FIGURES.items():
+        try:
+            found.append(Picture(title, study_chart(document, name)))
+        except RequestError:
+            continue
+    return tuple(found)
 
 
 def _some_pairs(about: About) -> dict[str, str]:
