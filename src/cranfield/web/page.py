@@ -100,8 +100,18 @@ class Answer:
 
         return [(each.title, inline_svg(each.chart, each.title, f"chart{at}")) for at, each in enumerate(self.pictures)]
 
-    def _shown(self) -> list[tuple[str, str]]:
-        return [(title, markup) for title, markup in self._drawn if len(markup) <= LARGEST]
+    def _shown(self) -> list[tuple[str, str, bool]]:
+        """The charts that a page shows, and whether each needs a row of its own."""
+        return [(title, markup, _is_wide(markup)) for title, markup in self._drawn if len(markup) <= LARGEST]
+
+
+def _is_wide(markup: str) -> bool:
+    if 'class="sketch"' in markup[:100]:
+        return False
+    from cranfield.report.pages import WIDE
+    from cranfield.report.pictures import picture_width
+
+    return picture_width(markup) > WIDE
 
 
 @cache

@@ -40,7 +40,7 @@ class CompareQuery(Query):
                  "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation",
                  "unpaired": "one-way Tukey"},
     }  # fmt: skip
-    front = ("measure", "test", "correct", "alpha", "equivalence", "baseline", "audit", "all_pairs")
+    front = ("measure", "test", "correct", "alpha", "equivalence", "baseline", "audit")
     measure: Names = MEASURES
     test: Test = field("Test", "How systems are compared.", "tukey")
     correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = field(
@@ -91,7 +91,9 @@ def _drawn(document: Document, matrix: bool) -> dict[str, Any]:
     if matrix:
         return {"pictures": (Picture(title, matrix_figure(document.rows, document.extra["pairs"])),)}
     measure = document.rows[0]["measure"]
-    return {"sketch": interval_sketch(document.rows, title=f"mean {measure} and its interval"), "caption": title}
+    return {"sketch": interval_sketch(document.rows, title=f"mean {measure} and its interval")}
 
 
-QUESTION = Question("compare", "Which systems differ", "Which systems differ", CompareQuery, answer)
+QUESTION = Question(
+    "compare", "Which systems differ", "The ranking with intervals and groups, and every pair", CompareQuery, answer
+)

@@ -136,9 +136,11 @@ FIGURES = {"plans": "Topics, false positives and power of every plan", "inclusio
 
 
 def _pictures(document: Document) -> tuple[Picture, ...]:
-    """The figures that the plans and the number of pairs allow."""
-    found = []
+    """The figures that the plans and the number of pairs allow; one point is no picture."""
+    found, one = [], len(document.extra["pairs"]) == 1
     for name, title in FIGURES.items():
+        if one and name in ("sd", "errors"):
+            continue
         try:
             found.append(Picture(title, study_chart(document, name)))
         except RequestError:
