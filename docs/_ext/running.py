@@ -6,6 +6,7 @@ warnings end ``make docs``. Nothing of this is kept in the repository, so it can
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -17,8 +18,11 @@ from typing import Any
 from blocks import Outcome, run_blocks
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+
+import cranfield
 
 log = logging.getLogger(__name__)
 WHOLE = 30  # lines that are shown as they are; of more, the first and the last, and the others when asked for
@@ -31,14 +35,24 @@ def run_pages(app: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
     """Run every page that is about to be read."""
     if not app.config.run_blocks:
         return
+    outcomes = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = pool.map(lambda name: _run_page(app, name), names)
-        env.block_outcomes = dict(zip(names, made, strict=True))  # type: ignore[attr-defined]
+        for name, made in zip(names, pool.map(lambda name: _run_page(app, name), names), strict=True):
+            outcomes[name] = made
+            if made:
+                log.info("ran %d blocks of %s", len(made), name)
+    env.block_outcomes = outcomes  # type: ignore[attr-defined]
+
+
+def note_code(app: Sphinx, config: Config) -> None:
+    """Pages were run by the code of now; with other code all of them are run again."""
+    sources = sorted(Path(cranfield.__file__).parent.rglob("*.py"))
+    config.run_by = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _run_page(app: Sphinx, name: str) -> list[Outcome]:
     source = Path(app.env.doc2path(name))
-    if source.suffix != ".md" or name in app.config.run_not:
+    if source.suffix != ".md":
         return []
     with tempfile.TemporaryDirectory(prefix="cranfield-docs-") as folder:
         outcomes = list(run_blocks(source.read_text(encoding="utf-8"), Path(folder), echo=True))
@@ -126,9 +140,10 @@ def _picture(picture: Path, outcome: Outcome, name: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Two settings: whether to run anything, and which pages not."""
+    """``run_blocks`` is whether to run anything; ``run_by`` is the code that does."""
     app.add_config_value("run_blocks", True, "env", bool)
-    app.add_config_value("run_not", [], "env", list)
+    app.add_config_value("run_by", "", "env", str)
+    app.connect("config-inited", note_code)
     app.connect("env-before-read-docs", run_pages)
     app.connect("doctree-read", show_outcomes)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
