@@ -530,3 +530,12 @@ def test_near_misses_are_found_by_peeking(table: ScoreTable) -> None:
 
 def test_t_squares_are_those_of_t() -> None:
     assert t_squares(0.05, 30)[[2, 10, 30]] == pytest.approx(stats.t.isf(0.025, [1, 9, 29]) ** 2)
+
+
+def test_differences_that_drown_are_refused_and_merely_large_numbers_are_not() -> None:
+    assert prospect(Goal(1e-4, 3.0, plan="fixed")).enough == 7_063_974_461  # (2.8016 · sd / δ)²
+    tiny = prospect(Goal(1e-4, 3.0, plan="anytime"))
+    assert tiny.enough is None or tiny.enough >= tiny.expected
+    for plan in ("fixed", "iterative", "hybrid", "group-sequential"):
+        with pytest.raises(RequestError, match="drowns"):
+            prospect(Goal(1e-5, 999.0, plan=plan))

@@ -124,14 +124,15 @@ def _end(wealth_at: Callable[[float], Any], bound: float, other: float, alpha: f
     return float(found) if found == found else bound  # no m is ruled out on this side yet
 
 
-def topics_to_find(goal: Goal) -> tuple[float, int]:
+def topics_to_find(goal: Goal) -> tuple[float, int | None]:
     """How many topics until a difference as large as the goal's is found: the mean, and with the goal's power.
 
-    Normal differences; some paths are walked, three times as far as Wald's approximation expects.
+    Normal differences; some paths are walked, three times as far as Wald's approximation expects. The mean is infinite,
+    and no number is enough, where the difference drowns in the variation that the bounds leave room for.
     """
     rough = rough_topics(goal, goal.sd)
     if not rough < 20_000:  # paths so long would take a while, and stray little
-        return rough, int(np.ceil(rough))
+        return rough, int(np.ceil(rough)) if np.isfinite(rough) else None
     length, bets = int(3 * rough) + 10, bets_for(goal)
     paths = int(np.clip(2_000_000 // (length * len(bets.shares)), 20, 500))
     x = goal.difference + goal.sd * np.random.default_rng(1).standard_normal((paths, length))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ from cranfield.sequential.boundaries import SPENDING
 
 PLANS = ("fixed", "iterative", "hybrid", "group-sequential", "anytime")
 FEWEST = 30  # topics before the sd is first looked at; WMZ08 §3.1: t asks for some 25 of unknown distribution
+_MOST = 10**12  # topics beyond which there is no need to count
 FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without an end are followed
 
 
@@ -68,6 +70,23 @@ class Goal:
     def from_dict(cls, content: Mapping[str, Any]) -> Goal:
         known = {field.name for field in fields(cls)}
         return cls(**{**{name: content[name] for name in known if name in content}, "looks": tuple(content["looks"])})
+
+
+@lru_cache(maxsize=4096)
+def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> int:
+    """Topics with which a difference is found at this sd when all of them are judged at once.
+
+    >>> fixed_topics(0.033, 0.15, 0.05, 0.8)  # WMZ08 §5.1 prints the truncated 164
+    165
+    """
+    from cranfield.design import size_for_difference
+
+    found = size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power, limit=_MOST)
+    if not found.reached:
+        raise RequestError(
+            f"a difference of {difference:g} drowns in differences that vary by {sd:g}", fix="Seek a larger one."
+        )
+    return int(found.topics)
 
 
 def _check_looks(looks: tuple[float, ...]) -> None:

@@ -17,7 +17,7 @@ from cranfield.sequential.boundaries import (
     expected_time,
     spending_bounds,
 )
-from cranfield.sequential.goals import Goal
+from cranfield.sequential.goals import Goal, fixed_topics
 from cranfield.sequential.student import t_levels
 
 Array = npt.NDArray[Any]
@@ -54,9 +54,7 @@ def group_design(goal: Goal) -> GroupDesign:
     >>> design.topics.tolist(), round(design.inflation, 3)
     ([43, 85, 127, 169], 1.02)
     """
-    from cranfield.design import size_for_difference
-
-    fixed = int(size_for_difference(difference=goal.difference, sd=goal.sd, alpha=goal.alpha, power=goal.power).topics)
+    fixed = fixed_topics(goal.difference, goal.sd, goal.alpha, goal.power)
     return _design(fixed, goal.looks, goal.spending, goal.alpha, goal.power)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.design import detectable_difference, power_for_difference, size_for_difference
+from cranfield.design import detectable_difference, power_for_difference
 from cranfield.errors import RequestError
 from cranfield.scores import ScoreTable
+from cranfield.sequential.goals import fixed_topics
 from cranfield.sequential.pairs import complete_scores
 from cranfield.variance.components import pair_variances
 
@@ -108,7 +109,7 @@ def past_experience(
 def _estimate(name: str, sd: float, sds: Array, goal: dict[str, Any]) -> Estimate:
     if not sd > 0:
         raise RequestError("the systems of this table do not differ on any topic", fix="Give scores of other systems.")
-    topics = int(size_for_difference(sd=sd, **goal).topics)
+    topics = fixed_topics(sd=sd, **goal)
     moving = np.maximum(sds, 1e-9)  # two equal systems never vary, and have all the power
     reached = power_for_difference(topics=topics, difference=goal["difference"], sd=moving, alpha=goal["alpha"])
     detectable = detectable_difference(topics=TABLE_1_TOPICS, sd=sd, alpha=goal["alpha"], power=goal["power"])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.design import size_for_difference
 from cranfield.sequential import confidence
-from cranfield.sequential.goals import FARTHEST_LOOK, PLANS, Goal
+from cranfield.sequential.goals import FARTHEST_LOOK, PLANS, Goal, fixed_topics
 from cranfield.sequential.groups import group_design
 from cranfield.sequential.thresholds import variance_limits
 
@@ -116,12 +114,7 @@ def all_prospects(difference: float, sd: float, **goal: Any) -> list[Prospect]:
 def needed_topics(goal: Goal, sd: float | None = None) -> int:
     """Topics with which the goal's difference is found, for its own sd or another."""
     wanted = goal.sd if sd is None else max(sd, 1e-9)  # systems that never differ still need two topics
-    return _needed(goal.difference, wanted, goal.alpha, goal.power)
-
-
-@lru_cache(maxsize=4096)
-def _needed(difference: float, sd: float, alpha: float, power: float) -> int:
-    return int(size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power).topics)
+    return fixed_topics(goal.difference, wanted, goal.alpha, goal.power)
 
 
 _Takes = tuple[int, float, float | None, int | None, int | None]
