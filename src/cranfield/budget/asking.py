@@ -34,7 +34,7 @@ class Question:
 
     def __post_init__(self) -> None:
         if self.pairs is not None and self.reuse:
-            raise RequestError("choose one of --pairs, --reuse")
+            raise RequestError("choose one of --pairs, --reuse", fix="Ask for the other afterwards.")
 
 
 def ask(

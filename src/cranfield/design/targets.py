@@ -112,6 +112,7 @@ def choose_target(
     given = {"min_range": min_range, "difference": difference, "width": width}
     named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": USUAL_RANGE}
     if len(named) > 1:
-        raise RequestError(f"choose one of --{', --'.join(goal.replace('_', '-') for goal in named)}")
+        flags = ", ".join(f"--{goal.replace('_', '-')}" for goal in named)
+        raise RequestError(f"choose one of {flags}", fix="Ask for the others afterwards.")
     goal, value = next(iter(named.items()))
     return Target(goal, value, systems, alpha, power, method)
