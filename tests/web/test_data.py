@@ -105,6 +105,33 @@ def test_a_score_tables_page_its_json_and_its_command_agree(
     assert wait(f"{scores}/{task}.json?{asked}").json() == json.loads(printed(html.text, "--json"))
 
 
+@pytest.mark.parametrize("question", ["compare", "size?difference=0.1", "variance", "study-past?difference=0.1"])
+def test_columns_with_other_names_are_told_once_for_all_questions(
+    page: str,
+    upload: Upload,
+    wait: Wait,
+    printed: Printed,
+    question: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [f"{topic},{model},0.{(topic * 7 + ord(model) * 5) % 89:02d}" for topic in range(1, 9) for model in "abc"]
+    data = "\n".join(["question,model,faithfulness", *rows]).encode()
+    columns = "topic=question,system=model,score=faithfulness"
+    link = page + upload(page, [("rag.csv", data)], columns=columns).json()["link"]
+    (tmp_path / "rag.csv").write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    task, _, asked = question.partition("?")
+    answer = wait(f"{link}/{task}.json?{asked}").json()
+    assert answer["inputs"]["columns"] == columns
+    assert answer == json.loads(printed(wait(f"{link}/{question}").text, "--json"))
+
+
+def test_columns_that_say_nothing_are_refused_at_once(page: str, upload: Upload) -> None:
+    for columns in ("topic=a,nonsense=b", "x" * 600):
+        assert upload(page, [("a.csv", b"question,model\n")], columns=columns).status_code == 400
+
+
 def test_a_table_with_shards_is_asked_about_shards(page: str, upload: Upload, wait: Wait) -> None:
     from cranfield.compare.sharding import replicate_study
     from cranfield.scores.files import parse_scores

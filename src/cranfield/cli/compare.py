@@ -72,7 +72,8 @@ def compare(
         raise typer.BadParameter("--unpaired is one-way Tukey; it does not go with --test")
     if audit and (plot is not None or unpaired or test != "tukey" or equivalence is not None):
         raise typer.BadParameter("--audit runs every test; leave out --test, --unpaired, --equivalence and --plot")
-    inputs = {"scores": scores, "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
+    inputs = {**options.sources(scores, columns),
+              "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
               "alpha": alpha, "baseline": baseline, "equivalence": equivalence, "resamples": resamples,
               "missing": missing}  # fmt: skip
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)

@@ -306,6 +306,11 @@ def load_tables(
     return read_tables(expand(scores), measures=measures, missing=missing, columns=columns)
 
 
+def sources(files: list[str], columns: str | None, word: str = "scores") -> dict[str, Any]:
+    """What was read, as results tell it; the names of columns where they had to be told."""
+    return {word: files, **({} if columns is None else {"columns": columns})}
+
+
 def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
     """Everything there is to know about the variance of the tables."""
     from cranfield.variance import estimate_variance

@@ -59,7 +59,11 @@ def power(
     given = {"topics": topics, "systems": systems, "variance": variance, "sd": sd, "difference": difference,
              "alpha": alpha, "power": target}  # fmt: skip
     grids = options.grids(given)
-    inputs = {"scores": scores or [], **{name: text for name, text in given.items() if text is not None}, "gate": gate}
+    inputs = {
+        **options.sources(scores or [], columns),
+        **{name: text for name, text in given.items() if text is not None},
+        "gate": gate,
+    }
     if scores:
         tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
         cards = cards_from_pilot(options.variances(tables, seed), **grids)

@@ -94,7 +94,8 @@ def reliability(
             seed=seed,
             progress=step,
         )
-    inputs = {"scores": scores, "qrels": qrels, "measures": measure, "topics": topics, "target": target, "sets": sets,
+    inputs = {**options.sources(scores, columns),
+              "qrels": qrels, "measures": measure, "topics": topics, "target": target, "sets": sets,
               "drop": drop, "test": test, "correct": correct, "alpha": alpha, "confidence": confidence,
               "trials": trials, "resamples": resamples, "replacement": replacement, "unpaired": unpaired,
               "missing": str(missing)}  # fmt: skip

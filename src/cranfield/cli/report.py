@@ -85,7 +85,8 @@ def report(
     goal.check()
     check_sections(section)
     counts = [whole(value, "shards") for value in parse_grid(shards, name="shards")]
-    inputs = {"scores": scores, "qrels": qrels, "teams": teams, "measure": measure, **vars(goal), "shards": shards,
+    inputs = {**options.sources(scores, columns),
+              "qrels": qrels, "teams": teams, "measure": measure, **vars(goal), "shards": shards,
               "samples": samples, "section": section, "title": title, "missing": str(missing),
               "seed": seed}  # fmt: skip
     tables, collection = options.load_material(

@@ -71,7 +71,8 @@ def shards(
     names = anova_names(anova)
     if plot is not None:
         drawing.check_plot(plot)
-    inputs = {"runs": runs, "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
+    inputs = {**options.sources(runs, columns, "runs"),
+              "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
               "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
     if options.is_score_table(runs, qrels):
         tables = options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns)

@@ -76,7 +76,8 @@ def simulate(
             pilot, topics=topics, margins=margins, dependence=dependence, trees=trees, truncate=truncate, equal=equal,
             gap=gap, means=None if means is None else parse_means(means), seed=seed, progress=step,
         )  # fmt: skip
-    inputs = {"scores": scores, "measures": measure, "topics": topics, "equal": equal, "gap": gap, "means": means,
+    inputs = {**options.sources(scores, columns),
+              "measures": measure, "topics": topics, "equal": equal, "gap": gap, "means": means,
               "margins": margins, "dependence": dependence, "trees": trees, "truncate": truncate}  # fmt: skip
     document = simulation_document(found, inputs, out=out)
     if out is not None:

@@ -71,7 +71,8 @@ def size(
     request = Request(**grids, sides=1 if one_sided else 2, paired=not unpaired, method=method, limit=limit)
     if plot is not None:
         drawing.check_plot(plot)
-    inputs = {"scores": scores or [], **{name: text for name, text in given.items() if text is not None},
+    inputs = {**options.sources(scores or [], columns),
+              **{name: text for name, text in given.items() if text is not None},
               "sides": request.sides, "paired": request.paired, "method": method}  # fmt: skip
     if scores:
         tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)

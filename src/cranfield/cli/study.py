@@ -294,7 +294,13 @@ def past_experience(
         drawing.check_plot(plot)
     table = _one_table(scores, qrels, measure, missing, columns)
     found = look_back(table, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile)
-    inputs = {"scores": scores, "difference": difference, "alpha": alpha, "power": power, "percentile": percentile}
+    inputs = {
+        **options.sources(scores, columns),
+        "difference": difference,
+        "alpha": alpha,
+        "power": power,
+        "percentile": percentile,
+    }
     document = past_document(found, inputs)
     if plot is not None:
         drawing.draw_study(document, plot, "past")
@@ -340,7 +346,8 @@ def trial_size(
     if plot is not None:
         drawing.check_plot(plot)
     grids = options.grids({"sd": sd, "trial_size": sizes})
-    inputs = {"scores": scores or [], "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
+    inputs = {**options.sources(scores or [], columns),
+              "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
               "power": power, "confidence": confidence}  # fmt: skip
     if scores:
         table = _one_table(scores, qrels, measure, missing, columns)
@@ -444,7 +451,8 @@ def simulate(
             plans=wanted, first=first, step=step, looks=parse_looks(looks), lowest=lowest, highest=highest, most=most,
             repeats=repeats, seed=seed, progress=done,
         )  # fmt: skip
-    inputs = {"scores": scores, "system": system, "baseline": baseline, "pairs": pairs, "difference": difference,
+    inputs = {**options.sources(scores, columns),
+              "system": system, "baseline": baseline, "pairs": pairs, "difference": difference,
               "detectable_with": detectable_with, "sd": sd, "alpha": alpha, "power": power, "first": first,
               "step": step, "looks": looks, "bounds": bounds, "repeats": repeats}  # fmt: skip
     document = simulate_document(found, inputs)
@@ -487,7 +495,14 @@ def peek(
     found = near_misses(
         all_pairs(table, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
     )
-    inputs = {"scores": scores, "first": first, "low": low, "high": high, "alpha": alpha, "repeats": repeats}
+    inputs = {
+        **options.sources(scores, columns),
+        "first": first,
+        "low": low,
+        "high": high,
+        "alpha": alpha,
+        "repeats": repeats,
+    }
     document = near_misses_document(found, inputs)
     if plot is not None:
         drawing.draw_study(document, plot, "peek")

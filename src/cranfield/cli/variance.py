@@ -46,7 +46,7 @@ def variance(
             "--plot draws estimates, not pairs", fix="Leave out --pairs, or see: cranfield compare --matrix."
         )
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-    inputs = {"scores": scores, "qrels": qrels, "measures": measure, "missing": str(missing)}
+    inputs = {**options.sources(scores, columns), "qrels": qrels, "measures": measure, "missing": str(missing)}
     if pairs:
         for table in tables.values():
             for name in table.measures:

@@ -115,7 +115,8 @@ def verify(
         )  # fmt: skip
     used = {name: text for name, text in given.items() if text is not None}
     inputs = {
-        "scores": scores or [], "design": design, **used, "topics": topics, "sides": question.sides, "method": method,
+        **options.sources(scores or [], columns),
+        "design": design, **used, "topics": topics, "sides": question.sides, "method": method,
         "test": test, "model": model, "shards": shards, "collections": collections, "tolerance": tolerance,
         "confidence": confidence, "margins": margins, "dependence": dependence,
     }  # fmt: skip

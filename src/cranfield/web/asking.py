@@ -70,7 +70,8 @@ class Asked:
     def inputs(self, *flags: str, **more: Any) -> dict[str, Any]:
         """What was asked, as JSON says it; ``flags`` are those for files that it names."""
         given = self._named()[1]
-        return {self.question.word: self.arguments, **{flag: given.get(flag) for flag in flags}, **more}
+        columns = {"columns": self.about["columns"]} if self.about["columns"] else {}
+        return {self.question.word: self.arguments, **columns, **{flag: given.get(flag) for flag in flags}, **more}
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """Parameters of the query by name."""
@@ -82,7 +83,8 @@ class Asked:
         off = [name for name, value in given.items() if value is False]  # of what is on unless told otherwise
         given = given | {f"no_{name}": True for name in off} | changed
         arguments, files = self._named()
-        return command_line(self.question.command, arguments, {**files, **given})
+        columns = {"columns": self.about["columns"]} if self.about["columns"] else {}
+        return command_line(self.question.command, arguments, {**files, **columns, **given})
 
     @property
     def collection(self) -> Collection:
@@ -95,7 +97,9 @@ class Asked:
         if self.about["kind"] == "collection":
             return {self.arguments[0]: self.collection.score(measures or usual, missing=missing or "zero")}
         with chdir(FILES):  # so that messages name files as they came
-            return read_tables({name: name for name in self.about["names"]}, measures=measures, missing=missing)
+            return read_tables(
+                self.about["names"], measures=measures, missing=missing, columns=self.about["columns"] or None
+            )
 
     def variances(self) -> Variances:
         tables = self.tables(self.query.missing)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
+from cranfield.scores.columns import Columns
 from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, FaultAnswer, respond, wants_json
 from cranfield.web.guard import BodyError
 from cranfield.web.jobs import JobAnswer, progress_page
@@ -22,6 +23,7 @@ from cranfield.web.runner import Job, Runner
 from cranfield.web.store import PACKED, Data, Store
 
 router = APIRouter()
+LONGEST_COLUMNS = 500  # characters
 WAIT = 1.0  # seconds a page waits for its answer before it shows how far the work is
 UPLOAD = {
     "requestBody": {
@@ -35,6 +37,12 @@ UPLOAD = {
                         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
                         "order": {"type": "string", "enum": ["score", "rank"], "default": "score"},
                         "name": {"type": "string", "enum": ["auto", "tag", "file"], "default": "auto"},
+                        "columns": {
+                            "type": "string",
+                            "maxLength": LONGEST_COLUMNS,
+                            "description": "What the columns of score files are, where they have other names.",
+                            "example": "topic=question,system=model,score=faithfulness",
+                        },
                     },
                 }
             }
@@ -131,10 +139,16 @@ def _check(received: Received) -> None:
         raise CranfieldError("no file was chosen", fix="Choose runs with their qrels, score tables, or a packed file.")
     if order not in ("score", "rank") or name not in ("auto", "tag", "file"):
         raise CranfieldError("order is score or rank; name is auto, tag or file")
+    columns = received.fields.get("columns", "").strip()
+    if len(columns) > LONGEST_COLUMNS:
+        raise CranfieldError(f"columns are told in {LONGEST_COLUMNS} characters at most")
+    if columns:
+        Columns.of(columns)  # refused now, not when the files are read
 
 
 def start_reading(request: Request, data: Data, received: Received) -> Job:
-    options = [received.fields.get("order", "score"), received.fields.get("name", "auto")]
+    usual = {"order": "score", "name": "auto", "columns": ""}
+    options = [received.fields.get(field, value).strip() for field, value in usual.items()]
     return runner_of(request).start(
         f"{data.key}-read", data.key, "Reading files", read, data.folder, received.files, *options
     )

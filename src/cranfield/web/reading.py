@@ -14,23 +14,23 @@ from cranfield.errors import InputError
 from cranfield.formats.checking import FileKind, sniff
 from cranfield.formats.text import read_head
 from cranfield.report.document import warning_lines
-from cranfield.scores import read_scores
-from cranfield.scores.files import is_json, is_parquet
+from cranfield.scores.files import is_json, is_parquet, read_score_files
 from cranfield.web.asking import Progress
 from cranfield.web.store import ABOUT, FILES, PACKED
 
 MANY = 4  # run files that a command line still names one by one
 
 
-def read(names: list[str], order: str, name: str, *, progress: Progress) -> None:
-    """Find out what the files are, read them, and write down what is in them."""
-    _write({**NOTHING, "names": names, "files": names, "options": _unusual({"order": order, "name": name})})
+def read(names: list[str], order: str, name: str, columns: str, *, progress: Progress) -> None:
+    """Find out what the files are, read them, and write down what is in them; with ``columns`` they are scores."""
+    known = {**NOTHING, "names": names, "files": names, "columns": columns}
+    _write({**known, "options": _unusual({"order": order, "name": name})})
     by_kind: dict[FileKind, list[str]] = {}
     with chdir(FILES):  # so that messages name files as they came
         for each in names:
-            by_kind.setdefault(_kind(each), []).append(each)
+            by_kind.setdefault(FileKind.SCORES if columns else _kind(each), []).append(each)
     if set(by_kind) == {FileKind.SCORES}:
-        about = _read_tables(names)
+        about = _read_tables(names, columns)
     else:
         about = _read_collection(by_kind, order, name, progress)
     _write(about)
@@ -38,7 +38,7 @@ def read(names: list[str], order: str, name: str, *, progress: Progress) -> None
 
 NOTHING: dict[str, Any] = {
     "kind": "files", "arguments": [], "names": [], "files": [], "options": {}, "measures": [], "systems": [],
-    "topics": 0, "shards": 0, "judgments": None, "teams": 0, "warnings": [],
+    "topics": 0, "shards": 0, "judgments": None, "teams": 0, "columns": "", "warnings": [],
 }  # fmt: skip
 """What is known of files before they are read, and of those that cannot be."""
 
@@ -61,13 +61,13 @@ def _kind(path: str) -> FileKind:
     return FileKind.SCORES if is_parquet(head) or is_json(head) else sniff(head)
 
 
-def _read_tables(names: list[str]) -> dict[str, Any]:
+def _read_tables(names: list[str], columns: str) -> dict[str, Any]:
     with chdir(FILES):
-        tables = [read_scores(name) for name in names]
+        tables = list(read_score_files(names, columns=columns or None).values())
     measures = list(dict.fromkeys(measure for table in tables for measure in table.measures))
     return {
         **NOTHING, "kind": "shards" if any(table.shards for table in tables) else "scores", "arguments": names,
-        "names": names, "files": names, "measures": measures,
+        "names": names, "files": names, "measures": measures, "columns": columns,
         "systems": sorted({system for table in tables for system in table.systems}),
         "topics": sum(len(table.topics) for table in tables), "shards": max(len(table.shards) for table in tables),
         "warnings": [line for table in tables for line in warning_lines(table.warnings)],
