@@ -47,7 +47,6 @@ SHORT = {  # numpy's types are spelled out in signatures, over several lines
 }
 # These show what they print themselves, passage by passage; a test compares it with what they print.
 run_not = [f"gallery/{page.stem}" for page in (Path(__file__).parent / "gallery").glob("*.md")]
-OPTIONAL = ["gallery/index", "adapters"]
 
 # Nothing is fetched when the site is looked at: mathematics is MathML, fonts are the reader's, scripts are beside it.
 html_theme = "furo"
@@ -78,15 +77,7 @@ def shorten(app: Any, what: str, name: str, value: Any, options: Any, signature:
     return signature, returned
 
 
-def leave_out_absent(app: Any, name: str, source: list[str]) -> None:
-    """The table of contents names pages that a source distribution may lack; those are left out of it."""
-    if name == "index":
-        absent = [page for page in OPTIONAL if not (Path(app.srcdir) / f"{page}.md").exists()]
-        source[0] = "\n".join(line for line in source[0].split("\n") if line not in absent)
-
-
 def setup(app: Any) -> None:
-    """Read docstrings as they are meant, and contents as they are."""
+    """Read docstrings as they are meant."""
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-signature", shorten)
-    app.connect("source-read", leave_out_absent)

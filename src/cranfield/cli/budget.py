@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def budget(
     runs: Annotated[
         list[str],
@@ -60,10 +61,7 @@ def budget(
     name: options.Naming = options.NameChoice.AUTO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Topics against pool depth: designs that see equally much and what each costs, or what a budget sees.
 
@@ -76,7 +74,6 @@ def budget(
     from cranfield.design.targets import choose_target
     from cranfield.report.budgeting import budget_answer
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     target = choose_target(
@@ -99,4 +96,4 @@ def budget(
     document = budget_answer(found, inputs, spent)
     if plot is not None:
         drawing.draw_budget(document, plot)
-    options.output(document, chosen)
+    options.output(document, face)

@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import options
 
 
+@options.printed
 def check(
     files: Annotated[
         list[str] | None,
@@ -37,10 +38,7 @@ def check(
     ] = False,
     order: options.Ordering = options.OrderChoice.SCORE,
     name: options.Naming = options.NameChoice.AUTO,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Check files before anything is computed from them; exit code 2 when scores would be wrong.
 
@@ -52,7 +50,6 @@ def check(
     from cranfield.report.checking import check_document
     from cranfield.scores.checking import OTHER_FORMATS
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
     kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}
     everything = list(dict.fromkeys([*kinds, *expand(files or [])]))
@@ -65,5 +62,5 @@ def check(
             everything, kinds=kinds, order=Order(order), by_tag=by_tag, by_file=by_file, others=OTHER_FORMATS,
             progress=step,
         )  # fmt: skip
-    options.output(check_document(report, strict=strict, most=None if show_all else 5), chosen)
+    options.output(check_document(report, strict=strict, most=None if show_all else 5), face)
     raise typer.Exit(2 if report.failed(strict=strict) else 0)

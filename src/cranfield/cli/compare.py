@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def compare(
     scores: options.Scores,
     qrels: options.Qrels = None,
@@ -51,10 +52,7 @@ def compare(
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Which systems differ: ranking with intervals and groups, and every pair with its difference and adjusted p.
 
@@ -65,7 +63,6 @@ def compare(
     from cranfield.report import comparing
     from cranfield.scores.choosing import named_measures
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     if unpaired and test != "tukey":
@@ -87,7 +84,7 @@ def compare(
                                  count=resamples, seed=seed, progress=step)
                 for label, (table, name) in wanted.items()
             }  # fmt: skip
-        options.output(comparing.audit_document(audits, inputs, warnings), chosen)
+        options.output(comparing.audit_document(audits, inputs, warnings), face)
         return
     if plot is not None and len(wanted) > 1:
         raise typer.BadParameter("--plot draws one measure of one table; choose it with -m")
@@ -106,4 +103,4 @@ def compare(
     document = comparing.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
     if plot is not None:
         drawing.draw_comparison(document, plot, matrix=matrix)
-    options.output(document.showing("pairs") if all_pairs and csv else document, chosen)
+    options.output(document.showing("pairs") if all_pairs and face is options.Face.CSV else document, face)

@@ -9,15 +9,12 @@ import typer
 from cranfield.cli import options
 
 
+@options.printed
 def measures(
     name: Annotated[str | None, typer.Argument(help="Tell all about this one.", show_default=False)] = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """List the measures with their parameters, range and citation, or tell all about one."""
     from cranfield.report.scoring import measure_document, measures_document
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
-    options.output(measures_document() if name is None else measure_document(name), chosen)
+    options.output(measures_document() if name is None else measure_document(name), face)

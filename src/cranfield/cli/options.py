@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -93,7 +95,7 @@ PilotScores = Annotated[
 Columns = Annotated[
     str | None,
     typer.Option("--columns", help="What the columns of a score file are, where it has other names: "
-                 "topic=question,system=model,score=faithfulness (also measure=, shard=, mean=).",
+                 "topic=query,system=run,score=ndcg (also measure=, shard=, mean=).",
                  metavar="PART=NAME,…"),
 ]  # fmt: skip
 Measures = Annotated[
@@ -136,21 +138,33 @@ Resume = Annotated[
     typer.Option("--resume", help="Keep finished parts here, and go on from those it has.", metavar="FILE"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")]
-Markdown = Annotated[bool, typer.Option("--md", help="Print Markdown.")]
-Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX.")]
+_FACES: dict[Face, Any] = {
+    Face.JSON: Json,
+    Face.CSV: Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")],
+    Face.MARKDOWN: Annotated[bool, typer.Option("--md", help="Print Markdown.")],
+    Face.LATEX: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")],
+}
 
 
-def face(*, json: bool, csv: bool, md: bool, latex: bool) -> Face:
-    """The one face asked for."""
-    asked = [
-        name
-        for name, wanted in ((Face.JSON, json), (Face.CSV, csv), (Face.MARKDOWN, md), (Face.LATEX, latex))
-        if wanted
+def printed(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with --json, --csv, --md and --latex, which is told as ``face`` the one asked for."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [each for each in signature.parameters.values() if each.name != "face"]
+    faces = [
+        inspect.Parameter(str(name), inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
+        for name, option in _FACES.items()
     ]
-    if len(asked) > 1:
-        raise typer.BadParameter(f"choose one of --{', --'.join(asked)}")
-    return asked[0] if asked else Face.TEXT
+
+    @functools.wraps(command)
+    def asked(**given: Any) -> None:
+        wanted = [face for face in _FACES if given.pop(face)]
+        if len(wanted) > 1:
+            raise typer.BadParameter(f"choose one of --{', --'.join(wanted)}")
+        command(**given, face=wanted[0] if wanted else Face.TEXT)
+
+    asked.__signature__ = signature.replace(parameters=[*own, *faces])  # type: ignore[attr-defined]
+    asked.__annotations__ = {each.name: each.annotation for each in [*own, *faces]}
+    return asked
 
 
 def output(document: Document, chosen: Face) -> None:

@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def pilot(
     runs: options.Runs,
     qrels: options.Qrels = None,
@@ -50,10 +51,7 @@ def pilot(
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Leave teams and topics out at random: what variance, and what number of topics, a smaller pilot would have given.
 
@@ -63,7 +61,6 @@ def pilot(
     from cranfield.pilot import pilot_study, write_leave_outs
     from cranfield.report.piloting import pilot_document
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     target = choose_target(
@@ -90,4 +87,4 @@ def pilot(
     document = pilot_document(study, inputs)
     if plot is not None:
         drawing.draw_pilots(document, plot)
-    options.output(document, chosen)
+    options.output(document, face)

@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def power(
     scores: options.PilotScores = None,
     topics: Annotated[
@@ -37,10 +38,7 @@ def power(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """What a number of topics, or a collection, can see: its card.
 
@@ -52,7 +50,6 @@ def power(
     from cranfield.formats.text import write_text
     from cranfield.report import sizing
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     demand = None if gate is None else parse_gate(gate)
     if plot is not None:
         drawing.check_plot(plot)
@@ -75,6 +72,6 @@ def power(
         drawing.draw_cards(document, plot)
     if badge is not None:
         write_text(badge, sizing.badge(cards[0]))
-    options.output(document, chosen)
+    options.output(document, face)
     if demand is not None and not all(demand.passes(card) for card in cards):
         raise typer.Exit(1)

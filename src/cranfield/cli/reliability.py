@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def reliability(
     scores: options.Scores,
     qrels: options.Qrels = None,
@@ -57,10 +58,7 @@ def reliability(
             "--chart", help="What to draw: all, coefficients, swaps, sizes, rankings, p-values.", metavar="NAME"
         ),
     ] = "all",
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """How far a collection can be trusted: generalisability, swaps, split halves, discriminative power, rankings.
 
@@ -70,7 +68,6 @@ def reliability(
     from cranfield.reliability import assess_reliability
     from cranfield.report.reliability import reliability_document
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_reliability_plot(plot, chart)
     grids = options.grids({"topics": topics, "sets": sets, "target": target})
@@ -102,4 +99,4 @@ def reliability(
     warnings = [problem for table in tables.values() for problem in table.warnings]
     if plot is not None:
         drawing.draw_reliability(found, plot, chart)
-    options.output(reliability_document(found, inputs, warnings), chosen)
+    options.output(reliability_document(found, inputs, warnings), face)

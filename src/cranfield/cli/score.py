@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def score(
     runs: options.Runs,
     qrels: options.Qrels = None,
@@ -43,10 +44,7 @@ def score(
     workers: options.Workers = None,
     resume: options.Resume = None,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Score runs against judgments: means here, per-topic scores in a file.
 
@@ -56,7 +54,6 @@ def score(
     from cranfield.report.scoring import score_document
     from cranfield.scores import write_scores
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     wanted = parse_measures(measure or ["AP", "P@10", "nDCG@10"])
@@ -75,4 +72,4 @@ def score(
         drawing.draw_scores(table.select(measures=names), plot)
     if out is not None:
         write_scores(table.select(measures=names), out, wide=wide, details=document.details())
-    options.output(document, chosen)
+    options.output(document, face)

@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def shards(
     runs: Annotated[
         list[str],
@@ -54,10 +55,7 @@ def shards(
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Split the documents at random, score every shard, and compare systems with the models MD1 to MD6.
 
@@ -67,7 +65,6 @@ def shards(
     from cranfield.report.sharding import anova_names, shard_document
     from cranfield.scores.choosing import only_table
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     names = anova_names(anova)
     if plot is not None:
         drawing.check_plot(plot)
@@ -96,4 +93,4 @@ def shards(
     if plot is not None:
         drawing.draw_shards(study, plot, figure)
     document = shard_document(study, inputs, warnings, anova=names, pairs=pairs)
-    options.output(document.showing("pairs") if pairs and csv else document, chosen)
+    options.output(document.showing("pairs") if pairs and face is options.Face.CSV else document, face)

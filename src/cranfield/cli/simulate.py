@@ -12,6 +12,7 @@ Margins = Annotated[str, typer.Option("--margins", help="auto, beta, normal, ker
 Dependence = Annotated[str, typer.Option("--dependence", help="gaussian or vine.", metavar="NAME")]
 
 
+@options.printed
 def simulate(
     scores: options.Scores,
     topics: Annotated[
@@ -47,10 +48,7 @@ def simulate(
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Draw new topics for the same systems: scores like those seen, with true means as fitted or as set.
 
@@ -63,7 +61,6 @@ def simulate(
     from cranfield.simulate import parse_means
     from cranfield.simulate import simulate as run_simulation
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
@@ -84,4 +81,4 @@ def simulate(
         write_scores(found.table, out, wide=wide, details=document.details())
     if plot is not None:
         drawing.draw(fit_chart(found), plot)
-    options.output(document, chosen)
+    options.output(document, face)

@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def size(
     scores: options.PilotScores = None,
     systems: Annotated[
@@ -48,10 +49,7 @@ def size(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """How many topics: from a variance you know, or from pilot scores. Lists and ranges make tables and curves.
 
@@ -62,7 +60,6 @@ def size(
     from cranfield.design.planning import Request, plan, plan_from_pilot
     from cranfield.report.sizing import pilot_size_document, size_document
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     given = {
         "systems": systems, "min_range": min_range, "difference": difference, "effect_size": effect_size,
         "width": width, "sensitivity": sensitivity, "variance": variance, "sd": sd, "alpha": alpha, "power": power,
@@ -81,4 +78,4 @@ def size(
         document = size_document(plan(request), inputs)
     if plot is not None:
         drawing.draw_sizes(document, plot)
-    options.output(document, chosen)
+    options.output(document, face)

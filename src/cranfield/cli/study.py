@@ -55,6 +55,7 @@ def _one_table(
 
 
 @app.command("new")
+@options.printed
 def new(
     file: File,
     difference: Difference,
@@ -75,10 +76,7 @@ def new(
     baseline: Baseline = None,
     measure: Measure = None,
     columns: options.Columns = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Start a study: a new file that fixes the goal before the first topic.
 
@@ -89,7 +87,6 @@ def new(
     from cranfield.sequential.plans import prospect
     from cranfield.sequential.study import create_study, estimate_sd
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
               "plan": plan, "alpha": alpha, "power": power}  # fmt: skip
     tables: dict[str, Any] = {
@@ -106,10 +103,11 @@ def new(
     study = create_study(
         file, goal, system=system, baseline=baseline, measure=measure, trial_topics=estimate.trial_topics
     )
-    options.output(new_document(study.status(), expected, inputs), chosen)
+    options.output(new_document(study.status(), expected, inputs), face)
 
 
 @app.command("add")
+@options.printed
 def add(
     file: File,
     scores: options.Scores,
@@ -117,10 +115,7 @@ def add(
     measure: Measure = None,
     columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.NAN,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Add the scores of both systems on topics that have been judged; they are on the disk when this ends.
 
@@ -129,21 +124,18 @@ def add(
     from cranfield.report.studying import added_document
     from cranfield.sequential.study import open_study
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     study = open_study(file)
     wanted = measure or study.status().measure
     table = _one_table(scores, qrels, wanted, missing, columns)
-    options.output(added_document(study.add(table, measure=wanted), {"file": file, "scores": scores}), chosen)
+    options.output(added_document(study.add(table, measure=wanted), {"file": file, "scores": scores}), face)
 
 
 @app.command("status")
+@options.printed
 def status(
     file: File,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """The power so far, and how many topics more; not a word on which system is ahead.
 
@@ -152,22 +144,19 @@ def status(
     from cranfield.report.studying import status_document
     from cranfield.sequential.study import open_study
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     study = open_study(file)
     if plot is not None:
         drawing.draw_course(study, plot)
-    options.output(status_document(study.status(), {"file": file}), chosen)
+    options.output(status_document(study.status(), {"file": file}), face)
 
 
 @app.command("test")
+@options.printed
 def make_test(
     file: File,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """The test, once the plan allows it, with its caveats and the paragraph to report; exit code 1 when too early.
 
@@ -176,11 +165,11 @@ def make_test(
     from cranfield.report.studying import tested_document
     from cranfield.sequential.study import open_study
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
-    options.output(tested_document(open_study(file).test(), {"file": file}), chosen)
+    options.output(tested_document(open_study(file).test(), {"file": file}), face)
 
 
 @app.command("edit")
+@options.printed
 def edit(
     file: File,
     because: Annotated[str, typer.Option("--because", help="Why; it is recorded with the change.", metavar="TEXT")],
@@ -192,10 +181,7 @@ def edit(
     first: Annotated[int | None, typer.Option("--first", help="Another first number of topics.", min=2)] = None,
     looks: Annotated[str | None, typer.Option("--looks", help="Other looks.")] = None,
     spending: Annotated[str | None, typer.Option("--spending", help="Another spending of α.", metavar="NAME")] = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Change the goal of a study that has begun: recorded in the file, and named whenever the test is reported.
 
@@ -205,21 +191,18 @@ def edit(
     from cranfield.sequential.goals import parse_looks
     from cranfield.sequential.study import open_study
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     given = {"difference": difference, "alpha": alpha, "power": power, "sd": sd, "plan": plan, "first": first,
              "looks": None if looks is None else parse_looks(looks), "spending": spending}  # fmt: skip
     changes = {name: value for name, value in given.items() if value is not None}
     found = open_study(file).edit(changes, reason=because)
-    options.output(status_document(found, {"file": file, "because": because, **changes}), chosen)
+    options.output(status_document(found, {"file": file, "because": because, **changes}), face)
 
 
 @app.command("log")
+@options.printed
 def log(
     file: File,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Every step of a study in order; the chain of checksums is verified on the way.
 
@@ -228,11 +211,11 @@ def log(
     from cranfield.report.studying import log_document
     from cranfield.sequential.study import open_study
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
-    options.output(log_document(open_study(file).history(), {"file": file}), chosen)
+    options.output(log_document(open_study(file).history(), {"file": file}), face)
 
 
 @app.command("plans")
+@options.printed
 def plans(
     difference: Difference,
     sd: Annotated[float, typer.Option("--sd", help="Sd of paired differences.", metavar="SD")],
@@ -242,10 +225,7 @@ def plans(
     looks: Looks = "4",
     spending: Spending = "obrien-fleming",
     bounds: Bounds = "-1,1",
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """What every plan guarantees, and how many topics to expect of it.
 
@@ -255,17 +235,17 @@ def plans(
     from cranfield.sequential.goals import parse_bounds, parse_looks
     from cranfield.sequential.plans import all_prospects
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     lowest, highest = parse_bounds(bounds)
     found = all_prospects(
         difference, sd, alpha=alpha, power=power, first=first, looks=parse_looks(looks), spending=spending,
         lowest=lowest, highest=highest,
     )  # fmt: skip
     inputs = {"difference": difference, "sd": sd, "alpha": alpha, "power": power}
-    options.output(plans_document(found, inputs), chosen)
+    options.output(plans_document(found, inputs), face)
 
 
 @app.command("past")
+@options.printed
 def past_experience(
     scores: options.Scores,
     difference: Difference,
@@ -277,10 +257,7 @@ def past_experience(
     percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' sds.", min=1, max=100)] = 95.0,
     missing: options.Missing = options.MissingChoice.ZERO,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """What earlier scores say about the sd: topics at its mean and at a percentile, and who would miss the power.
 
@@ -289,7 +266,6 @@ def past_experience(
     from cranfield.report.studying import past_document
     from cranfield.sequential.past import past_experience as look_back
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     table = _one_table(scores, qrels, measure, missing, columns)
@@ -304,10 +280,11 @@ def past_experience(
     document = past_document(found, inputs)
     if plot is not None:
         drawing.draw_study(document, plot, "past")
-    options.output(document, chosen)
+    options.output(document, face)
 
 
 @app.command("trial")
+@options.printed
 def trial_size(
     scores: options.PilotScores = None,
     difference: Annotated[
@@ -326,10 +303,7 @@ def trial_size(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """How large a trial: topics in all against its size. With scores: how far the sd of a trial strays.
 
@@ -342,7 +316,6 @@ def trial_size(
     from cranfield.sequential.pairs import random_pairs
     from cranfield.sequential.trial import plan_trial, trial_coverage
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     grids = options.grids({"sd": sd, "trial_size": sizes})
@@ -364,7 +337,7 @@ def trial_size(
         )  # fmt: skip
     if plot is not None:
         drawing.draw_study(document, plot, "coverage" if scores else "trial")
-    options.output(document, chosen)
+    options.output(document, face)
 
 
 def _pairs(
@@ -382,6 +355,7 @@ def _pairs(
 
 
 @app.command("simulate")
+@options.printed
 def simulate(
     scores: Annotated[
         list[str],
@@ -425,10 +399,7 @@ def simulate(
     figure: Annotated[
         str, typer.Option("--figure", help="What --plot draws: plans, inclusion, sd or errors.", metavar="NAME")
     ] = "plans",
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Every plan on your own differences: topics used, bias of the sd, false positives and power, side by side.
 
@@ -439,7 +410,6 @@ def simulate(
     from cranfield.sequential.simulation import WAYS
     from cranfield.sequential.simulation import simulate as run
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     given = _pairs(scores, qrels, measure, missing, columns, system, baseline, pairs, seed)
@@ -458,10 +428,11 @@ def simulate(
     document = simulate_document(found, inputs)
     if plot is not None:
         drawing.draw_study(document, plot, figure)
-    options.output(document, chosen)
+    options.output(document, face)
 
 
 @app.command("peek")
+@options.printed
 def peek(
     scores: options.Scores,
     qrels: options.Qrels = None,
@@ -475,10 +446,7 @@ def peek(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Why not to test after every topic: how many pairs that just miss significance would have been found by it.
 
@@ -488,7 +456,6 @@ def peek(
     from cranfield.sequential.pairs import all_pairs
     from cranfield.sequential.peeking import near_misses
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     table = _one_table(scores, qrels, measure, missing, columns)
@@ -506,4 +473,4 @@ def peek(
     document = near_misses_document(found, inputs)
     if plot is not None:
         drawing.draw_study(document, plot, "peek")
-    options.output(document, chosen)
+    options.output(document, face)

@@ -9,6 +9,7 @@ import typer
 from cranfield.cli import drawing, options
 
 
+@options.printed
 def variance(
     scores: options.Scores,
     qrels: options.Qrels = None,
@@ -24,10 +25,7 @@ def variance(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Estimate the variance of scores from a pilot, in every way that sizing needs.
 
@@ -38,7 +36,6 @@ def variance(
     from cranfield.report.variances import pairs_document, variance_document
     from cranfield.variance import estimate_variance
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     if plot is not None and pairs:
@@ -50,7 +47,7 @@ def variance(
     if pairs:
         for table in tables.values():
             for name in table.measures:
-                options.output(pairs_document(pair_sizes(table, measure=name, alpha=alpha), inputs), chosen)
+                options.output(pairs_document(pair_sizes(table, measure=name, alpha=alpha), inputs), face)
         return
     found = estimate_variance(
         tables if len(tables) > 1 else next(iter(tables.values())),
@@ -63,4 +60,4 @@ def variance(
     document = variance_document(found, inputs, warnings)
     if plot is not None:
         drawing.draw_variances(document, plot)
-    options.output(document, chosen)
+    options.output(document, face)

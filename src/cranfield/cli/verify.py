@@ -10,6 +10,7 @@ from cranfield.cli import drawing, options
 from cranfield.cli.simulate import Dependence, Margins
 
 
+@options.printed
 def verify(
     scores: options.PilotScores = None,
     design: Annotated[
@@ -77,10 +78,7 @@ def verify(
     missing: options.Missing = options.MissingChoice.ZERO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    json: options.Json = False,
-    csv: options.Csv = False,
-    md: options.Markdown = False,
-    latex: options.Latex = False,
+    face: options.Face = options.Face.TEXT,
 ) -> None:
     """Check a design before money is spent on it: draw collections, run the test on each, and count what it finds.
 
@@ -92,7 +90,6 @@ def verify(
     from cranfield.report.verifying import verify_document
     from cranfield.verify.asking import Question, ask
 
-    chosen = options.face(json=json, csv=csv, md=md, latex=latex)
     if plot is not None:
         drawing.check_plot(plot)
     given = {"systems": systems, "min_range": min_range, "difference": difference, "variance": variance, "sd": sd,
@@ -122,6 +119,6 @@ def verify(
     }  # fmt: skip
     if plot is not None:
         drawing.draw(power_chart(found), plot)
-    options.output(verify_document(found, inputs), chosen)
+    options.output(verify_document(found, inputs), face)
     if gate and not all(each.verdict == "enough" for each in found):
         raise typer.Exit(1)
