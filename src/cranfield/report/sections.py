@@ -146,14 +146,15 @@ def scores_section(material: Material) -> tuple[list[Part], str]:
     """Mean scores, and how they vary over topics."""
     parts = []
     for name, table in material.tables.items():
-        pictures = [_spread_picture(table, measure) for measure in table.measures]
+        pictures = [spread_picture(table, measure) for measure in table.measures]
         title = name if len(material.tables) > 1 else ""
         parts.append(Part(score_document(table, material.inputs), tuple(pictures), title))
     named = " and ".join(_cite_measure(measure) for measure in material.table.measures)
     return parts, f"Effectiveness was measured by {named}."
 
 
-def _spread_picture(table: ScoreTable, measure: str) -> Picture:
+def spread_picture(table: ScoreTable, measure: str) -> Picture:
+    """How every system's scores spread over topics."""
     return Picture(
         f"{measure} of every system over topics", figures.spread_figure(quartile_rows(table, measure), measure)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cranfield.measures import beside, parse_measures
 from cranfield.report.faces import scores_csv
 from cranfield.report.scoring import score_document
+from cranfield.report.sections import spread_picture
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import MEASURES, Missing, Names, Query, field
@@ -31,9 +32,9 @@ def answer(asked: Asked) -> Answer:
     order = asked.about["options"].get("order", "score")
     inputs = asked.inputs("qrels", "intents", measures=names, order=order, missing=query.missing,
                           no_relevant=query.no_relevant)  # fmt: skip
-    return Answer(
-        score_document(table, inputs), asked.command(), more={"scores": scores_csv(table.select(measures=names))}
-    )
+    shown = table.select(measures=names)
+    pictures = tuple(spread_picture(shown, measure) for measure in names)
+    return Answer(score_document(table, inputs), asked.command(), pictures=pictures, more={"scores": scores_csv(shown)})
 
 
 QUESTION = Question("score", "Scores", "Mean scores, and those of every topic", ScoreQuery, answer,

@@ -171,7 +171,9 @@ class PeekQuery(OneMeasureQuery):
 def peek(asked: Asked) -> Answer:
     given = asked.chosen("first", "low", "high", "alpha", "repeats")
     found = near_misses(all_pairs(_table(asked), asked.query.measure), seed=asked.query.seed, **given)
-    return Answer(near_misses_document(found, asked.inputs(**given)), asked.command())
+    document = near_misses_document(found, asked.inputs(**given))
+    picture = Picture("p after every topic, for some of the near misses", study_chart(document, "peek"))
+    return Answer(document, asked.command(), pictures=(picture,))
 
 
 QUESTIONS = (
