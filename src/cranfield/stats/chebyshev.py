@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,14 +43,13 @@ def _clenshaw(coefficients: Array, t: Array) -> Array:
 
 
 def approximate(
-    function: Callable[[Array], Array], low: float, high: float, *, tolerance: float, start: int = 2, most: int = 12
+    function: Callable[[Array], Array], edges: Sequence[float], *, tolerance: float, most: int = 12
 ) -> Pieces:
     """Pieces that follow ``function`` to about ``tolerance``, halved until their last coefficients are below it.
 
-    ``start`` is how many pieces to begin with, ``most`` how often one may be halved.
+    ``edges`` are those of the pieces to begin with, ``most`` is how often one may be halved.
     """
-    edges = np.linspace(low, high, start + 1)
-    todo = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    todo = list(pairwise(map(float, edges)))
     done: list[tuple[float, float, Array]] = []
     for depth in range(most + 1):
         spans = np.array(todo)
@@ -62,4 +62,4 @@ def approximate(
         if not todo:
             break
     done.sort(key=lambda piece: piece[0])
-    return Pieces(np.array([piece[0] for piece in done] + [high]), np.array([piece[2] for piece in done]))
+    return Pieces(np.array([piece[0] for piece in done] + [done[-1][1]]), np.array([piece[2] for piece in done]))

@@ -32,6 +32,8 @@ _WIDEST = 50.0  # ranges beyond have a tail below 1e-270
 _TOLERANCE = 1e-10
 _MANY = 400  # degrees of freedom
 _NEAR = 1e-3  # ranges this small are not tabled
+# Of log P over log q, for many groups: where its pieces had best begin. For few it is smoother.
+_BENDS, _BENDING = (-1.7, 0.85, 1.2, 1.55, 2.2, 2.8), 20
 
 
 def _log_range_tail(w: Array, groups: int) -> Array:
@@ -66,14 +68,14 @@ def _log_range_tail_block(w: Array, groups: int) -> Array:
 @lru_cache(maxsize=64)
 def _range_table(groups: int, widest: float) -> Pieces:
     """log T for w up to ``widest``."""
-    start = max(2, round(widest / 6))
-    return approximate(lambda w: _log_range_tail(w, groups), 0.0, widest, tolerance=_TOLERANCE, start=start)
+    beyond = np.linspace(6.0, widest, round(widest / 6))
+    return approximate(lambda w: _log_range_tail(w, groups), [0.0, 3.0, 4.5, *beyond], tolerance=_TOLERANCE)
 
 
 def _table_for(largest: float, groups: int, df: float) -> Pieces:
     """A table as wide as the largest q needs, in few widths so that it is found again."""
     needed = largest * (1.0 if np.isinf(df) else float(np.exp(_spread(df))))
-    return _range_table(groups, next((widest for widest in (12.0, 18.0, 25.0, 35.0) if needed <= widest), _WIDEST))
+    return _range_table(groups, next((widest for widest in (12.0, 18.0, 25.0, 36.0) if needed <= widest), _WIDEST))
 
 
 def _spread(df: float) -> float:
@@ -155,7 +157,9 @@ def _support(log_integrand: Any, q: Array, df: float) -> tuple[Array, Array]:
 def _tail_table(groups: int, df: float, low: float, high: float) -> Pieces:
     """log P as a function of log q."""
     largest = float(np.exp(high))
-    return approximate(lambda x: _log_tail(np.exp(x), groups, df, largest), low, high, tolerance=_TOLERANCE)
+    bends = _BENDS if groups > _BENDING else ((low + high) / 2,)
+    edges = [low, *(edge for edge in bends if low < edge < high), high]
+    return approximate(lambda x: _log_tail(np.exp(x), groups, df, largest), edges, tolerance=_TOLERANCE)
 
 
 def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
