@@ -61,12 +61,12 @@ def _options(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="With --version: as JSON.")] = False,
 ) -> None:
-    from cranfield import versions
-
     if not version:
         if json or context.invoked_subcommand is None:
             raise typer.BadParameter("--json goes with --version, or after the name of a command")
         return
+    from cranfield import versions
+
     if json:
         from json import dumps
 
