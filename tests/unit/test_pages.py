@@ -50,7 +50,7 @@ def test_nothing_is_fetched(page: str) -> None:
 
 def test_no_script_runs_but_ours(page: str) -> None:
     scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"&#39;sha256-{digest}&#39;" in page

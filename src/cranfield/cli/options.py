@@ -329,7 +329,7 @@ def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
     """Everything there is to know about the variance of the tables."""
     from cranfield.variance import estimate_variance
 
-    return estimate_variance(tables if len(tables) > 1 else next(iter(tables.values())), seed=seed)
+    return estimate_variance(tables, seed=seed)
 
 
 def grids(given: dict[str, str | None]) -> dict[str, Any]:

@@ -50,19 +50,18 @@ def score(
 
     Example: cranfield score runs/ --qrels qrels.txt -m AP -m nDCG@10 -o scores.csv
     """
-    from cranfield.measures import beside, parse_measures
+    from cranfield.measures import parse_measures, with_companions
     from cranfield.report.scoring import score_document
     from cranfield.scores import write_scores
 
     if plot is not None:
         drawing.check_plot(plot)
     wanted = parse_measures(measure or ["AP", "P@10", "nDCG@10"])
-    companions = [found for each in wanted if (found := beside(each)) is not None and found not in wanted]
     names = [str(each) for each in wanted]
     with options.machines("score", cluster=cluster, workers=workers, resume=resume):
         table = options.score_runs(
-            runs, [*names, *map(str, companions)], qrels=qrels, intents=intents, probabilities=intent_probabilities,
-            order=order, name=name, missing=missing, no_relevant=no_relevant,
+            runs, [str(each) for each in with_companions(wanted)], qrels=qrels, intents=intents,
+            probabilities=intent_probabilities, order=order, name=name, missing=missing, no_relevant=no_relevant,
             apart=cluster is not None or workers is not None,
         )  # fmt: skip
     inputs = {"runs": runs, "qrels": qrels, "intents": intents, "measures": names, "order": str(order),

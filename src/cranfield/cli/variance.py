@@ -50,7 +50,7 @@ def variance(
                 options.output(pairs_document(pair_sizes(table, measure=name, alpha=alpha), inputs), face)
         return
     found = estimate_variance(
-        tables if len(tables) > 1 else next(iter(tables.values())),
+        tables,
         percentile=percentile,
         confidence=confidence,
         resamples=resamples,

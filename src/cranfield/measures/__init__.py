@@ -1,6 +1,6 @@
 """Measures: a catalogue of declarations, and the loops that compute them."""
 
-from cranfield.measures.catalog import CATALOG, beside, parse_measure, parse_measures
+from cranfield.measures.catalog import CATALOG, beside, parse_measure, parse_measures, with_companions
 from cranfield.measures.declaration import Kind, Measure, Parameter
 
-__all__ = ["CATALOG", "Kind", "Measure", "Parameter", "beside", "parse_measure", "parse_measures"]
+__all__ = ["CATALOG", "Kind", "Measure", "Parameter", "beside", "parse_measure", "parse_measures", "with_companions"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from cranfield.errors import RequestError
@@ -57,6 +57,12 @@ def beside(measure: Measure) -> Measure | None:
     kind = CATALOG[measure.kind.beside]
     shared = {parameter.name for parameter in kind.parameters}
     return Measure(kind, tuple((name, value) for name, value in measure.values if name in shared))
+
+
+def with_companions(measures: Sequence[Measure]) -> list[Measure]:
+    """The measures, then those that are shown beside them and were not asked for."""
+    found = [other for each in measures if (other := beside(each)) is not None and other not in measures]
+    return [*measures, *found]
 
 
 def _names() -> dict[str, Kind]:

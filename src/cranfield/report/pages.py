@@ -54,6 +54,9 @@ class ShownPart:
     pictures: Sequence[ShownPicture]
 
 
+SCRIPTS = ("design.js", "tip.js", "page.js")
+
+
 @dataclass(frozen=True)
 class ShownSection:
     slug: str
@@ -65,7 +68,7 @@ def to_html(report: Report, *, printed: bool = False) -> str:
     """The page; ``printed`` leaves nothing folded, for paper."""
     from markupsafe import Markup
 
-    scripts = [] if printed else [asset("design.js"), asset("page.js")]
+    scripts = [] if printed else [asset(name) for name in SCRIPTS]
     content = {
         "report": report,
         "sections": [_section(section) for section in report.sections],
@@ -106,7 +109,7 @@ def _policy(scripts: Sequence[str]) -> str:
 
 def served_policy() -> str:
     """The policy of a report that a server shows: only our scripts and our style, apart from the server's pages."""
-    known = {"script": [asset("design.js"), asset("page.js")], "style": [asset("report.css")]}
+    known = {"script": [asset(name) for name in SCRIPTS], "style": [asset("report.css")]}
     sources = {kind: " ".join(map(_hash, texts)) for kind, texts in known.items()}
     return (
         f"default-src 'none'; script-src {sources['script']}; style-src {sources['style']}; img-src data:; "

@@ -132,7 +132,8 @@ def estimate_variance(
     Parameters
     ----------
     tables
-        A score table, or several by the name of their collection; with several, estimates are pooled too (S14 Eq. 8).
+        A score table, or several by the name of their collection; with several, estimates are pooled too (S14 Eq. 8),
+        one alone needs no name.
     percentile
         Which percentile of the pairs' variances stands for a difference; 95 in WMZ08 and S14.
     confidence
@@ -143,6 +144,8 @@ def estimate_variance(
     named = {"": tables} if isinstance(tables, ScoreTable) else dict(tables)
     if not named:
         raise RequestError("no scores were given")
+    if len(named) == 1:
+        named = {"": next(iter(named.values()))}
     measures = _shared_measures(named)
     found: list[VarianceEstimate] = []
     for measure in measures:

@@ -19,7 +19,9 @@ from cranfield.web.runner import Runner
 from cranfield.web.settings import Settings
 from cranfield.web.store import Store
 
-STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+STATIC = {
+    "page.css": "text/css", "page.js": "text/javascript", "tip.js": "text/javascript", "icon.svg": "image/svg+xml",
+}  # fmt: skip
 
 
 def make_app(settings: Settings | None = None) -> FastAPI:

@@ -64,14 +64,23 @@ class Asked:
         return self.about["arguments"], given
 
     @property
+    def _columns(self) -> dict[str, str]:
+        """What the columns are, where it had to be told."""
+        return {"columns": self.about["columns"]} if self.about["columns"] else {}
+
+    @property
     def arguments(self) -> list[str]:
         return self._named()[0]
 
     def inputs(self, *flags: str, **more: Any) -> dict[str, Any]:
         """What was asked, as JSON says it; ``flags`` are those for files that it names."""
         given = self._named()[1]
-        columns = {"columns": self.about["columns"]} if self.about["columns"] else {}
-        return {self.question.word: self.arguments, **columns, **{flag: given.get(flag) for flag in flags}, **more}
+        return {
+            self.question.word: self.arguments,
+            **self._columns,
+            **{flag: given.get(flag) for flag in flags},
+            **more,
+        }
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """Parameters of the query by name."""
@@ -83,8 +92,7 @@ class Asked:
         off = [name for name, value in given.items() if value is False]  # of what is on unless told otherwise
         given = given | {f"no_{name}": True for name in off} | changed
         arguments, files = self._named()
-        columns = {"columns": self.about["columns"]} if self.about["columns"] else {}
-        return command_line(self.question.command, arguments, {**files, **columns, **given})
+        return command_line(self.question.command, arguments, {**files, **self._columns, **given})
 
     @property
     def collection(self) -> Collection:
@@ -102,5 +110,4 @@ class Asked:
             )
 
     def variances(self) -> Variances:
-        tables = self.tables(self.query.missing)
-        return estimate_variance(tables if len(tables) > 1 else next(iter(tables.values())), seed=self.query.seed)
+        return estimate_variance(self.tables(self.query.missing), seed=self.query.seed)

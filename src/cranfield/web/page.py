@@ -14,6 +14,7 @@ from markupsafe import Markup
 import cranfield
 from cranfield.report import faces
 from cranfield.report.document import Document, show, warning_lines
+from cranfield.report.pages import asset
 from cranfield.report.references import REFERENCES
 from cranfield.report.sketch import stacked, standalone
 from cranfield.report.whole import Picture
@@ -132,7 +133,9 @@ def render(template: str, **values: Any) -> str:
 
 @cache
 def static(name: str) -> bytes:
-    """A style sheet, script or icon of ours."""
+    """A style sheet, script or icon of ours; charts are pointed at here as they are in reports."""
+    if name == "tip.js":
+        return asset(name).encode()
     return resources.files("cranfield.web").joinpath("static", name).read_bytes()
 
 

@@ -1,25 +1,7 @@
 "use strict";
-// What the page does besides lying there: numbers under the pointer, copying, and the calculator.
+// What the page does besides lying there: copying, and the calculator.
 (() => {
   const find = (selector, inside = document) => inside.querySelector(selector);
-
-  // --- numbers under the pointer, from the labels the charts carry
-  const tip = document.createElement("div");
-  tip.className = "tip";
-  tip.hidden = true;
-  document.body.append(tip);
-
-  function showTip(event) {
-    const mark = event.target.closest && event.target.closest("figure svg [role='graphics-symbol'][aria-label]");
-    tip.hidden = !mark;
-    if (!mark) return;
-    tip.textContent = mark.getAttribute("aria-label").split("; ").join("\n");
-    const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
-    tip.style.left = `${Math.max(8, left)}px`;
-    tip.style.top = `${Math.max(8, event.clientY - tip.offsetHeight - 10)}px`;
-  }
-  document.addEventListener("pointermove", showTip, { passive: true });
-  document.addEventListener("pointerdown", showTip, { passive: true });
 
   // --- copying
   async function copy(text) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.measures import beside, parse_measures
+from cranfield.measures import parse_measures, with_companions
 from cranfield.report.faces import scores_csv
 from cranfield.report.scoring import score_document
 from cranfield.report.sections import spread_picture
@@ -24,10 +24,9 @@ class ScoreQuery(Query):
 def answer(asked: Asked) -> Answer:
     query = asked.query
     wanted = parse_measures(query.measure or ["AP", "P@10", "nDCG@10"])
-    companions = [found for each in wanted if (found := beside(each)) is not None and found not in wanted]
     names = [str(each) for each in wanted]
     table = asked.collection.score(
-        [*names, *map(str, companions)], missing=query.missing, no_relevant=query.no_relevant
+        [str(each) for each in with_companions(wanted)], missing=query.missing, no_relevant=query.no_relevant
     )
     order = asked.about["options"].get("order", "score")
     inputs = asked.inputs("qrels", "intents", measures=names, order=order, missing=query.missing,

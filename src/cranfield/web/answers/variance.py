@@ -35,7 +35,7 @@ def answer(asked: Asked) -> Answer:
         sizes = pair_sizes(table, measure=measure, alpha=asked.query.alpha)
         return Answer(pairs_document(sizes, inputs), asked.command())
     found = estimate_variance(
-        tables if len(tables) > 1 else next(iter(tables.values())),
+        tables,
         **asked.chosen("percentile", "confidence", "resamples", "seed"),
     )
     warnings = [problem for table in tables.values() for problem in table.warnings]

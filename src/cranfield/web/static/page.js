@@ -69,21 +69,6 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Numbers under the pointer, from the labels that charts carry.
-const tip = document.createElement("div");
-tip.className = "tip";
-tip.hidden = true;
-document.body.append(tip);
-function point(event) {
-  const mark = event.target.closest && event.target.closest(".picture svg [role='graphics-symbol'][aria-label]");
-  tip.hidden = !mark;
-  if (!mark) return;
-  tip.textContent = mark.getAttribute("aria-label").split("; ").join("\n");
-  tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
-  tip.style.top = `${Math.max(8, event.clientY - tip.offsetHeight - 10)}px`;
-}
-for (const kind of ["pointermove", "pointerdown"]) document.addEventListener(kind, point, { passive: true });
-
 // A page of work that is not done yet asks how far it is, and shows the answer when there is one.
 function follow(place) {
   const bar = place.querySelector("progress"), text = place.querySelector("[data-progress]");
