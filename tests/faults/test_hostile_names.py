@@ -55,7 +55,7 @@ def test_html_has_no_element_or_handler_from_a_name(page: str) -> None:
     elements.feed(page)
     assert {tag for tag, _ in elements.found} <= OUR_TAGS
     assert [attributes.get("type") for tag, attributes in elements.found if tag == "script"] == [
-        "application/json", None, None,
+        "application/json", None, None, None,
     ]  # fmt: skip
     for tag, attributes in elements.found:
         assert not [name for name in attributes if name.startswith("on")], tag
