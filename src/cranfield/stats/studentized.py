@@ -15,6 +15,7 @@ step. log T is tabled once for each k, and log P for each (k, ν), by Chebyshev 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -84,11 +85,15 @@ def _spread(df: float) -> float:
 
 
 def _log_tail(q: Array, groups: int, df: float, largest: float | None = None) -> Array:
-    """log P(Q ≥ q): the trapezoidal rule in x = log s around the peak of the integrand.
+    """log P(Q ≥ q); ``largest`` is the largest q there will be, for those who ask several times."""
+    return log_mixed_tail(_table_for(float(q.max()) if largest is None else largest, groups, df), q, df)
 
-    ``largest`` is the largest q there will be, for those who ask several times.
+
+def log_mixed_tail(table: Pieces, q: Array, df: float) -> Array:
+    """log E[T(q·s)], s² a χ² over ν, by the trapezoidal rule in x = log s around the peak of the integrand.
+
+    ``table`` has log T, which falls like −w²/4 beyond its end.
     """
-    table = _table_for(float(q.max()) if largest is None else largest, groups, df)
     if np.isinf(df):
         return _table_or_asymptote(table, q)
     constant = _log_chi_constant(df)
@@ -189,11 +194,16 @@ def _farthest(df: float) -> float:
 
 def studentized_range_critical(alpha: Numbers, groups: int, df: float) -> Array:
     """q with P(Q ≥ q) = α."""
+    return critical_of(lambda q: _log_tail(q, groups, df), alpha, groups * (groups - 1) // 2, df)
+
+
+def critical_of(log_tail: Callable[[Array], Array], alpha: Numbers, comparisons: int, df: float) -> Array:
+    """Where the tail of the largest of some differences, in units of one mean's standard error, is α."""
     tail = np.atleast_1d(np.asarray(alpha, float)).ravel()
     # One pair alone is as far apart no more often than any of them, and any of them no more often than all together.
     low = np.sqrt(2) * _t_quantile(tail / 2, df) * (1 - 1e-9)
-    high = np.sqrt(2) * _t_quantile(tail / (groups * (groups - 1)), df) * (1 + 1e-9)
-    found = crossing(lambda q, index: _log_tail(q, groups, df), np.log(tail), np.maximum(low, 1e-3), high)
+    high = np.sqrt(2) * _t_quantile(tail / (2 * comparisons), df) * (1 + 1e-9)
+    found = crossing(lambda q, index: log_tail(q), np.log(tail), np.maximum(low, 1e-3), high)
     return found.reshape(np.shape(alpha))
 
 
