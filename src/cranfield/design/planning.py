@@ -205,14 +205,13 @@ def _as_spread(estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
 
 
 def _assurance(at: Size, estimate: VarianceEstimate) -> Array:
-    """E[power at n] over the resampled variances, taken at 200 evenly spaced quantiles of them."""
+    """E[power at n] over what the true variance may be, taken at 200 evenly spaced quantiles; no more than at σ̂²."""
     if not at.method.is_power:
         return np.full(at.topics.shape, np.nan)
-    variances = np.quantile(estimate.draws, (np.arange(200) + 0.5) / 200)
-    variances = np.maximum(variances, 1e-300)
+    variances = estimate.quantiles((np.arange(200) + 0.5) / 200)
     cells = {name: values.ravel()[:, np.newaxis] for name, values in at.inputs.items()}
     spread = "variance" if "variance" in cells else "sd"
     ratio = variances / estimate.variance
     cells[spread] = cells[spread] * (ratio if spread == "variance" else np.sqrt(ratio))
     powers = at.method.value(at.topics.ravel()[:, np.newaxis].astype(float), cells)
-    return np.asarray(powers.mean(axis=1)).reshape(at.topics.shape)
+    return np.asarray(np.minimum(powers.mean(axis=1).reshape(at.topics.shape), at.achieved))
