@@ -453,9 +453,14 @@ def make_report(
             progress(at + 1, len(wanted))
     starts = _starts(material) if any(section.slug == "size" for section in made) else ()
     return Report(
-        title or _title(material), material.inputs, tuple(made), tuple(left_out), starts, material.seed,
+        title or _title(material),
+        material.inputs,
+        tuple(made),
+        tuple(left_out),
+        starts,
+        material.seed,
         input_warnings=table_warnings(material.tables),
-    )  # fmt: skip
+    )
 
 
 def check_sections(names: Sequence[str] | None) -> None:
