@@ -59,7 +59,7 @@ def test_no_mean_square_is_below_0() -> None:
     assert (np.asarray(found.residual) >= 0).all()
 
 
-def test_a_pilot_some_resamples_of_which_do_not_vary_has_a_size() -> None:
+def test_a_pilot_of_two_topics_has_a_size_with_a_wide_range() -> None:
     sizes = plan_from_pilot(Request(difference=[0.05]), estimate_variance(table(ODD["two topics, two systems"])))
-    assert int(sizes[0].lower.topics.flat[0]) == 2
-    assert int(sizes[0].size.topics.flat[0]) > 2
+    lower, upper = (int(size.topics.flat[0]) for size in (sizes[0].lower, sizes[0].upper))
+    assert upper > 50 * lower

@@ -43,6 +43,6 @@ def test_figure_1_on_robust04_topics_301_to_450(shared: Path) -> None:
     table = cranfield.read_scores(shared / "data" / "matrices" / "robust04_map.csv", measure="AP")
     table = table.select(topics=[topic for topic in table.topics if 301 <= int(topic) <= 450])
     assert len(table.topics) == 150
-    parts = estimate_variance(table, resamples=100).get("percentile").parts
+    parts = estimate_variance(table).get("percentile").parts
     assert parts["mean_sd"] == pytest.approx(0.15, abs=0.005)
     assert 0.19 <= parts["percentile_sd"] <= 0.20

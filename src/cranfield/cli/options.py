@@ -325,11 +325,11 @@ def sources(files: list[str], columns: str | None, word: str = "scores") -> dict
     return {word: files, **({} if columns is None else {"columns": columns})}
 
 
-def variances(tables: dict[str, ScoreTable], seed: int) -> Variances:
+def variances(tables: dict[str, ScoreTable]) -> Variances:
     """Everything there is to know about the variance of the tables."""
     from cranfield.variance import estimate_variance
 
-    return estimate_variance(tables, seed=seed)
+    return estimate_variance(tables)
 
 
 def grids(given: dict[str, str | None]) -> dict[str, Any]:

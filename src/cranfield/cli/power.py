@@ -36,7 +36,6 @@ def power(
     measure: options.Measures = None,
     columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.ZERO,
-    seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -63,7 +62,7 @@ def power(
     }
     if scores:
         tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-        cards = cards_from_pilot(options.variances(tables, seed), **grids)
+        cards = cards_from_pilot(options.variances(tables), **grids)
     else:
         cards = cards_from_grid(**grids)
     one_each = len({card.measure for card in cards}) == len(cards)

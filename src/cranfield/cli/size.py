@@ -47,7 +47,6 @@ def size(
     measure: options.Measures = None,
     columns: options.Columns = None,
     missing: options.Missing = options.MissingChoice.ZERO,
-    seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -73,7 +72,7 @@ def size(
               "sides": request.sides, "paired": request.paired, "method": method}  # fmt: skip
     if scores:
         tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-        document = pilot_size_document(plan_from_pilot(request, options.variances(tables, seed)), inputs, seed)
+        document = pilot_size_document(plan_from_pilot(request, options.variances(tables)), inputs)
     else:
         document = size_document(plan(request), inputs)
     if plot is not None:

@@ -17,13 +17,11 @@ def variance(
     columns: options.Columns = None,
     percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' variances.", min=1, max=100)] = 95.0,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.", min=0.5, max=0.9999)] = 0.95,
-    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of the topics.", min=100)] = 1000,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="What every pair of systems would need (Dinçer's tables).")
     ] = False,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level, for --pairs.")] = 0.05,
     missing: options.Missing = options.MissingChoice.ZERO,
-    seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -49,13 +47,7 @@ def variance(
             for name in table.measures:
                 options.output(pairs_document(pair_sizes(table, measure=name, alpha=alpha), inputs), face)
         return
-    found = estimate_variance(
-        tables,
-        percentile=percentile,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-    )
+    found = estimate_variance(tables, percentile=percentile, confidence=confidence)
     warnings = [problem for table in tables.values() for problem in table.warnings]
     document = variance_document(found, inputs, warnings)
     if plot is not None:

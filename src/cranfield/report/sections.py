@@ -61,7 +61,7 @@ class Material:
     @cached_property
     def variances(self) -> Variances:
         """Every estimate; pooled where there are several collections."""
-        return estimate_variance(self.tables if len(self.tables) > 1 else self.table, seed=self.seed)
+        return estimate_variance(self.tables if len(self.tables) > 1 else self.table)
 
     @property
     def measures(self) -> list[str]:
@@ -177,7 +177,7 @@ def variance_section(material: Material) -> tuple[list[Part], str]:
     said = "; ".join(_variance_words(found, measure) for measure in material.measures)
     methods = (
         f"Variances of the scores were estimated by two-way ANOVA [@Sakai2014] ({said}), with "
-        f"{100 * found.confidence:g} % intervals from {found.resamples:,} bootstrap samples of the topics."
+        f"{100 * found.confidence:g} % intervals from χ² with degrees of freedom from a jackknife over topics."
     )
     return [Part(document, (picture,))], methods
 
@@ -200,7 +200,7 @@ def size_section(material: Material) -> tuple[list[Part], str]:
     goal = material.goal
     request = Request(systems=[material.systems], min_range=[goal.min_range], difference=[goal.difference],
                       width=[goal.width], alpha=[goal.alpha], power=[goal.power])  # fmt: skip
-    document = pilot_size_document(plan_from_pilot(request, material.variances), material.inputs, material.seed)
+    document = pilot_size_document(plan_from_pilot(request, material.variances), material.inputs)
     pictures = (
         Picture("Topics against the smallest range to find", _size_figure(material, "min_range")),
         Picture("Topics against the number of systems", _size_figure(material, "systems")),

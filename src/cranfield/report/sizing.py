@@ -56,7 +56,7 @@ def _sentence(sizes: Sequence[Size]) -> str:
     return first.summary()
 
 
-def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any], seed: int) -> Document:
+def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -> Document:
     """The same with the variance from data: n, the range its interval makes of it, and the assurance."""
     rows = [row for size in sizes for row in _pilot_rows(size)]
     tables = []
@@ -65,7 +65,7 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any], s
         tables.append(_pilot_table(goal, mine))
     tables.append(_methods_table([size.size for size in sizes]))
     citations = tuple(dict.fromkeys(size.size.method.citation for size in sizes))
-    return Document("size", inputs, tables, rows, _pilot_sentence(sizes[0]), citations, seed=seed)
+    return Document("size", inputs, tables, rows, _pilot_sentence(sizes[0]), citations)
 
 
 def _pilot_rows(pilot: PilotSize) -> list[dict[str, Any]]:

@@ -22,8 +22,7 @@ def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: War
         Column("variance", "variance σ²", "number"),
         Column("lower", f"{percent} low", "number"),
         Column("upper", f"{percent} high", "number"),
-        Column("chi2_lower", "χ² low", "number"),
-        Column("chi2_upper", "χ² high", "number"),
+        Column("df", "df", "number"),
         Column("sd", "sd of a difference", "number"),
         Column("topics", "topics", "count"),
         Column("systems", "systems", "count"),
@@ -36,7 +35,7 @@ def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: War
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
-    return Document("variance", inputs, tables, rows, _sentence(found), citations, tuple(warnings), found.seed)
+    return Document("variance", inputs, tables, rows, _sentence(found), citations, tuple(warnings))
 
 
 def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 Array = npt.NDArray[Any]
 
@@ -48,11 +49,27 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
     draws = np.ones((1, n)) if weights is None else weights
     centred = scores - scores.mean()  # for the precision of what follows; no sum of squares changes
     topic_means = centred.mean(axis=1)
-    system_means = draws @ centred / n
+    sums, squared, by_topic = draws @ centred, draws @ (centred**2).sum(axis=1), draws @ topic_means**2
+    parts = _mean_squares(n, m, sums, squared, by_topic)
+    return Squares(n, m, *(part[0] if weights is None else part for part in parts))
+
+
+def leave_one_out_squares(scores: Array) -> Squares:
+    """Mean squares of the tables that each lack one topic: what a jackknife over topics takes."""
+    n, m = scores.shape
+    centred = scores - scores.mean()
+    squared, by_topic = (centred**2).sum(axis=1), np.square(centred.mean(axis=1))
+    without = (centred.sum(axis=0) - centred, squared.sum() - squared, by_topic.sum() - by_topic)
+    return Squares(n - 1, m, *_mean_squares(n - 1, m, *without))
+
+
+def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) -> tuple[Array, ...]:
+    """V_A, V_B, V_E1 and V_E2 of tables of n topics, from each one's sums per system and sums of squares."""
+    system_means = sums / n
     grand = system_means.mean(axis=1)
-    total = draws @ (centred**2).sum(axis=1) - m * n * grand**2
+    total = squared - m * n * grand**2
     s_a = n * ((system_means - grand[:, np.newaxis]) ** 2).sum(axis=1)  # S14 Eq. 2
-    s_b = m * (draws @ topic_means**2 - n * grand**2)  # S14 Eq. 5
+    s_b = m * (by_topic - n * grand**2)  # S14 Eq. 5
     s_e1, s_e2 = total - s_a, total - s_a - s_b
     # Where systems or topics are all alike, what rounding leaves of a sum, either side of 0, is nothing.
     s_a, s_b, s_e1, s_e2 = (np.where(part > 1e-13 * total, part, 0.0) for part in (s_a, s_b, s_e1, s_e2))
@@ -63,8 +80,7 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
         s_e2 / max((m - 1) * (n - 1), 1),
     )
     # No sum of squares is below 0; rounding may say so where systems are alike on every topic.
-    parts = tuple(np.maximum(part, 0.0) for part in parts)
-    return Squares(n, m, *(part[0] if weights is None else part for part in parts))
+    return tuple(np.maximum(part, 0.0) for part in parts)
 
 
 def pair_variances(scores: Array) -> Array:
@@ -72,18 +88,51 @@ def pair_variances(scores: Array) -> Array:
     return np.asarray(_differences(scores).var(axis=0, ddof=1))  # S14 Eq. 1
 
 
-def pair_percentiles(scores: Array, weights: Array, percentile: float) -> Array:
-    """The percentile of the pairs' variances in every resample (a row of ``weights``)."""
+def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
+    """The percentile of the pairs' variances, each topic left out in turn."""
     n = len(scores)
     gaps = _differences(scores)
     gaps -= gaps.mean(axis=0)
-    out = np.empty(len(weights))
-    step = max(1, 4_000_000 // gaps.shape[1])  # resamples at a time, so that memory does not grow with their number
-    for first in range(0, len(weights), step):
-        draws = weights[first : first + step]
-        variances = (draws @ gaps**2 - (draws @ gaps) ** 2 / n) / (n - 1)
+    squared = np.square(gaps, out=gaps)
+    total = squared.sum(axis=0)
+    out = np.empty(n)
+    step = max(1, 4_000_000 // gaps.shape[1])  # topics at a time, so that memory does not grow with their number
+    for first in range(0, n, step):
+        variances = (total - squared[first : first + step] * n / (n - 1)) / (n - 2)
         out[first : first + step] = np.percentile(variances, percentile, axis=1)
     return np.maximum(out, 0.0)
+
+
+def jackknife_df(estimate: float, left_out: Array, *, most: float) -> float:
+    """Effective degrees of freedom of a variance estimate, by the jackknife over topics.
+
+    The logarithm of a χ² with ν degrees of freedom has variance ψ′(ν/2), about 2/ν = CV²; ν is chosen so that this is
+    the jackknife's variance of log σ̂². (The logarithm rather than σ̂² itself: with few topics its jackknife notices an
+    outlying topic sooner, and the power that follows is nearer to the real one.) ``left_out`` has the estimate with
+    each topic left out; ``most`` are the degrees of freedom it would have if scores were normal.
+
+    >>> x = np.random.default_rng(1).standard_normal((2000, 1))
+    >>> round(jackknife_df(float(x.var(ddof=1)), leave_one_out_squares(x).within_systems, most=1e9) / 1999, 1)
+    1.0
+    """
+    n = len(left_out)
+    if not estimate > 0 or n < 3:
+        return float(min(most, max(n - 1, 1)))
+    logs = np.log(np.maximum(left_out, 1e-12 * estimate))
+    spread = (n - 1) * float(np.mean((logs - logs.mean()) ** 2))
+    return min(float(most), 2 * _trigamma_inverse(spread)) if spread > 0 else float(most)
+
+
+def _trigamma_inverse(value: float) -> float:
+    """x with ψ′(x) = value, by Newton's method on 1/ψ′, which is nearly straight (Smyth 2004, appendix)."""
+    x = 0.5 + 1 / value
+    for _ in range(50):
+        now = float(special.zeta(2, x))  # ψ′(x) = ζ(2, x)
+        step = now * (1 - now / value) / (-2 * float(special.zeta(3, x)))
+        x += step
+        if abs(step) < 1e-10 * x:
+            break
+    return x
 
 
 def _differences(scores: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.scores import ScoreTable
-from cranfield.variance.components import Squares, pair_percentiles, pair_variances, resamples, squares
+from cranfield.variance.components import (
+    Squares,
+    jackknife_df,
+    leave_one_out_percentiles,
+    leave_one_out_squares,
+    pair_variances,
+    squares,
+)
 
 Array = npt.NDArray[Any]
 
@@ -42,8 +49,8 @@ class VarianceEstimate:
     """One estimate of σ², the variance of one system's scores.
 
     For ``percentile`` and ``residual`` it is half the variance of a paired difference, which ``difference_variance``
-    has in full. ``lower`` and ``upper`` come from resampling topics; ``chi2_lower`` and ``chi2_upper`` from the model,
-    for independent normal errors (nan where the model gives none). ``draws`` are the resampled estimates.
+    has in full. ``df`` are the effective degrees of freedom of the estimate, from its jackknife over topics; ``lower``
+    and ``upper`` the confidence interval that a χ² with as many gives.
     """
 
     measure: str
@@ -52,12 +59,16 @@ class VarianceEstimate:
     variance: float
     lower: float
     upper: float
-    chi2_lower: float
-    chi2_upper: float
+    df: float
     topics: int
     systems: int
     parts: Mapping[str, float]
-    draws: Array
+
+    def quantiles(self, levels: npt.ArrayLike) -> Array:
+        """Quantiles of what the true variance may be: df·σ̂² over a χ² with df degrees of freedom."""
+        from scipy import special
+
+        return np.asarray(self.df * self.variance / special.chdtri(self.df, levels))  # chdtri inverts the upper tail
 
     @property
     def difference_variance(self) -> float:
@@ -76,8 +87,6 @@ class Variances:
     estimates: tuple[VarianceEstimate, ...]
     percentile: float
     confidence: float
-    resamples: int
-    seed: int
 
     def get(self, method: str, *, measure: str | None = None, collection: str | None = None) -> VarianceEstimate:
         """One estimate: of the only measure, pooled where there are several collections, unless said otherwise."""
@@ -107,8 +116,7 @@ def _row(estimate: VarianceEstimate) -> dict[str, Any]:
         "variance": estimate.variance,
         "lower": estimate.lower,
         "upper": estimate.upper,
-        "chi2_lower": estimate.chi2_lower,
-        "chi2_upper": estimate.chi2_upper,
+        "df": estimate.df,
         "sd": float(np.sqrt(estimate.difference_variance)),
         "topics": estimate.topics,
         "systems": estimate.systems,
@@ -120,14 +128,9 @@ POOLED = "pooled"
 
 
 def estimate_variance(
-    tables: ScoreTable | Mapping[str, ScoreTable],
-    *,
-    percentile: float = 95.0,
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 1,
+    tables: ScoreTable | Mapping[str, ScoreTable], *, percentile: float = 95.0, confidence: float = 0.95
 ) -> Variances:
-    """Estimate the variance of scores in every way S14, SS16 and WMZ08 do.
+    """Estimate the variance of scores in every way that sizing takes, each with its uncertainty.
 
     Parameters
     ----------
@@ -137,26 +140,41 @@ def estimate_variance(
     percentile
         Which percentile of the pairs' variances stands for a difference; 95 in WMZ08 and S14.
     confidence
-        Of the intervals.
-    resamples
-        Bootstrap samples of the topics.
+        Of the intervals, which come from χ² with effective degrees of freedom from the jackknife over topics: scores
+        are not normal, and systems share topics, so that neither the number of topics nor that of scores would do.
+
+    Returns
+    -------
+    Variances
+        One estimate per method, measure and collection, pooled ones last.
+
+    References
+    ----------
+    .. [1] Sakai (2014), Designing test collections for comparing many systems, §4.
+    .. [2] Webber, Moffat & Zobel (2008), Statistical power in retrieval experimentation, §5.1.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_dict({"a": {"1": {"AP": 0.1}, "2": {"AP": 0.4}, "3": {"AP": 0.6}},
+    ...                               "b": {"1": {"AP": 0.2}, "2": {"AP": 0.3}, "3": {"AP": 0.9}}})
+    >>> round(estimate_variance(table).get("residual").variance, 4)
+    0.02
     """
     named = {"": tables} if isinstance(tables, ScoreTable) else dict(tables)
     if not named:
         raise RequestError("no scores were given")
     if len(named) == 1:
         named = {"": next(iter(named.values()))}
-    measures = _shared_measures(named)
     found: list[VarianceEstimate] = []
-    for measure in measures:
+    for measure in _shared_measures(named):
         mine = [
-            _Pilot(name, measure, _complete(table, measure, name), percentile, confidence, resamples, seed).estimates()
+            _Pilot(name, measure, _complete(table, measure, name), percentile, confidence).estimates()
             for name, table in named.items()
         ]
         found += [estimate for estimates in mine for estimate in estimates]
         if len(mine) > 1:
             found += [_pool(together, confidence) for together in zip(*mine, strict=True)]
-    return Variances(tuple(found), percentile, confidence, resamples, seed)
+    return Variances(tuple(found), percentile, confidence)
 
 
 def _shared_measures(named: Mapping[str, ScoreTable]) -> tuple[str, ...]:
@@ -191,46 +209,63 @@ class _Pilot:
     scores: Array
     percentile: float
     confidence: float
-    count: int
-    seed: int
 
     def estimates(self) -> list[VarianceEstimate]:
         n, m = self.scores.shape
-        draws = resamples(n, self.count, np.random.default_rng(self.seed))
-        seen, drawn = squares(self.scores), squares(self.scores, draws)
-        ways: dict[str, tuple[Callable[[Squares], Any], float]] = {
-            "within": (lambda found: found.within_systems, m * (n - 1)),
-        }
+        whole, left_out = squares(self.scores), leave_one_out_squares(self.scores)
+        # How to compute each estimate, and the degrees of freedom that it would have if scores were normal.
+        methods: dict[str, tuple[Callable[[Squares], Any], float]] = {"within": (_within, m * (n - 1))}
         if m > 1:
-            ways = {
-                "two-way": (Squares.two_way, _satterthwaite_two_way(seen)),
-                "one-way": (Squares.one_way, _satterthwaite_one_way(seen)),
-                **ways,
-                "residual": (lambda found: found.residual, (m - 1) * (n - 1)),
+            methods = {
+                "two-way": (Squares.two_way, m * (n - 1)),
+                "one-way": (Squares.one_way, m * (n - 1)),
+                **methods,
+                "residual": (_residual, (m - 1) * (n - 1)),
             }
         found = [
-            self._estimate(way, value(seen), value(drawn), df, _parts(way, seen)) for way, (value, df) in ways.items()
+            self._estimate(name, float(value(whole)), np.asarray(value(left_out)), most, _parts(name, whole))
+            for name, (value, most) in methods.items()
         ]
-        return [*found, self._pairs(draws)] if m > 1 else found
+        return [*found, self._pairs()] if m > 1 else found
 
-    def _pairs(self, draws: Array) -> VarianceEstimate:
-        """S14 §4.1: the percentile of the pairs' variances, halved to speak of one system."""
-        seen = pair_variances(self.scores)
-        drawn = pair_percentiles(self.scores, draws, self.percentile)  # S14 §4.1
-        sds = np.sqrt(seen)
+    def _pairs(self) -> VarianceEstimate:
+        """The percentile of the pairs' variances, halved to speak of one system."""
+        n = len(self.scores)
+        variances = pair_variances(self.scores)
+        sds = np.sqrt(variances)
         parts = {"mean_sd": float(sds.mean()), "percentile_sd": float(np.percentile(sds, self.percentile))}
-        return self._estimate("percentile", np.percentile(seen, self.percentile) / 2, drawn / 2, np.nan, parts)
+        value = float(np.percentile(variances, self.percentile)) / 2  # S14 §4.1
+        left_out = leave_one_out_percentiles(self.scores, self.percentile) / 2 if n > 2 else np.full(n, value)
+        return self._estimate("percentile", value, left_out, n - 1, parts)
 
     def _estimate(
-        self, method: str, value: float, draws: Array, df: float, parts: Mapping[str, float]
+        self, method: str, value: float, left_out: Array, most: float, parts: Mapping[str, float]
     ) -> VarianceEstimate:
-        tail = 50 * (1 - self.confidence)
-        lower, upper = np.percentile(draws, [tail, 100 - tail])
-        chi2 = _chi2_interval(float(value), df, self.confidence)
         n, m = self.scores.shape
-        return VarianceEstimate(
-            self.measure, self.collection, method, float(value), float(lower), float(upper), *chi2, n, m, parts, draws
+        df = jackknife_df(value, left_out, most=most)
+        return _with_interval(
+            VarianceEstimate(
+                measure=self.measure,
+                collection=self.collection,
+                method=method,
+                variance=value,
+                lower=value,
+                upper=value,
+                df=df,
+                topics=n,
+                systems=m,
+                parts=parts,
+            ),
+            self.confidence,
         )
+
+
+def _within(found: Squares) -> Any:
+    return found.within_systems
+
+
+def _residual(found: Squares) -> Any:
+    return found.residual
 
 
 def _parts(method: str, found: Squares) -> dict[str, float]:
@@ -243,52 +278,34 @@ def _parts(method: str, found: Squares) -> dict[str, float]:
     }
 
 
-def _satterthwaite_two_way(found: Squares) -> float:
-    n, m = found.topics, found.systems
-    share = (m - 1) / (m * n)
-    return _satterthwaite(
-        (share, found.between_systems, m - 1),
-        (1 / m, found.between_topics, n - 1),
-        (1 - share - 1 / m, found.residual, (m - 1) * (n - 1)),
-    )
-
-
-def _satterthwaite_one_way(found: Squares) -> float:
-    n, m = found.topics, found.systems
-    share = (m - 1) / (m * n)
-    return _satterthwaite((share, found.between_systems, m - 1), (1 - share, found.within_systems, m * (n - 1)))
-
-
-def _satterthwaite(*terms: tuple[float, float, int]) -> float:
-    """Degrees of freedom of a sum of weighted mean squares, as if it were one."""
-    total = sum(weight * square for weight, square, _ in terms)
-    spread = sum((weight * square) ** 2 / df for weight, square, df in terms)
-    return float(total**2 / spread) if spread > 0 else float("nan")
-
-
-def _chi2_interval(value: float, df: float, confidence: float) -> tuple[float, float]:
-    from scipy import special
-
-    tail = (1 - confidence) / 2
-    # chdtri inverts the upper tail, so the lower end has the larger quantile.
-    return float(df * value / special.chdtri(df, tail)), float(df * value / special.chdtri(df, 1 - tail))
+def _with_interval(estimate: VarianceEstimate, confidence: float) -> VarianceEstimate:
+    if not estimate.variance > 0:
+        return estimate
+    lower, upper = estimate.quantiles([(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return replace(estimate, lower=lower, upper=upper)
 
 
 def _pool(together: Sequence[VarianceEstimate], confidence: float) -> VarianceEstimate:
-    """S14 Eq. 8: collections weighted by their topics less one; the draws are pooled alike."""
+    """Collections weighted by their topics less one; degrees of freedom by Satterthwaite."""
     weights = np.array([estimate.topics - 1 for estimate in together], float)
     weights /= weights.sum()
+    variances = np.array([estimate.variance for estimate in together])
+    value = float(weights @ variances)  # S14 Eq. 8
+    spread = float(np.sum(np.square(weights * variances) / [estimate.df for estimate in together]))
     first = together[0]
-    draws = sum(weight * estimate.draws for weight, estimate in zip(weights, together, strict=True))
-    tail = 50 * (1 - confidence)
-    lower, upper = np.percentile(draws, [tail, 100 - tail])
-    parts = {
-        name: float(sum(weight * estimate.parts[name] for weight, estimate in zip(weights, together, strict=True)))
-        for name in first.parts
-    }
-    value = sum(weight * estimate.variance for weight, estimate in zip(weights, together, strict=True))  # S14 Eq. 8
-    return VarianceEstimate(
-        first.measure, POOLED, first.method, float(value), float(lower), float(upper), float("nan"), float("nan"),
-        sum(estimate.topics for estimate in together), max(estimate.systems for estimate in together), parts,
-        np.asarray(draws),
-    )  # fmt: skip
+    parts = {name: float(weights @ np.array([estimate.parts[name] for estimate in together])) for name in first.parts}
+    return _with_interval(
+        VarianceEstimate(
+            measure=first.measure,
+            collection=POOLED,
+            method=first.method,
+            variance=value,
+            lower=value,
+            upper=value,
+            df=value**2 / spread if spread > 0 else first.df,
+            topics=sum(estimate.topics for estimate in together),
+            systems=max(estimate.systems for estimate in together),
+            parts=parts,
+        ),
+        confidence,
+    )

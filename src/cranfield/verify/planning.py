@@ -33,7 +33,7 @@ def designs_from_pilot(
     _one_goal(request)
     if request.min_range is not None and request.systems is None:
         request = replace(request, systems=(len(pilot.systems),))
-    found = plan_from_pilot(request, estimate_variance(pilot, resamples=100, seed=seed))
+    found = plan_from_pilot(request, estimate_variance(pilot))
     return _with_topics([found[0].size], topics, request.sides, pilot.measures[0])
 
 

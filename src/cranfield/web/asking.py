@@ -110,4 +110,4 @@ class Asked:
             )
 
     def variances(self) -> Variances:
-        return estimate_variance(self.tables(self.query.missing), seed=self.query.seed)
+        return estimate_variance(self.tables(self.query.missing))

@@ -7,7 +7,7 @@ from cranfield.report.sizing import badge, card_document, power_grid_document
 from cranfield.web.asking import Asked, Question
 from cranfield.web.calculator import card_sketch, given_numbers, parse_numbers
 from cranfield.web.page import Answer
-from cranfield.web.queries import MEASURES, MISSED, SEED, CardQuery, Missing, Names
+from cranfield.web.queries import MEASURES, MISSED, CardQuery, Missing, Names
 
 
 class PilotPowerQuery(CardQuery):
@@ -16,7 +16,6 @@ class PilotPowerQuery(CardQuery):
     front = ("measure", "topics", "systems", "difference", "alpha", "power")
     measure: Names = MEASURES
     missing: Missing = MISSED
-    seed: int = SEED
 
 
 def answer(asked: Asked) -> Answer:

@@ -9,7 +9,7 @@ from cranfield.report.sizing import pilot_size_document
 from cranfield.web.asking import Asked, Question
 from cranfield.web.calculator import design_request, given_numbers, size_sketch
 from cranfield.web.page import Answer
-from cranfield.web.queries import MEASURES, MISSED, SEED, Choices, DesignQuery, Missing, Names
+from cranfield.web.queries import MEASURES, MISSED, Choices, DesignQuery, Missing, Names
 
 NUMBERS = ("systems", "min_range", "difference", "effect_size", "width", "sensitivity")
 
@@ -24,7 +24,6 @@ class PilotSizeQuery(DesignQuery):
     front = ("measure", "goal", "difference", "systems", "min_range", "width", "sensitivity", "alpha", "power")
     measure: Names = MEASURES
     missing: Missing = MISSED
-    seed: int = SEED
 
 
 def answer(asked: Asked) -> Answer:
@@ -36,7 +35,7 @@ def answer(asked: Asked) -> Answer:
                           method=query.method)  # fmt: skip
     sketch, caption = _sketch(sizes[0], request)
     command = asked.command(**{name: None for name in NUMBERS if name not in given})
-    return Answer(pilot_size_document(sizes, inputs, query.seed), command, sketch, caption)
+    return Answer(pilot_size_document(sizes, inputs), command, sketch, caption)
 
 
 def _sketch(first: PilotSize, request: Request) -> tuple[str, str]:

@@ -11,16 +11,17 @@ from cranfield.scores.choosing import named_measures
 from cranfield.variance import estimate_variance
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.queries import Flag, ScoresQuery, field
+from cranfield.web.queries import MEASURES, MISSED, Flag, Missing, Names, Query, field
 
 
-class VarianceQuery(ScoresQuery):
+class VarianceQuery(Query):
     """What ``cranfield variance`` takes."""
 
     front = ("measure", "percentile", "pairs")
+    measure: Names = MEASURES
+    missing: Missing = MISSED
     percentile: float = field("Percentile of pairs", "Of the pairs' variances.", 95.0, ge=1, le=100)
     confidence: float = field("Confidence", "Of the intervals.", 0.95, ge=0.5, le=0.9999)
-    resamples: int = field("Resamples", "Bootstrap samples of the topics.", 1000, ge=100, le=100_000)
     pairs: Flag = field("what every pair needs", "What every pair of systems would need (Dinçer's tables).", False)
     alpha: float = field("α", "Significance level, for the pairs.", 0.05, gt=0, lt=1)
 
@@ -34,10 +35,7 @@ def answer(asked: Asked) -> Answer:
         table, measure = next(iter(wanted.values()))
         sizes = pair_sizes(table, measure=measure, alpha=asked.query.alpha)
         return Answer(pairs_document(sizes, inputs), asked.command())
-    found = estimate_variance(
-        tables,
-        **asked.chosen("percentile", "confidence", "resamples", "seed"),
-    )
+    found = estimate_variance(tables, **asked.chosen("percentile", "confidence"))
     warnings = [problem for table in tables.values() for problem in table.warnings]
     document = variance_document(found, inputs, warnings)
     picture = Picture("Every estimate with its interval", variance_figure(found.to_dict()))
