@@ -52,16 +52,17 @@ def plan(request: Request) -> list[Size]:
 
 def cautions_of(request: Request) -> tuple[Caution, ...]:
     """What a reader of the sizes of a request without pilot scores must know."""
-    if request.variance is None or not _is_open(request):
-        return ()
-    return (
-        Caution(
-            "correlation-unknown",
-            "a variance of one system's scores does not say how much a difference varies on shared topics: the answer "
-            f"is given for uncorrelated scores (ρ = 0, as if systems shared no topics) and for ρ = {TYPICAL_CORRELATION}"
-            " (AP on TREC-8)",
-            "Give --correlation, the sd of paired differences (--sd), or pilot scores.",
-        ),
+    return (correlation_caution(),) if request.variance is not None and _is_open(request) else ()
+
+
+def correlation_caution() -> Caution:
+    """The warning that a variance without a correlation gets."""
+    return Caution(
+        "correlation-unknown",
+        "a variance of one system's scores does not say how much a difference varies on shared topics: the answer is "
+        f"given for uncorrelated scores (ρ = 0, as if systems shared no topics) and for ρ = {TYPICAL_CORRELATION:g} "
+        "(AP on TREC-8)",
+        "Give --correlation, the sd of paired differences (--sd), or pilot scores.",
     )
 
 
@@ -124,8 +125,8 @@ def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
     ):
         return {"sd": [1.0]}
     if "variance" in method.inputs:
-        variance = {"variance": request.values("variance")}
-        return variance if method.name != "blocked" else variance | {"correlation": request.values("correlation")}
+        known = {"variance": request.values("variance")}
+        return known if request.correlation is None else known | {"correlation": request.correlation}
     if request.sd is not None:
         return {"sd": request.sd}
     if request.variance is None:
@@ -203,6 +204,8 @@ def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
 
 
 def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceEstimate) -> PilotSize:
+    if not estimate.variance > 0:
+        raise RequestError("the scores do not vary, so no size follows from them", fix="Give scores that do.")
     check_pilot(estimate, insisted=request.small_pilot)
     if request.systems is None and "systems" in method.inputs:
         request = replace(request, systems=[float(estimate.systems)])
@@ -216,7 +219,7 @@ def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceE
         )
     )
     if used is not method:
-        at = _as_power(at, method)
+        at = _as_power(at, replace(method, claim=used.claim))
     return PilotSize(
         measure=estimate.measure,
         estimate=estimate,
@@ -228,8 +231,6 @@ def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceE
 
 
 def _as_spread(method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
-    if not variance > 0:
-        raise RequestError("the scores do not vary, so no size follows from them", fix="Give scores that do.")
     if "variance" in method.inputs:
         return {"variance": [variance]}
     one_system = estimate.method == "within"
@@ -252,7 +253,7 @@ def _assured(method: Method, estimate: VarianceEstimate) -> Method:
     def value(topics: Array, inputs: Any) -> Array:
         return _expected_power(method, estimate, topics, dict(inputs))
 
-    return replace(method, value=value)
+    return replace(method, value=value, claim=method.claim.replace("with power", "with expected power"))
 
 
 def _as_power(found: Size, method: Method) -> Size:

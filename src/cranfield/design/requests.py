@@ -115,12 +115,7 @@ def _range_methods(request: Request, systems: int | None) -> list[Method]:
         raise RequestError("a range needs the number of systems", fix="Add --systems 10, for instance.")
     if systems is not None:
         return [range_method(name) for name in ("blocked", "exact", "sakai")]
-    if request.method == "blocked" and request.correlation is None:
-        raise RequestError(
-            "systems that share topics need the correlation of their scores",
-            fix="Add --correlation, 0 where --variance is the residual variance already; or give pilot scores.",
-        )
-    blocked = request.correlation is not None
+    blocked = request.correlation is not None or request.method == "blocked"  # by name, on a residual variance
     return [range_method(name) for name in (("blocked",) if blocked else ("exact", "sakai"))]
 
 

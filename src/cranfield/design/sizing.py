@@ -30,10 +30,9 @@ Array = npt.NDArray[Any]
 Numbers = npt.ArrayLike
 
 
-ORDER = (
-    "systems", "min_range", "effect_size", "difference", "equivalence", "non_inferiority", "true_difference", "width",
-    "sensitivity", "within_variance", "variance", "correlation", "sd", "alpha", "power", "probability",
-)  # fmt: skip
+GOAL_INPUTS = ("min_range", "effect_size", "difference", "equivalence", "non_inferiority", "true_difference")
+SPREAD_INPUTS = ("within_variance", "variance", "correlation", "sd")
+ORDER = ("systems", *GOAL_INPUTS, "width", "sensitivity", *SPREAD_INPUTS, "alpha", "power", "probability")
 """How inputs follow each other in rows and tables."""
 
 
