@@ -98,8 +98,8 @@ def _t_guess(inputs: Inputs, *, sides: int, samples: int) -> Array:
 
 def _family(test: str) -> Callable[[Array, Inputs], Array]:
     def value(topics: Array, inputs: Inputs) -> Array:
-        cells = (inputs[name] for name in ("systems", "difference", "sd", "alpha"))
-        return power.family_power(topics, *cells, test)
+        systems, difference, sd, alpha = (inputs[name] for name in ("systems", "difference", "sd", "alpha"))
+        return power.family_power(topics, systems, difference, sd, alpha, test)
 
     return value
 

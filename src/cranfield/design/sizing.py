@@ -86,8 +86,8 @@ def explain(size: Size, row: Mapping[str, Any]) -> str:
     if row["topics"] is None:
         got = row[f"achieved_{method.achieves}"]
         return (
-            f"No number of topics up to {size.limit:,} does this: {size.limit:,} give a {method.achieves} of {got:.4g}. "
-            "Ask for less, or choose a measure with less variance."
+            f"No number of topics up to {size.limit:,} does this: {size.limit:,} give a {method.achieves} of "
+            f"{got:.4g}. Ask for less, or choose a measure with less variance."
         )
     return f"{row['topics']:,} topics {claim(method, row)} ({conditions(method, row)})."
 
