@@ -442,9 +442,10 @@ def _cautions(
 ) -> list[Caution | None]:
     """What the answer should be read with."""
     nothing = nothing_to_tell(pairs.scores)
+    constant = pairs.constant & (test != "unpaired")  # which does not look at differences
     cautions = [
         nothing,
-        None if nothing else constant_differences(pairs.constant, names, pairs.first, pairs.second),
+        None if nothing else constant_differences(constant, names, pairs.first, pairs.second),
         one_error_term(pairs.scores, pairs.sd, test) if test in ONE_ERROR else None,
         too_few_resamples(count, len(pairs.first), correct, alpha) if test in RESAMPLED else None,
         too_few_topics(pairs.topics, len(pairs.first), correct, alpha) if test in SIGNED else None,

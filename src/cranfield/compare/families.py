@@ -132,12 +132,12 @@ def judge(
     else:
         options: dict[str, Any] = {"count": count, "seed": seed, "progress": progress} if test in RESAMPLED else {}
         found = _pairwise(pairs, test, correct or "holm", alpha, options)
-    return _settled(pairs, found)
+    vary = np.full(len(pairs.sd), pairs.squares.within_systems > 0) if test == "unpaired" else pairs.sd > 0
+    return _settled(found, vary)
 
 
-def _settled(pairs: Pairs, found: Verdicts) -> Verdicts:
+def _settled(found: Verdicts, vary: Array) -> Verdicts:
     """No p is 0; and pairs whose differences do not vary have no error to measure by: nothing is claimed of them."""
-    vary = pairs.sd > 0
     p_value, p_adjusted = (np.where(vary, np.maximum(p, TINY), 1.0) for p in (found.p_value, found.p_adjusted))
     lower, upper = (np.where(vary, end, np.nan) for end in (found.lower, found.upper))
     return replace(found, p_value=p_value, p_adjusted=p_adjusted, lower=lower, upper=upper)
