@@ -168,10 +168,11 @@ class Comparison:
             interval = ", no interval as the differences do not vary"
         shown = float(self.p_adjusted[at])
         p_value = f"p = {shown:.4f}" if shown >= 0.0001 else f"p = {shown:.1e}"
-        counts = f"{self.wins[at]:,} wins, {self.ties[at]:,} ties, {self.losses[at]:,} losses"
-        verdict = "significantly" if self.significant[at] else "not significantly"
+        counted = (("win", "wins", self.wins), ("tie", "ties", self.ties), ("loss", "losses", self.losses))
+        counts = ", ".join(f"{each[at]:,} {one if each[at] == 1 else many}" for one, many, each in counted)
+        verdict = "differs significantly" if self.significant[at] else "does not differ significantly"
         return (
-            f"{candidate} differs {verdict} from {baseline} in {self.measure}: {difference:+.4f}{relative}{interval}, "
+            f"{candidate} {verdict} from {baseline} in {self.measure}: {difference:+.4f}{relative}{interval}, "
             f"{p_value}; {counts} on {self.topics:,} topics."
         )
 

@@ -236,11 +236,14 @@ def difference_chart(
     x = altair.X("system:N", sort=order, title="system, best first", axis=_names_axis(len(order)))
     low = altair.Y("lower:Q", title=f"difference from {' or '.join(against[:3])}, {interval}")
     offset = {"xOffset": altair.XOffset("against:N", sort=against)} if len(against) > 1 else {}
-    colour = altair.Color(
-        "verdict:N",
-        title="difference",
-        scale=altair.Scale(domain=["significant", "not significant"], range=[COLOURS[0], "#999999"]),
+    verdicts = altair.Scale(domain=["significant", "not significant"], range=[COLOURS[0], "#999999"])
+    baselines = altair.Scale(domain=against, range=(COLOURS * len(against))[: len(against)])
+    colour = (
+        altair.Color("against:N", title="difference from", scale=baselines, sort=None)
+        if len(against) > 1
+        else altair.Color("verdict:N", title="difference", scale=verdicts)
     )
+    pale = altair.condition("datum.verdict == 'significant'", altair.value(1.0), altair.value(0.4))
     names = ("system", "against", "difference", "lower", "upper", "p_adjusted", "verdict")
     kinds = {"system": "N", "against": "N", "verdict": "N"}
     hover = [altair.Tooltip(f"{name}:{kinds.get(name, 'Q')}") for name in names]
@@ -249,10 +252,10 @@ def difference_chart(
     layers = [
         zero.mark_rule(color="#000000", strokeDash=[4, 3]).encode(y="zero:Q"),
         base.mark_rule(strokeWidth=min(4.0, 600 / len(values))).encode(
-            x=x, y=low, y2="upper:Q", color=colour, tooltip=hover, **offset
+            x=x, y=low, y2="upper:Q", color=colour, opacity=pale, tooltip=hover, **offset
         ),
-        base.mark_point(filled=True, size=30, opacity=1).encode(
-            x=x, y="difference:Q", color=colour, tooltip=hover, **offset
+        base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(
+            x=x, y="difference:Q", tooltip=hover, **offset
         ),
     ]
     return styled(altair.layer(*layers).properties(title=title, width=_width(len(order)), height=340))
