@@ -142,10 +142,7 @@ class Comparison:
 
     def summary(self) -> str:
         """How many pairs differ, and which systems are not significantly different from the best."""
-        pairs = len(self.first)
-        found = (
-            f"{self.significant_pairs:,} of {pairs:,} pair{'s' * (pairs != 1)} differ{'s' * (pairs == 1)} significantly"
-        )
+        found = f"{self.significant_pairs:,} of {len(self.first):,} pairs differ significantly"
         return f"{found}; {self._about_the_best()}."
 
     def _about_the_best(self) -> str:
