@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compare.comparison import FAMILY, compare
+from cranfield.compare.comparison import compare
 from cranfield.reliability.checking import check_alpha, chosen_scores
 from cranfield.scores import ScoreTable
 
@@ -98,7 +98,8 @@ def discriminative_power(
     )
     order = np.argsort(found.p_adjusted, kind="stable")
     sizes = np.abs(found.difference)
-    needed = 2 * found.half_width if test in FAMILY else _smallest_sure(sizes, found.significant)
+    shared = found.half_width == found.half_width  # one threshold for all pairs
+    needed = 2 * found.half_width if shared else _smallest_sure(sizes, found.significant)
     return Discrimination(
         found.measure,
         found.topics,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compare.comparison import pair_p_values
+from cranfield.compare.comparison import FAMILY, pair_p_values
 from cranfield.compare.tukey import ErrorTerm, tukey
 from cranfield.reliability.checking import check_alpha, check_trials, chosen_scores
 from cranfield.reliability.resampling import Progress, Task, in_waves, tasks
@@ -116,7 +116,7 @@ def split_halves(
     done = in_waves(halve, tasks(seed, trials), workers=workers, progress=progress)
     found, fates, agreeing = (np.concatenate(each) for each in zip(*done, strict=True))
     n, m = scores.shape
-    corrected = correct or ("none" if test in ("tukey", "randomised", "unpaired") else "holm")
+    corrected = correct or ("none" if test in FAMILY else "holm")
     return SplitHalves(measure or table.measures[0], n, m, test, corrected, alpha, found, fates, agreeing, trials, seed)
 
 

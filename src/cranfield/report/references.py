@@ -26,6 +26,7 @@ REFERENCES = {
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
     "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
+    "Dunnett1964": "Dunnett, C. W.: New Tables for Multiple Comparisons with a Control. Biometrics 20(3), 1964.",
     "EfronTibshirani1993": "Efron, B. and Tibshirani, R. J.: An Introduction to the Bootstrap. Chapman & Hall, 1993.",
     "Feldt1965": "Feldt, L. S.: The Approximate Sampling Distribution of Kuder-Richardson Reliability Coefficient "
     "Twenty. Psychometrika 30(3), 1965.",
@@ -45,6 +46,8 @@ REFERENCES = {
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
     "Mathematical Statistics 41(5), 1970.",
+    "RomanoWolf2005": "Romano, J. P. and Wolf, M.: Exact and Approximate Stepdown Methods for Multiple Hypothesis "
+    "Testing. Journal of the American Statistical Association 100(469), 2005.",
     "Sakai2004": "Sakai, T.: New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
     "Answering. NTCIR-4, 2004.",
     "Sakai2006": "Sakai, T.: Evaluating Evaluation Metrics Based on the Bootstrap. SIGIR 2006.",
@@ -80,8 +83,6 @@ REFERENCES = {
     "6(2), 1979.",
     "KupperHafner1989": "Kupper, L. L. and Hafner, K. B.: How Appropriate Are Popular Sample Size Formulas. The "
     "American Statistician 43(2), 1989.",
-    "RomanoWolf2005": "Romano, J. P. and Wolf, M.: Exact and Approximate Stepdown Methods for Multiple Hypothesis "
-    "Testing. Journal of the American Statistical Association 100, 2005.",
     "Schuirmann1987": "Schuirmann, D. J.: A Comparison of the Two One-Sided Tests Procedure and the Power Approach for "
     "Assessing the Equivalence of Average Bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), "
     "1987.",

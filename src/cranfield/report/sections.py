@@ -325,25 +325,24 @@ def _power_figure(card: Any, grid: Sequence[float]) -> Any:
 
 
 def compare_section(material: Material) -> tuple[list[Part], str]:
-    """Which systems differ, by Tukey's HSD with topics as blocks."""
+    """Which systems differ, by the default test of all pairs."""
     from cranfield.compare.comparison import compare
     from cranfield.report.charts import interval_chart
-    from cranfield.report.comparing import compare_document
+    from cranfield.report.comparing import CITATIONS, TITLES, compare_document
 
-    parts, said = [], []
+    parts, said, tests = [], [], []
     for title, table, measure in material.each():
         found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed)
+        tests.append(found.test)
         document = compare_document(found, material.inputs)
         pictures = (
-            Picture(f"{title}: means with their intervals", interval_chart(document.rows, document.extra)),
+            Picture(f"{title}: differences with their intervals", interval_chart(document.rows, document.extra)),
             Picture(f"{title}: every pair of systems", figures.matrix_figure(document.rows, document.extra["pairs"])),
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{found.significant_pairs:,} of {len(found.first):,} pairs differ in {title}")
-    methods = (
-        "Systems were compared by Tukey's HSD with topics as blocks [@FerroSanderson2019] at "
-        f"α = {material.goal.alpha:g}: {'; '.join(said)}."
-    )
+    named = " and ".join(f"{TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
+    methods = f"Systems were compared by {named}, at α = {material.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
 
 
