@@ -59,6 +59,7 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     warnings = [warning for table in tables for warning in table.warnings]
     rows = (row for table in tables for row in table.rows())
     joined = ScoreTable.from_rows(rows, columns=tables[0].columns, warnings=warnings)
+    joined = joined.with_replicates(tables[0].replicates)
     if joined.missing and not any(warning.slug == "cell-missing" for warning in warnings):
         what = f"{joined.missing:,} of {joined.values.size:,} scores are missing: the files have different topics"
         return replace(joined, warnings=(*joined.warnings, Caution("cell-missing", what, "Choose with --missing.")))

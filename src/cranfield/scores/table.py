@@ -17,6 +17,7 @@ from cranfield.formats.problems import Problem
 Array = npt.NDArray[Any]
 
 COLUMNS = ("measure", "topic", "system", "score")
+REPLICATES = ("crossed", "nested")
 
 
 class Missing(StrEnum):
@@ -32,7 +33,8 @@ class ScoreTable:
     """Scores of systems on topics.
 
     ``values[measure, topic, system, shard]``; a table without shards has one, and ``shards`` is empty. A cell without
-    a score is nan. ``warnings`` is what was odd about where the scores come from.
+    a score is nan. ``warnings`` is what was odd about where the scores come from. ``replicates`` says whether systems
+    share the shards (``crossed``) or have their own (``nested``), where that is known.
 
     >>> table = ScoreTable.from_rows([("AP", "401", "a", 0.5), ("AP", "402", "a", 0.25)])
     >>> table.mean("AP")
@@ -45,6 +47,7 @@ class ScoreTable:
     values: Array
     shards: tuple[str, ...] = ()
     warnings: tuple[Problem | Caution, ...] = ()
+    replicates: str = ""
 
     def __post_init__(self) -> None:
         shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
@@ -96,7 +99,9 @@ class ScoreTable:
             "topics": _positions("topic", self.topics, topics),
             "systems": _positions("system", self.systems, systems),
         }
-        names = {field: tuple(getattr(self, field)[at] for at in places) for field, places in parts.items()}
+        names: dict[str, Any] = {
+            field: tuple(getattr(self, field)[at] for at in places) for field, places in parts.items()
+        }
         return replace(self, values=self.values[np.ix_(*parts.values())], **names)
 
     @property
@@ -129,12 +134,31 @@ class ScoreTable:
         kept = tuple(warning for warning in self.warnings if warning.slug != "cell-missing")
         return replace(self, warnings=(*kept, Caution(slug, what, "Fill them in to be sure.")))
 
+    def with_replicates(self, replicates: str | None) -> ScoreTable:
+        """The table with its shards ``crossed`` or ``nested``; None leaves what is known of them.
+
+        Nested replicates may have other names in every system; they are then numbered within each.
+        """
+        kind = replicates or self.replicates
+        if kind not in ("", *REPLICATES):
+            raise RequestError(f"replicates cannot be «{kind}»", fix=f"Choose one of: {', '.join(REPLICATES)}.")
+        there = np.isfinite(self.values).any(axis=(0, 1))  # systems × shards
+        most = int(there.sum(axis=1).max(initial=0))
+        if kind != "nested" or not self.shards or most == len(self.shards):
+            return replace(self, replicates=kind)
+        own_first = np.argsort(~there, axis=1, kind="stable")[:, :most]
+        values = np.take_along_axis(self.values, own_first[np.newaxis, np.newaxis], axis=3)
+        gone = not np.isnan(values).any()
+        kept = tuple(each for each in self.warnings if not (gone and each.slug == "cell-missing"))
+        numbers = tuple(str(number + 1) for number in range(most))
+        return replace(self, values=values, shards=numbers, replicates=kind, warnings=kept)
+
     def without_shards(self) -> ScoreTable:
         """Every cell the mean over its shards that have a score: seeds and repeats averaged, topics kept."""
         counts = np.isfinite(self.values).sum(axis=3, keepdims=True)
         means = np.divide(np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan),
                           where=counts > 0)  # fmt: skip
-        return replace(self, values=means, shards=())
+        return replace(self, values=means, shards=(), replicates="")
 
     # --- other shapes
 
