@@ -44,6 +44,11 @@ class NameChoice(StrEnum):
     FILE = "file"
 
 
+class ReplicatesChoice(StrEnum):
+    CROSSED = "crossed"
+    NESTED = "nested"
+
+
 class MissingChoice(StrEnum):
     ZERO = "zero"
     NAN = "nan"
@@ -95,7 +100,7 @@ PilotScores = Annotated[
 Columns = Annotated[
     str | None,
     typer.Option("--columns", help="What the columns of a score file are, where it has other names: "
-                 "topic=query,system=run,score=ndcg (also measure=, shard=, mean=).",
+                 "topic=query,system=run,score=ndcg (also measure=, seed=, prompt=, judge=, shard=, mean=).",
                  metavar="PART=NAME,…"),
 ]  # fmt: skip
 Measures = Annotated[

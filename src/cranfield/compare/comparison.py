@@ -15,6 +15,7 @@ from cranfield.compare.cautions import nothing_to_tell, too_few_resamples, too_f
 from cranfield.compare.corrections import correction
 from cranfield.compare.kernels import permuted_ranges
 from cranfield.compare.pairwise import TESTS, Progress, equivalence
+from cranfield.compare.replicates import REMEDY
 from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, tukey
 from cranfield.errors import Caution, RequestError
 from cranfield.parallel import available_workers, pieces, tasks
@@ -169,8 +170,8 @@ def compare(
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
-            "this table has shards",
-            fix="Use the models of cranfield shards, or average over them (--columns mean=shard).",
+            "this table has several scores for each topic and system (shards)",
+            fix=REMEDY,
         )
     check_balance(table, measure)
     check_table(scores[:, :, np.newaxis])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from cranfield.compare.sharding import replicate_study, shard_study
+from cranfield.compare.sharding import refuse_replicates, replicate_study, shard_study
 from cranfield.design.grid import parse_counts
 from cranfield.report.document import Warnings
 from cranfield.report.shard_charts import shard_chart
 from cranfield.report.sharding import anova_names, shard_document
 from cranfield.report.whole import Picture
 from cranfield.scores.choosing import only_table
+from cranfield.scores.table import Missing as MissingCells
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import ALPHA, MEASURES, SEED, Given, Missing, Name, Names, Query, field
@@ -22,14 +23,22 @@ class ShardsQuery(Query):
     front = ("measure", "shards", "samples", "alpha")
     shards: str = field("Shards", "How many shards: a list or a range.", "2,5,10", max_length=100)
     measure: Names = MEASURES
+    replicates: Annotated[Literal["crossed", "nested"] | None, Given] = field(
+        "Replicates",
+        "Of a score table: nested if each system has its own (random seeds), crossed if all systems share them "
+        "(prompts, judges). By default as the columns say: seed= is nested, prompt= and judge= are crossed.",
+    )
     samples: int = field("Re-shardings", "Re-shardings of each.", 1, ge=1, le=1000)
     alpha: float = ALPHA
     undefined: float = field("Undefined scores", "Score of a topic without relevant documents in a shard.", 0.0, ge=0,
                              le=1)  # fmt: skip
     resamples: int = field("Resamples", "Of the bootstrap ANOVA of each first sample; 0 leaves it out.", 2000, ge=0,
                            le=100_000)  # fmt: skip
-    held_out: bool = field("Held-out topics", "See which findings hold on other topics.", True)
-    anova: str = field("ANOVA tables", "A list of MD1 to MD6, all or none.", "MD1,MD6", max_length=40)
+    halvings: int = field(
+        "Halvings", "Random halvings of the topics to measure replication on; 0 leaves them out.", 100, ge=0, le=10_000
+    )
+    anova: Name = field("ANOVA tables", "A list of MD1 to MD6 and nested, all or none. By default MD1, and MD6 or "
+                        "nested.", max_length=40)  # fmt: skip
     pairs: Name = field("Pairs by model", "Also give every pair by this model; CSV has them alone.", max_length=20)
     missing: Annotated[Missing | None, Given] = field("A missing score", "A cell of a table without a score.")
     seed: int = SEED
@@ -39,9 +48,10 @@ def answer(asked: Asked) -> Answer:
     query, names = asked.query, anova_names(asked.query.anova)
     warnings: Warnings
     inputs = asked.inputs("qrels", measures=query.measure, **asked.chosen("shards", "samples", "alpha", "undefined",
-                          "resamples", "missing"))  # fmt: skip
-    shared: dict[str, Any] = asked.chosen("alpha", "resamples", "held_out", "seed")
+                          "resamples", "missing", "replicates", "halvings"))  # fmt: skip
+    shared: dict[str, Any] = asked.chosen("alpha", "resamples", "halvings", "seed")
     if asked.about["kind"] == "collection":
+        refuse_replicates(query.replicates)
         collection = asked.collection
         warnings = collection.warnings
         study = shard_study(
@@ -49,7 +59,8 @@ def answer(asked: Asked) -> Answer:
             samples=query.samples, x=query.undefined, progress=asked.progress, **shared,
         )  # fmt: skip
     else:
-        table = only_table(asked.tables(query.missing))
+        table = only_table(asked.tables(None)).with_replicates(query.replicates)
+        table = table.settle(query.missing or MissingCells.NAN)
         warnings, study = table.warnings, replicate_study(table, **shared)
     document = shard_document(study, inputs, warnings, anova=names, pairs=query.pairs)
     pictures = tuple(Picture(title, shard_chart(study, name)) for name, title in FIGURES.items())
