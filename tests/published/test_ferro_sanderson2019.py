@@ -72,6 +72,19 @@ def test_table_2_has_the_widths_and_counts_of_md3(study: ShardStudy) -> None:
         assert md6 > 1.1 * pairs
 
 
+def test_fixed_topics_are_what_makes_differences_change_their_sign(collection: cranfield.Collection) -> None:
+    # Of the pairs significant on one half of the topics, those with the opposite sign on the other half.
+    found = shard_study(collection, "AP", shards=[2], halvings=200, resamples=0)
+    opposite = {each.model: each.replication.share("opposite_sign") for each in found.results}
+    assert opposite["MD1"] <= 0.001
+    assert opposite["MD6r"] <= 0.001
+    assert 0.002 <= opposite["MD3"] <= 0.015
+    assert opposite["MD6"] >= 0.01
+    # What is significant again does not distinguish the models.
+    again = [each.replication.share("replicated") for each in found.results]
+    assert max(again) - min(again) < 0.06
+
+
 def test_the_bootstrap_finds_a_fifth_to_a_third_more_than_md3(collection: cranfield.Collection) -> None:
     found = shard_study(collection, "AP", shards=[2, 5], halvings=0)
     for shards in (2, 5):

@@ -193,7 +193,7 @@ def test_comparing_names_the_remedy_for_replicates() -> None:
     table = table_of(equal_systems(np.random.default_rng(7), (20, 3, 3)))
     for ask in (compare, cranfield.split_halves):
         with pytest.raises(cranfield.RequestError, match="several scores for each topic and system") as refused:
-            ask(table)  # type: ignore[operator]
+            ask(table)
         for remedy in ("cranfield shards", "--replicates nested", "mean="):
             assert remedy in str(refused.value.fix)
 
