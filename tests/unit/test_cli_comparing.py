@@ -370,3 +370,43 @@ def test_more_shards_than_relevant_documents(example: Path) -> None:
     found = answer(*given, "-s", str(most), "--resamples", "0", "--halvings", "0")
     assert found["warnings"][-1]["kind"] == "more-shards-than-relevant"
     assert found["undefined"]
+
+
+def test_replicates_are_crossed_or_nested_by_name(write: Callable[[str, str], str]) -> None:
+    rows = [f"{topic},{system},{seed},0.{(topic * topic * 7 + ord(system) * topic * seed) % 89:02d}"
+            for topic in range(1, 9) for system in "abc" for seed in (1, 2, 3)]  # fmt: skip
+    path = write("seeds.csv", "\n".join(["question,system,seed,f1", *rows]))
+    given = ("shards", path, "--columns", "topic=question,seed=seed,score=f1")
+    found = answer(*given)
+    assert [row["model"] for row in found["rows"]] == ["MD1", "nested"]
+    assert {row["effect"] for row in found["anova"] if row["model"] == "nested"} >= {
+        "shard(system)",
+        "error of systems",
+    }
+    assert not found["warnings"]
+    assert found["inputs"]["replicates"] is None
+    crossed = answer(*given, "--replicates", "crossed", "--resamples", "0")
+    assert [row["model"] for row in crossed["rows"]][-2:] == ["MD6r", "MD6rr"]
+    pairs = answer(*given, "--pairs", "nested")["pairs"]
+    assert len(pairs) == 3
+    assert {row["model"] for row in pairs} == {"nested"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--samples", "3"), "--samples has no effect"),
+        (("-s", "2"), "--shards has no effect"),
+        (("--replicates", "nested", "--resamples", "500"), "--resamples has no effect"),
+    ],
+)
+def test_what_has_no_effect_on_replicates_is_refused(
+    write: Callable[[str, str], str], flags: tuple[str, ...], said: str
+) -> None:
+    path = write("replicates.csv", replicated())
+    assert said in refused("shards", path, *flags)
+
+
+def test_shards_of_documents_are_neither_crossed_nor_nested_by_choice(example: Path) -> None:
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2")
+    assert "--replicates has no effect" in refused(*given, "--replicates", "nested")

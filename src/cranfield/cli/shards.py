@@ -78,7 +78,7 @@ def shards(
 
     Example: cranfield shards runs/ --qrels qrels.txt -s 2,5,10 -m AP --samples 10
     """
-    from cranfield.compare.sharding import refuse_replicates, replicate_study, shard_study
+    from cranfield.compare.sharding import refuse_unused, replicate_study, shard_study
     from cranfield.report.sharding import anova_names, shard_document
     from cranfield.scores.choosing import only_table
     from cranfield.scores.table import Missing
@@ -94,10 +94,11 @@ def shards(
         tables = options.load_tables(runs, qrels=None, measures=measure, missing=None, columns=columns)
         # Nested replicates are numbered first: what has another name in every system is not missing.
         table = only_table(tables).with_replicates(replicates).settle(missing or Missing.NAN)
+        refuse_unused(inputs, table=table)
         warnings = table.warnings
         study = replicate_study(table, alpha=alpha, resamples=resamples, halvings=halvings, seed=seed)
     else:
-        refuse_replicates(replicates)
+        refuse_unused(inputs, table=None)
         collection = options.load_collection(
             runs, qrels=qrels, intents=None, probabilities=None, teams=None,
             order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,

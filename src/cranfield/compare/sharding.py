@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,10 @@ SAMPLED = "MD6rr"  # replicates are a sample too: the claim covers new judges or
 BOOTSTRAP = "bootstrap"  # MD3's model without its normal errors, and a weaker promise about all pairs
 FIXED = tuple(name for name in MODELS if name != "MD1")
 SHARD_MODELS = (*FIXED, RANDOM, BOOTSTRAP)
+# What splitting documents is told, and what a score table is told; neither has an effect on the other.
+OF_DOCUMENTS: Mapping[str, Any] = {"shards": "2,5,10", "samples": 1, "undefined": 0.0}
+OF_TABLES: Mapping[str, Any] = {"replicates": None, "missing": None}
+RESAMPLES = 2000
 REPLICATE_MODELS = {"crossed": (*FIXED, RANDOM, SAMPLED, BOOTSTRAP), "nested": (NESTED,)}
 
 
@@ -229,7 +233,7 @@ def shard_study(
     samples: int = 1,
     alpha: float = 0.05,
     x: float = 0.0,
-    resamples: int = 2000,
+    resamples: int = RESAMPLES,
     seed: int = 1,
     halvings: int = 100,
     progress: Progress | None = None,
@@ -306,7 +310,7 @@ def replicate_study(
     *,
     replicates: str | None = None,
     alpha: float = 0.05,
-    resamples: int = 2000,
+    resamples: int = RESAMPLES,
     halvings: int = 100,
     seed: int = 1,
 ) -> ShardStudy:
@@ -365,13 +369,15 @@ def replicate_study(
     )
 
 
-def refuse_replicates(replicates: str | None) -> None:
-    """Shards of the documents are made here, and the same for all systems: there is nothing to choose."""
-    if replicates is not None:
-        raise RequestError(
-            f"--replicates {replicates} is for score tables; shards of the documents are the same for all systems",
-            fix="Leave it out.",
-        )
+def refuse_unused(given: Mapping[str, Any], *, table: ScoreTable | None) -> None:
+    """Refuse parameters of a request (in ``given``, by the name of their flag) that would have no effect."""
+    unused = OF_TABLES if table is None else OF_DOCUMENTS
+    if table is not None and table.replicates == "nested" and given["resamples"] > 0:
+        unused = {**unused, "resamples": RESAMPLES}
+    changed = [name for name, usual in unused.items() if given[name] != usual]
+    if changed:
+        what = "runs whose documents are split here" if table is None else "the replicates of this score table"
+        raise RequestError(f"--{changed[0]} has no effect on {what}", fix="Leave it out.")
 
 
 def _assumed_crossed() -> Caution:

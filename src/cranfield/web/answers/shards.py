@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from cranfield.compare.sharding import refuse_replicates, replicate_study, shard_study
+from cranfield.compare.sharding import refuse_unused, replicate_study, shard_study
 from cranfield.design.grid import parse_counts
 from cranfield.report.document import Warnings
 from cranfield.report.shard_charts import shard_chart
@@ -51,7 +51,7 @@ def answer(asked: Asked) -> Answer:
                           "resamples", "missing", "replicates", "halvings"))  # fmt: skip
     shared: dict[str, Any] = asked.chosen("alpha", "resamples", "halvings", "seed")
     if asked.about["kind"] == "collection":
-        refuse_replicates(query.replicates)
+        refuse_unused(inputs, table=None)
         collection = asked.collection
         warnings = collection.warnings
         study = shard_study(
@@ -61,6 +61,7 @@ def answer(asked: Asked) -> Answer:
     else:
         table = only_table(asked.tables(None)).with_replicates(query.replicates)
         table = table.settle(query.missing or MissingCells.NAN)
+        refuse_unused(inputs, table=table)
         warnings, study = table.warnings, replicate_study(table, **shared)
     document = shard_document(study, inputs, warnings, anova=names, pairs=query.pairs)
     pictures = tuple(Picture(title, shard_chart(study, name)) for name, title in FIGURES.items())
