@@ -42,7 +42,7 @@ def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_one_page_says_everything(scores: str) -> None:
     text = run("reliability", scores, *FEW).stdout
     titles = (
-        "How far it can be trusted",
+        "Reliability",
         "Where scores vary",
         "Topics for a target",
         "Two sets of topics that disagree",

@@ -14,7 +14,7 @@ from scipy import stats
 import cranfield
 from cranfield.compare import compare, replicate_study
 from cranfield.compare.anova import decompose, nested_anova, sampled_replicates
-from cranfield.compare.sharding import _error
+from cranfield.compare.sharding import error_term
 from cranfield.compare.tukey import tukey
 from cranfield.report.shard_charts import FIGURES, shard_chart
 from cranfield.report.sharding import anova_names, shard_document
@@ -48,7 +48,7 @@ def family_wise_error(model: str, tables: int, **population: Any) -> float:
     wrong = 0
     for _ in range(tables):
         found = decompose(equal_systems(rng, **population))
-        wrong += bool(tukey(found.system_means, _error(found, model)).significant.any())
+        wrong += bool(tukey(found.system_means, error_term(found, model)).significant.any())
     return wrong / tables
 
 

@@ -313,6 +313,7 @@ def replicate_study(
     resamples: int = RESAMPLES,
     halvings: int = 100,
     seed: int = 1,
+    collection: str = "",
 ) -> ShardStudy:
     """Systems compared when ``shard`` is any replicate: seeds, prompts, judges, query variations.
 
@@ -328,6 +329,13 @@ def replicate_study(
         Where nothing is said it is what the table knows of its column (`ScoreTable.replicates`), or else crossed.
     resamples, halvings
         As in `shard_study`; nested replicates have no bootstrap.
+    collection
+        What distinguishes this table from others that are analysed with the same seed: each has random streams of its
+        own.
+
+    References
+    ----------
+    Ferro and Sanderson (2019) for MD2 to MD6, Clark (1973) and Satterthwaite (1946) for nested replicates.
     """
     _check_alpha(alpha)
     if not table.shards:
@@ -346,7 +354,7 @@ def replicate_study(
     for name in chosen.measures if wanted is None else wanted:
         check_balance(chosen, name)
         scores = chosen.of(name)
-        means, stream = scores.mean(axis=2), sequence(seed, "replicates", name)
+        means, stream = scores.mean(axis=2), sequence(seed, "replicates", collection, name)
         sharding = _Sharding(name, scores, empty, 0.0, means, 0, stream, plan)
         results += [_whole_result(name, means, plan, sequence(stream, "whole")), *sharding.results()]
         cautions[nothing_to_tell(scores)] = None
@@ -494,7 +502,8 @@ class _Sharding:
         models = self.plan.models_of(self.sample)
         tests = _tests(scores, found, models, self.plan, self.stream)
         replications = _replications(scores, self.plan.closed_form, self.plan, self.stream)
-        spread = standard_error_reach(scores, alpha=self.plan.alpha)
+        # Scores of one topic by several seeds are not so many topics: the means over them are what varies.
+        spread = standard_error_reach(self.whole if NESTED in models else scores, alpha=self.plan.alpha)
         return [
             ShardResult(
                 measure=self.name,
@@ -533,15 +542,16 @@ def _intervals(test: PairTest, spread: Array) -> Intervals:
     return intervals_of(test, spread)
 
 
-def _error(found: Decomposition, model: str) -> ErrorTerm:
+def error_term(found: Decomposition, model: str) -> ErrorTerm:
+    """What a model tests differences of systems against."""
     if model == RANDOM:
         return random_topic_error(found)
     if model in (SAMPLED, NESTED):
-        return _error_term(sampled_replicates(found, nested=model == NESTED), found)
+        return _of_means(sampled_replicates(found, nested=model == NESTED), found)
     return model_error(anova(found, model))
 
 
-def _error_term(error: Effect, found: Decomposition) -> ErrorTerm:
+def _of_means(error: Effect, found: Decomposition) -> ErrorTerm:
     """Of a system's mean over all its topics and replicates."""
     topics, _, replicates = found.shape
     return ErrorTerm(error.ms, error.df, topics * replicates)
@@ -569,7 +579,7 @@ def _tests(
             mine = sequence(stream, "bootstrap")
             made[model] = bootstrap_anova(scores, alpha=plan.alpha, count=plan.resamples, seed=mine)
         else:
-            made[model] = tukey(found.system_means, _error(found, model), alpha=plan.alpha)
+            made[model] = tukey(found.system_means, error_term(found, model), alpha=plan.alpha)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Everything that says how far a collection can be trusted, for every measure of every table."""
+"""All measures of reliability, for every measure of every table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MeasureReliability:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How far collections can be trusted.
+    """The reliability of collections.
 
     ``topics`` are the numbers of topics looked at beside those that sets were drawn of, ``targets`` the coefficients
     to be reached.
@@ -200,7 +200,7 @@ def assess_reliability(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reliability:
-    """Everything that says how far a collection can be trusted.
+    """The reliability of a collection by all methods there are.
 
     Parameters
     ----------

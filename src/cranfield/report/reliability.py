@@ -1,4 +1,4 @@
-"""How far a collection can be trusted, as one page."""
+"""Reliability of a collection, as one page."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _headline(found: Reliability) -> Table:
         ("dependable_difference", "dependable difference", "score"),
         ("tau", "τ with the true order", "score"),
     ]
-    return _table(found.to_dict(), columns, "How far it can be trusted")
+    return _table(found.to_dict(), columns, "Reliability")
 
 
 def _components(found: Reliability) -> Table:
@@ -151,7 +151,7 @@ def _bin(row: Row) -> int:
 def _halves(found: Reliability) -> Table:
     columns = [
         MEASURE,
-        ("topics", "topics a half", "count"),
+        ("topics", "topics per half", "count"),
         ("significant_share", "significant pairs", "score"),
         *((column.word, column.title, column.kind) for column in REPLICATION_COLUMNS),
         ("agreeing", "pairs in the same order", "score"),

@@ -14,7 +14,7 @@ from cranfield.report.charts import COLOURS, styled
 
 Row = dict[str, Any]
 
-# Bands lie over one another, so they are opaque and told apart by lightness too; the widest is drawn first.
+# Bands lie over one another, so they are opaque and differ in lightness too; the widest is drawn first.
 KINDS = {"Tukey": "#c6dff0", "ANOVA": "#6aaad6", "standard error": COLOURS[1]}
 MODELS = {"MD1": "#d4d4d4", "MD2": "#b8dccf", "MD3": "#f3cf7e", "MD6": "#e58a4e", NESTED: "#e58a4e"}
 OUTLINED = "standard error"  # crosses the others, so only its edges are drawn
