@@ -63,7 +63,7 @@ def _headline(found: Reliability) -> Table:
         ("systems", "systems", "count"),
         ("e_rho2", "Eρ²", "score"),
         ("phi", "Φ", "score"),
-        ("discriminative_power", "significant pairs", "score"),
+        ("discriminative_power", "share of significant pairs", "score"),
         ("replicated", "replicated on the other half", "score"),
         ("dependable_difference", "dependable difference", "score"),
         ("tau", "τ with the true order", "score"),
@@ -152,7 +152,7 @@ def _halves(found: Reliability) -> Table:
     columns = [
         MEASURE,
         ("topics", "topics per half", "count"),
-        ("significant_share", "significant pairs", "score"),
+        ("significant_share", "share of significant pairs", "score"),
         *((column.word, column.title, column.kind) for column in REPLICATION_COLUMNS),
         ("agreeing", "pairs in the same order", "score"),
     ]
