@@ -60,7 +60,7 @@ def test_sums_of_squares_add_up_for_every_model(seed: int, topics: int, systems:
 
 def test_random_topics_with_replicates_are_md1_on_their_means() -> None:
     scores = np.random.default_rng(4).normal(size=(12, 5, 3))
-    found = replicate_study(table_of(scores), held_out=False)
+    found = replicate_study(table_of(scores), halvings=0)
     whole, random = found.get("MD1")[0], found.get("MD6r")[0]
     np.testing.assert_allclose(np.asarray(whole.p_value), np.asarray(random.p_value), rtol=1e-9)
 

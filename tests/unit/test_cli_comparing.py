@@ -88,12 +88,13 @@ def test_shards_of_runs_give_every_model_and_what_is_undefined(example: Path) ->
     models = [(row["shards"], row["model"]) for row in found["rows"] if row["sample"] == 0]
     names = ["MD2", "MD3", "MD4", "MD5", "MD6", "MD6r", "bootstrap"]
     assert models == [(1, "MD1"), *((shards, name) for shards in (2, 3) for name in names)]
-    assert {"omega_squared", "significant_pairs", "top_group", "tau", "repeats"} <= set(found["rows"][0])
+    words = {"omega_squared", "significant_pairs", "top_group", "tau", "replicated", "opposite_sign"}
+    assert words <= set(found["rows"][0])
 
 
 def test_the_same_seed_gives_the_same_shards(example: Path) -> None:
     runs = (str(example / "runs"), "--qrels", str(example / "qrels.txt"))
-    once = ("shards", *runs, "-s", "3", "-m", "AP", "--no-held-out", "--resamples", "100")
+    once = ("shards", *runs, "-s", "3", "-m", "AP", "--halvings", "0", "--resamples", "100")
     assert answer(*once)["rows"] == answer(*once)["rows"]
     assert answer(*once)["rows"] != answer(*once, "--seed", "2")["rows"]
 
@@ -247,7 +248,7 @@ def test_pairs_unlike_others_are_recognised(shift: list[float], sds: list[float]
 def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2,4",
-             "--resamples", "100", "--no-held-out")  # fmt: skip
+             "--resamples", "100", "--halvings", "0")  # fmt: skip
     result = run(*given, "--plot", str(path), "--figure", "shards", "--anova", "md2,MD3")
     assert result.exit_code == 0
     assert "4 shards" in path.read_text()
@@ -262,7 +263,7 @@ def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp
 
 
 def test_pairs_can_be_had_by_model_and_as_csv(example: Path, scores: str) -> None:
-    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--no-held-out")
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--halvings", "0")
     found = answer(*given, "--pairs", "MD6", "--resamples", "0")
     assert len(found["pairs"]) == 66
     (row,) = [row for row in found["rows"] if row["model"] == "MD6"]
@@ -278,7 +279,7 @@ def test_pairs_can_be_had_by_model_and_as_csv(example: Path, scores: str) -> Non
 
 def test_shards_of_several_samples_are_summed_up(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--samples", "3")
-    found = answer(*given, "--resamples", "0", "--no-held-out")
+    found = answer(*given, "--resamples", "0", "--halvings", "0")
     assert not any(row["model"] == "bootstrap" for row in found["rows"])
     (row,) = [row for row in found["robustness"] if row["model"] == "MD6"]
     counts = [each["significant_pairs"] for each in found["rows"] if each["model"] == "MD6"]
@@ -345,7 +346,7 @@ def test_constant_scores_are_answered_with_a_warning(write: Callable[[str, str],
     shifted = write("shifted.csv", "topic,a,b\n1,0.5,0.6\n2,0.4,0.5\n3,0.3,0.4\n")
     assert list(warned("compare", shifted))[-1] == "no-error"
     constant = write("constant.csv", replicated(score="0.5"))
-    found = answer("shards", constant)
+    found = answer("shards", constant, "--replicates", "crossed")
     assert "same-everywhere" in [warning["kind"] for warning in found["warnings"]]
     assert {row["significant_pairs"] for row in found["rows"]} == {0}
 
@@ -369,6 +370,46 @@ def test_more_shards_than_relevant_documents(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"))
     assert "more than any topic has relevant documents" in refused(*given, "-s", "500")
     most = int(cranfield.read_collection(example / "runs", example / "qrels.txt").relevant.max())
-    found = answer(*given, "-s", str(most), "--resamples", "0", "--no-held-out")
+    found = answer(*given, "-s", str(most), "--resamples", "0", "--halvings", "0")
     assert found["warnings"][-1]["kind"] == "more-shards-than-relevant"
     assert found["undefined"]
+
+
+def test_replicates_are_crossed_or_nested_by_name(write: Callable[[str, str], str]) -> None:
+    rows = [f"{topic},{system},{seed},0.{(topic * topic * 7 + ord(system) * topic * seed) % 89:02d}"
+            for topic in range(1, 9) for system in "abc" for seed in (1, 2, 3)]  # fmt: skip
+    path = write("seeds.csv", "\n".join(["question,system,seed,f1", *rows]))
+    given = ("shards", path, "--columns", "topic=question,seed=seed,score=f1")
+    found = answer(*given)
+    assert [row["model"] for row in found["rows"]] == ["MD1", "nested"]
+    assert {row["effect"] for row in found["anova"] if row["model"] == "nested"} >= {
+        "shard(system)",
+        "error of systems",
+    }
+    assert not found["warnings"]
+    assert found["inputs"]["replicates"] is None
+    crossed = answer(*given, "--replicates", "crossed", "--resamples", "0")
+    assert [row["model"] for row in crossed["rows"]][-2:] == ["MD6r", "MD6rr"]
+    pairs = answer(*given, "--pairs", "nested")["pairs"]
+    assert len(pairs) == 3
+    assert {row["model"] for row in pairs} == {"nested"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--samples", "3"), "--samples has no effect"),
+        (("-s", "2"), "--shards has no effect"),
+        (("--replicates", "nested", "--resamples", "500"), "--resamples has no effect"),
+    ],
+)
+def test_what_has_no_effect_on_replicates_is_refused(
+    write: Callable[[str, str], str], flags: tuple[str, ...], said: str
+) -> None:
+    path = write("replicates.csv", replicated())
+    assert said in refused("shards", path, *flags)
+
+
+def test_shards_of_documents_are_neither_crossed_nor_nested_by_choice(example: Path) -> None:
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2")
+    assert "--replicates has no effect" in refused(*given, "--replicates", "nested")

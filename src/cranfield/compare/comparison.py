@@ -27,6 +27,7 @@ from cranfield.compare.margins import equivalence as show_equivalence
 from cranfield.compare.margins import non_inferiority as show_non_inferiority
 from cranfield.compare.maxima import resampled_p, shuffled_ranges
 from cranfield.compare.pairwise import TESTS, Progress
+from cranfield.compare.replicates import REMEDY
 from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.errors import Caution, RequestError
 from cranfield.runtime.random import Seed, sequence
@@ -368,8 +369,8 @@ def _checked(table: ScoreTable, measure: str | None) -> Array:
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
-            "this table has shards",
-            fix="Use the models of cranfield shards, or average over them (--columns mean=shard).",
+            "this table has several scores for each topic and system (shards)",
+            fix=REMEDY,
         )
     check_balance(table, measure)
     check_table(scores[:, :, np.newaxis])

@@ -20,6 +20,8 @@ REFERENCES = {
     "Relevance. CIKM 2009.",
     "Chapelle2011": "Chapelle, O., Ji, S., Liao, C., Velipasaoglu, E., Lai, L. and Wu, S.-L.: Intent-based "
     "Diversification of Web Search Results: Metrics and Algorithms. Information Retrieval 14(6), 2011.",
+    "Clark1973": "Clark, H. H.: The Language-as-Fixed-Effect Fallacy: A Critique of Language Statistics in "
+    "Psychological Research. Journal of Verbal Learning and Verbal Behavior 12(4), 1973.",
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
@@ -57,6 +59,8 @@ REFERENCES = {
     "SakaiShang2016": "Sakai, T. and Shang, L.: On Estimating Variances for Topic Set Size Design. EVIA 2016.",
     "SakaiSong2011": "Sakai, T. and Song, R.: Evaluating Diversified Search Results Using Per-Intent Graded Relevance. "
     "SIGIR 2011.",
+    "Satterthwaite1946": "Satterthwaite, F. E.: An Approximate Distribution of Estimates of Variance Components. "
+    "Biometrics Bulletin 2(6), 1946.",
     "Smucker2007": "Smucker, M. D., Allan, J. and Carterette, B.: A Comparison of Statistical Significance Tests for "
     "Information Retrieval Evaluation. CIKM 2007.",
     "Student1908": "Student: The Probable Error of a Mean. Biometrika 6(1), 1908.",

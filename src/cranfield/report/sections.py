@@ -357,7 +357,10 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
         split = f"the documents were split at random into {', '.join(map(str, material.shards))} shards"
     elif material.table.shards:
         asked: dict[str, Any] = {"alpha": material.goal.alpha, "seed": material.seed}
-        studies = [replicate_study(table, measure, **asked) for _, table, measure in material.each()]
+        studies = [
+            replicate_study(table, measure, collection=title if len(material.tables) > 1 else "", **asked)
+            for title, table, measure in material.each()
+        ]
         split = f"every topic had {len(material.table.shards)} replicates"
     else:
         raise RequestError("shards are made of runs and judgments, and only scores were given")
@@ -373,7 +376,7 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
 
 
 def reliability_section(material: Material) -> tuple[list[Part], str]:
-    """How far the collection can be trusted: generalisability, swaps, halves, discrimination, rankings."""
+    """Reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
     from cranfield.reliability import assess_reliability
     from cranfield.report.reliability import reliability_document
     from cranfield.report.reliability_charts import reliability_chart
