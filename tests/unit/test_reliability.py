@@ -13,6 +13,7 @@ import cranfield
 from cranfield import ScoreTable, discriminative_power, split_halves, swap_rates
 from cranfield.compare import compare
 from cranfield.compare.comparison import ALL_TESTS, pair_p_values
+from cranfield.compare.families import FAMILY, RESAMPLED
 from cranfield.reliability.resampling import default_sizes, tasks
 from cranfield.runtime.random import sequence
 from cranfield.variance.components import squares
@@ -40,7 +41,7 @@ def test_a_halving_is_what_comparing_both_halves_gives() -> None:
     order = np.random.default_rng(stream).permutation(20)
     verdicts: list[dict[frozenset[str], str]] = []
     for half in (order[:10], order[10:]):
-        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]))
+        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]), test="tukey")
         sure = [row for row in result.to_dict() if row["significant"]]
         verdicts.append({frozenset((row["system_a"], row["system_b"])): row["system_a"] for row in sure})
     one, other = verdicts
@@ -106,13 +107,14 @@ def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(kept: Path) -
 @pytest.mark.parametrize("test", ALL_TESTS)
 def test_p_values_of_all_pairs_are_those_of_a_comparison(noisy: ScoreTable, test: str) -> None:
     scores = noisy.of()
-    count = 5000 if test == "randomised" else 300
-    p_values = pair_p_values(scores, test=test, count=count, seed=4)
-    found = compare(noisy, test=test, count=count, seed=4)
+    drawn = test in RESAMPLED
+    options: dict[str, Any] = {"test": test, "correct": None if test in FAMILY else "none" if drawn else "holm"}
+    options |= {"count": 5000 if drawn else 300, "seed": 4}
+    p_values = pair_p_values(scores, **options)
+    found = compare(noisy, **options)
     first, second = np.triu_indices(6, k=1)
     mine = {frozenset((f"s{a}", f"s{b}")): p for a, b, p in zip(first, second, p_values.tolist(), strict=True)}
-    # Permutations are of the columns as they stand, so that another order of systems shuffles otherwise.
-    loose = 0.05 if test == "randomised" else 1e-9
+    loose = 0.05 if drawn else 1e-9  # the two have random streams of their own
     for row in found.to_dict():
         assert mine[frozenset((row["system_a"], row["system_b"]))] == pytest.approx(row["p_adjusted"], abs=loose)
 
