@@ -153,7 +153,7 @@ def test_constant_scores_differ_in_nothing() -> None:
     [
         (np.zeros((5, 1)), "two systems"),
         (np.zeros((1, 4)), "two topics"),
-        (np.array([[0.1, np.nan], [0.2, 0.3], [0.1, 0.4]]), "1 of 6 scores is missing"),
+        (np.array([[0.1, np.nan], [0.2, 0.3], [0.1, 0.4]]), "1 of 6 scores of x is missing"),
     ],
 )
 def test_tables_nothing_can_be_made_of_are_refused(values: Array, message: str) -> None:

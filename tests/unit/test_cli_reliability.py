@@ -194,7 +194,7 @@ def test_tables_too_small_are_refused(tmp_path: Path, topics: int, systems: int,
 
 def test_missing_scores_need_a_policy(tmp_path: Path) -> None:
     path = _write(tmp_path / "gap.csv", 8, 4, gap=True)
-    result = run("reliability", path, *FEW, "--missing", "nan")
+    result = run("reliability", path, *FEW)
     assert isinstance(result.exception, cranfield.InputError)
     assert "missing" in result.exception.what
     assert answer(path, *FEW, "--missing", "drop")["rows"][0]["topics"] == 7

@@ -83,6 +83,7 @@ def budget(
     wanted = options.numbers(depths, "depths")
     question = Question(target, wanted, estimate, Prices(price, topic_price), spent, pairs, reuse)
     collections = options.load_collections(runs, qrels=qrels, teams=teams, order=order, name=name)
+    options.note_tables({each: collection.score(measure or ["AP"]) for each, collection in collections.items()})
     inputs = {"runs": runs, "qrels": qrels, "teams": teams, "measures": measure, "depths": depths,
               target.goal: target.value, "systems": systems, "alpha": alpha, "power": power, "method": method,
               "estimate": estimate, "price": price, "topic_price": topic_price, "budget": spent,

@@ -71,6 +71,7 @@ def pilot(
     collection = options.load_collection(
         runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name
     )
+    options.note_tables({runs[0]: collection.score(measure or ["AP"])})
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
     with (

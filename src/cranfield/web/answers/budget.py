@@ -57,6 +57,7 @@ def answer(asked: Asked) -> Answer:
     question = BudgetQuestion(
         target, depths, query.estimate, Prices(query.price, query.topic_price), query.budget, query.pairs, query.reuse
     )
+    asked.tables(None)  # for what the answer should be read with
     found = ask(question, {asked.arguments[0]: asked.collection}, query.measure, seed=query.seed,
                 progress=asked.progress)  # fmt: skip
     inputs = asked.inputs(
