@@ -157,11 +157,13 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=400)
     parser.add_argument("--topics", type=int, nargs="*", default=TOPICS)
     parser.add_argument("--shared", type=Path)
+    parser.add_argument("--only", default="", help="populations whose name contains this")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     results = {
         name: {topics: rates(draw, topics, asked.tables, sequence(asked.seed, name, topics)) for topics in asked.topics}
         for name, draw in populations(asked.shared).items()
+        if asked.only in name
     }
     print(f"Family-wise error rate, {asked.tables} tables each:\n\n{markdown(results, 0)}\n")
     print(f"Power (share of pairs found; means spread over {SPREAD:g} standard errors):\n\n{markdown(results, 1)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from cranfield.compare.cautions import box_epsilon
 from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
 from cranfield.compare.families import Pairs, judge
 from cranfield.compare.maxima import resampled_critical, resampled_p
+from cranfield.compare.pairwise import TESTS
 from cranfield.report.charts import interval_chart
 from cranfield.report.comparing import compare_document
 from cranfield.stats.dunnett import dunnett_critical
@@ -255,7 +257,7 @@ def test_dunnett_holds_alpha_over_all_baselines() -> None:
     rng, wrong = np.random.default_rng(8), 0
     for _ in range(600):
         scores = rng.normal(size=(20, 1)) + rng.normal(size=(20, 6))
-        wrong += compare(table_of(scores), baselines=["s0", "s3"]).significant.any()
+        wrong += bool(compare(table_of(scores), baselines=["s0", "s3"]).significant.any())
     assert 0.02 < wrong / 600 < 0.07
 
 
@@ -399,4 +401,18 @@ def test_without_an_interval_of_means_differences_are_drawn(baselines: list[str]
 
 
 def test_families_are_those_that_need_no_correction() -> None:
-    assert set(families.FAMILY) | set(families.TESTS) == {*ALL_TESTS, "dunnett"}
+    assert set(families.FAMILY) | set(TESTS) == {*ALL_TESTS, "dunnett"}
+
+
+def test_the_script_of_error_rates_prints_a_table() -> None:
+    path = Path(__file__).parents[2] / "scripts" / "error_rates.py"
+    spec = importlib.util.spec_from_file_location("error_rates", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    results = {"equal": {topics: script.rates(script.equal, topics, 4, 1) for topics in (10, 20)}}
+    head, _, row = script.markdown(results, 1).split("\n")
+    assert head.count("|") == row.count("|") == 9
+    assert script.rates(script.equal, 10, 4, 1) == results["equal"][10]
+    assert len(script.populations(None)) == 5
