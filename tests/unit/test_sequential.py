@@ -430,7 +430,7 @@ def test_intervals_of_a_sequence_are_nested_and_close_in() -> None:
 
 
 def test_a_sequence_keeps_what_it_once_ruled_out() -> None:
-    x = np.concatenate([np.full(60, 0.5), np.full(60, -0.5)])
+    x = np.concatenate([np.full(60, 0.5), np.full(8, -0.2)])
     assert confidence_sequence(x[:60]).lower > 0
     assert confidence_sequence(x).lower == pytest.approx(confidence_sequence(x[:60]).lower)
 

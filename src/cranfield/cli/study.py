@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cranfield.cli import drawing, options
+from cranfield.errors import RequestError
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
@@ -76,19 +77,29 @@ def new(
     baseline: Baseline = None,
     measure: Measure = None,
     columns: options.Columns = None,
+    topics: Annotated[
+        str | None,
+        typer.Option("--topics", help="Candidate topics, one per line: draw their random order.", metavar="FILE"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="With --topics: random seed of the order [default: 1].", metavar="N")
+    ] = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Start a study: a new file that fixes the goal before the first topic.
+    """Start a study: a new file that fixes the goal before the first topic, and draws the order of the topics.
 
-    Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid
+    Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt
     """
     from cranfield.report.studying import new_document
     from cranfield.sequential.goals import Goal, parse_bounds, parse_looks
+    from cranfield.sequential.order import read_topics
     from cranfield.sequential.plans import prospect
     from cranfield.sequential.study import create_study, estimate_sd
 
+    if seed is not None and topics is None:
+        raise RequestError("a seed has no effect without candidate topics", fix="Add --topics FILE, or omit --seed.")
     inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
-              "plan": plan, "alpha": alpha, "power": power}  # fmt: skip
+              "plan": plan, "alpha": alpha, "power": power, "topics": topics}  # fmt: skip
     tables: dict[str, Any] = {
         word: _one_table(files, None, measure, options.MissingChoice.NAN, columns) if files else None
         for word, files in (("past", past), ("trial", trial))
@@ -101,7 +112,14 @@ def new(
     )  # fmt: skip
     expected = prospect(goal)
     study = create_study(
-        file, goal, system=system, baseline=baseline, measure=measure, trial_topics=estimate.trial_topics
+        file,
+        goal,
+        system=system,
+        baseline=baseline,
+        measure=measure,
+        trial_topics=estimate.trial_topics,
+        topics=read_topics(topics) if topics else (),
+        seed=1 if seed is None else seed,
     )
     options.output(new_document(study.status(), expected, inputs), face)
 
@@ -128,6 +146,28 @@ def add(
     wanted = measure or study.status().measure
     table = _one_table(scores, qrels, wanted, missing, columns)
     options.output(added_document(study.add(table, measure=wanted), {"file": file, "scores": scores}), face)
+
+
+@app.command("next")
+@options.printed
+def next_topics(
+    file: File,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", help="How many [default: to the next decision].", min=1, show_default=False),
+    ] = None,
+    face: options.Face = options.Face.TEXT,
+) -> None:
+    """The topics to judge next, in the random order drawn when the study was started.
+
+    Example: cranfield study next mine.study --count 10
+    """
+    from cranfield.report.studying import next_document
+    from cranfield.sequential.study import open_study
+
+    study = open_study(file)
+    topics = study.next_topics(count)
+    options.output(next_document(topics, study.status(), {"file": file, "count": count}), face)
 
 
 @app.command("status")
@@ -158,14 +198,19 @@ def make_test(
     file: File,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """The test, once the plan allows it, with its caveats and the paragraph to report; exit code 1 when too early.
+    """The test, once the plan allows it, with its caveats and the paragraph to report.
+
+    Exit code 1 when it is too early, and when the scores allow no claim.
 
     Example: cranfield study test mine.study
     """
     from cranfield.report.studying import tested_document
     from cranfield.sequential.study import open_study
 
-    options.output(tested_document(open_study(file).test(), {"file": file}), face)
+    tested = open_study(file).test()
+    options.output(tested_document(tested, {"file": file}), face)
+    if tested.reason:
+        raise typer.Exit(1)
 
 
 @app.command("edit")
