@@ -11,6 +11,7 @@ from scipy import stats
 
 from cranfield.design import power_for_difference
 from cranfield.errors import InputError, RequestError
+from cranfield.runtime.random import words
 from cranfield.scores import ScoreTable
 from cranfield.sequential import (
     PLANS,
@@ -175,6 +176,43 @@ def test_pairs_walk_alike_alone_and_together(differences: Array) -> None:
 
     together = walk(np.stack([differences, differences]), 50)
     assert (together.mean == walk(differences, 100).mean).all()
+
+
+def test_no_stream_is_shared_between_seeds_plans_truths_or_paths(
+    differences: Array, table: ScoreTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SplitMix64 counts in steps of one odd number: streams overlap where starts are few steps apart."""
+    drawn: dict[bytes, Array] = {}
+
+    def recorded(*task: Any, count: int) -> Array:
+        found = words(*task, count=count)
+        drawn[found.tobytes()] = found
+        return found
+
+    monkeypatch.setattr("cranfield.sequential.paths.words", recorded)
+    for seed in (1, 2):
+        simulate(np.stack([differences, -differences]), repeats=500, seed=seed, detectable_with=40)
+        trial_coverage(differences, repeats=1000, seed=seed)
+        near_misses(all_pairs(table), first=20, repeats=50, seed=seed)
+    assert len(drawn) == 2 * (8 * 2 + 2)  # every plan when systems are equal and when they differ, trials, orders
+    step_back = pow(0x9E3779B97F4A7C15, -1, 2**64)
+    places = np.sort(np.concatenate(list(drawn.values())) * np.uint64(step_back))
+    assert np.diff(places).min() > 10_000  # topics of the longest path
+    assert not np.array_equal(random_pairs(table, 50, seed=1).differences, random_pairs(table, 50, seed=2).differences)
+
+
+def test_samples_without_variation_stop_nothing_and_are_not_significant() -> None:
+    """One topic in fifty differs from the others: many samples of 20 consist of equal differences."""
+    population = Population.of(np.where(np.arange(50) < 1, 0.98, -0.02))
+    fixed = fixed_paths(population, np.array([20]), alpha=0.05, repeats=2000)
+    constant = fixed.sd < 1e-9
+    assert 0.5 < constant.mean() < 0.8
+    assert not fixed.significant[constant].any()
+    limits = np.full((1, 101), 1.0)  # every sd is small enough
+    paths = sd_rule_paths(population, np.array([20]), limits, step=1, alpha=0.05, repeats=2000)
+    assert (paths.sd[paths.topics < 100] > 1e-9).all()
+    looks = t_rule_paths(population, t_squares(0.05, 20), np.array([20]), repeats=2000)
+    assert (looks.sd[looks.significant] > 1e-9).all()
 
 
 def test_inclusion_favours_typical_topics(differences: Array) -> None:

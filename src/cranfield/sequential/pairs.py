@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
+from cranfield.runtime import random
 from cranfield.scores import ScoreTable
 
 Array = npt.NDArray[Any]
@@ -102,7 +103,7 @@ def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str |
     if count < 1:
         raise RequestError(f"{count} pairs are none")
     best_first = np.argsort(-scores.mean(axis=0), kind="stable")
-    rng = np.random.default_rng(seed)
+    rng = random.generator(seed, "study", "random pairs")
     baseline = rng.integers(systems // 4, systems // 2, count)
     other = rng.integers(0, 3 * systems // 4 - 1, count)
     other += other >= baseline  # anything but the baseline itself

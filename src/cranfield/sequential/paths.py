@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import RequestError
+from cranfield.runtime.random import Seed, words
 from cranfield.sequential import kernels
 from cranfield.sequential.confidence import Bets, check_bounded
 from cranfield.sequential.thresholds import t_squares
@@ -58,9 +59,9 @@ class Paths:
     significant: Array
 
 
-def seeds_for(paths: int, seed: int) -> Array:
+def seeds_for(paths: int, seed: Seed) -> Array:
     """A seed for every path, so that it is the same whoever walks it."""
-    return np.random.default_rng(seed).integers(1, 2**64, paths, dtype=np.uint64, endpoint=False)
+    return words(seed, "study paths", count=paths)
 
 
 def _walk(pairs: int, repeats: int, kernel: Callable[..., None], *arguments: Any, workers: int | None) -> Paths:
@@ -79,7 +80,7 @@ def sd_rule_paths(
     alpha: float,
     shift: Array | float = 0.0,
     repeats: int = 1000,
-    seed: int = 1,
+    seed: Seed = 1,
     replace: bool = True,
     workers: int | None = None,
 ) -> Paths:
@@ -111,7 +112,7 @@ def t_rule_paths(
     *,
     shift: Array | float = 0.0,
     repeats: int = 1000,
-    seed: int = 1,
+    seed: Seed = 1,
     replace: bool = True,
     workers: int | None = None,
 ) -> Paths:
@@ -134,7 +135,7 @@ def betting_paths(
     highest: float,
     shift: Array | float = 0.0,
     repeats: int = 1000,
-    seed: int = 1,
+    seed: Seed = 1,
     workers: int | None = None,
 ) -> Paths:
     """Stop as soon as the confidence sequence leaves out no difference, or at ``ends``[pair] topics.
@@ -155,7 +156,7 @@ def betting_paths(
 
 
 def inclusion(
-    population: Population, paths: Paths, *, seed: int = 1, replace: bool = True, workers: int | None = None
+    population: Population, paths: Paths, *, seed: Seed = 1, replace: bool = True, workers: int | None = None
 ) -> Array:
     """The probability that a path which has stopped has seen each topic, for a single pair (WMZ08 Fig. 4)."""
     count, topics = len(paths.topics), population.centred.shape[1]

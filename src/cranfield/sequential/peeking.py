@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
+from cranfield.runtime import random
 from cranfield.sequential.pairs import Pairs
 from cranfield.sequential.paths import Population, t_rule_paths
 from cranfield.sequential.thresholds import t_squares
@@ -77,8 +78,8 @@ def near_misses(
     critical = t_squares(alpha, topics)
     critical[:first] = np.inf
     walked = t_rule_paths(
-        population, critical, np.full(len(near), topics), shift=population.mean, repeats=repeats, seed=seed,
-        replace=False, workers=workers,
+        population, critical, np.full(len(near), topics), shift=population.mean, repeats=repeats,
+        seed=random.sequence(seed, "study peek", "orders"), replace=False, workers=workers,
     )  # fmt: skip
     hit = walked.significant.reshape(len(near), repeats)
     lower, upper = np.percentile(hit.mean(axis=0), [2.5, 97.5])
@@ -90,7 +91,7 @@ def near_misses(
 
 def _p_paths(differences: Array, first: int, seed: int) -> Array:
     """p after every topic from ``first`` on: pairs × looks, each pair with its topics in an order of its own."""
-    x = np.random.default_rng(seed).permuted(differences, axis=1)
+    x = random.generator(seed, "study peek", "shown").permuted(differences, axis=1)
     n = np.arange(1, x.shape[1] + 1)
     sums, squares = np.cumsum(x, axis=1)[:, first - 1 :], np.cumsum(np.square(x), axis=1)[:, first - 1 :]
     n = n[first - 1 :]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.runtime import random
 from cranfield.sequential import confidence
 from cranfield.sequential.goals import FARTHEST_LOOK, PLANS, Goal, fixed_topics
 from cranfield.sequential.groups import group_design
@@ -179,7 +180,8 @@ def _limits(goal: Goal) -> Array:
 
 def _model_variances(goal: Goal, count: int) -> Array:
     """s² after every topic of some studies with normal differences: paths × n, nothing known before two topics."""
-    x = goal.sd * np.random.default_rng(1).standard_normal((_model_paths(count), count - 1))
+    drawn = random.generator(1, "study plans", goal.plan).standard_normal((_model_paths(count), count - 1))
+    x = goal.sd * drawn
     n = np.arange(1, count)
     sums, squares = np.cumsum(x, axis=1), np.cumsum(np.square(x), axis=1)
     out = np.full((len(x), count), np.inf)

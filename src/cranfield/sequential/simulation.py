@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import CranfieldError, RequestError
+from cranfield.runtime.random import sequence
 from cranfield.sequential.confidence import bets_for
 from cranfield.sequential.goals import FARTHEST_LOOK, FEWEST, Goal
 from cranfield.sequential.groups import GroupDesign, group_design
@@ -32,6 +33,7 @@ Progress = Callable[[int, int], None]
 MOST_TOPICS = 20_000
 EVERY_TOPIC = "every-topic"
 RANDOM = "random"
+NULL, DIFFERENT = "equal", "different"  # what is true of the systems
 WAYS = {
     "fixed": CATALOG["fixed"].title,
     "iterative": CATALOG["iterative"].title,
@@ -195,39 +197,45 @@ class _Request:
     def alpha(self) -> float:
         return self.goals[0].alpha
 
-    def options(self, shift: Array | float, *, stream: int = 0) -> dict[str, Any]:
-        seed = self.seed if stream == 0 else int(np.random.SeedSequence([self.seed, stream]).generate_state(1)[0])
-        return {"shift": shift, "repeats": self.repeats, "seed": seed, "workers": self.workers}
+    def options(self, plan: str, truth: str) -> dict[str, Any]:
+        """How the paths of a plan are drawn: each plan, and each truth, from random streams of its own."""
+        return {
+            "shift": 0.0 if truth == NULL else self.differences,
+            "repeats": self.repeats,
+            "seed": sequence(self.seed, "study simulate", plan, truth),
+            "workers": self.workers,
+        }
 
 
-def _fixed(ask: _Request, shift: Array | float) -> Paths:
-    return fixed_paths(ask.population, ask.needed, alpha=ask.alpha, **ask.options(shift))
+def _fixed(ask: _Request, truth: str) -> Paths:
+    return fixed_paths(ask.population, ask.needed, alpha=ask.alpha, **ask.options("fixed", truth))
 
 
 def _limits(ask: _Request) -> Array:
     return variance_limits(ask.differences, most=ask.most, alpha=ask.alpha, power=ask.goals[0].power)
 
 
-def _iterative(ask: _Request, shift: Array | float) -> Paths:
-    start = np.full(ask.population.pairs, ask.goals[0].first)
-    return sd_rule_paths(ask.population, start, _limits(ask), step=ask.step, alpha=ask.alpha, **ask.options(shift))
+def _iterative(ask: _Request, truth: str) -> Paths:
+    start, options = np.full(ask.population.pairs, ask.goals[0].first), ask.options("iterative", truth)
+    return sd_rule_paths(ask.population, start, _limits(ask), step=ask.step, alpha=ask.alpha, **options)
 
 
-def _random(ask: _Request, shift: Array | float) -> Paths:
-    """WMZ08 Fig. 6's other axis: the same sizes, other topics."""
-    sizes = _iterative(ask, shift).topics
-    return fixed_paths(ask.population, sizes, alpha=ask.alpha, **ask.options(shift, stream=1))
+def _random(ask: _Request, truth: str) -> Paths:
+    """WMZ08 Fig. 6's other axis: the sizes of the iterative plan, other topics."""
+    sizes = _iterative(ask, truth).topics
+    return fixed_paths(ask.population, sizes, alpha=ask.alpha, **ask.options(RANDOM, truth))
 
 
-def _hybrid(ask: _Request, shift: Array | float) -> Paths:
-    return sd_rule_paths(ask.population, ask.needed, _limits(ask), step=0, alpha=ask.alpha, **ask.options(shift))
+def _hybrid(ask: _Request, truth: str) -> Paths:
+    options = ask.options("hybrid", truth)
+    return sd_rule_paths(ask.population, ask.needed, _limits(ask), step=0, alpha=ask.alpha, **options)
 
 
-def _group(spending: str) -> Callable[[_Request, Array | float], Paths]:
-    def run(ask: _Request, shift: Array | float) -> Paths:
+def _group(spending: str) -> Callable[[_Request, str], Paths]:
+    def run(ask: _Request, truth: str) -> Paths:
         designs = [group_design(goal.changed({"spending": spending})) for goal in ask.goals]
         critical, ends = look_table(designs)
-        return t_rule_paths(ask.population, critical, ends, **ask.options(shift))
+        return t_rule_paths(ask.population, critical, ends, **ask.options(f"group-{spending}", truth))
 
     return run
 
@@ -243,21 +251,21 @@ def look_table(designs: Sequence[GroupDesign]) -> tuple[Array, Array]:
     return critical, ends
 
 
-def _anytime(ask: _Request, shift: Array | float) -> Paths:
+def _anytime(ask: _Request, truth: str) -> Paths:
     goal = ask.goals[0]
     return betting_paths(
         ask.population, [bets_for(each) for each in ask.goals], np.full(ask.population.pairs, ask.most),
-        alpha=ask.alpha, lowest=goal.lowest, highest=goal.highest, **ask.options(shift),
+        alpha=ask.alpha, lowest=goal.lowest, highest=goal.highest, **ask.options("anytime", truth),
     )  # fmt: skip
 
 
-def _every_topic(ask: _Request, shift: Array | float) -> Paths:
+def _every_topic(ask: _Request, truth: str) -> Paths:
     critical = t_squares(ask.alpha, int(ask.needed.max()))
     critical[: min(ask.goals[0].first, int(ask.needed.min()))] = np.inf
-    return t_rule_paths(ask.population, critical, ask.needed, **ask.options(shift))
+    return t_rule_paths(ask.population, critical, ask.needed, **ask.options(EVERY_TOPIC, truth))
 
 
-_RUN: dict[str, Callable[[_Request, Array | float], Paths]] = {
+_RUN: dict[str, Callable[[_Request, str], Paths]] = {
     "fixed": _fixed,
     "iterative": _iterative,
     RANDOM: _random,
@@ -323,7 +331,8 @@ def simulate(
             progress(at + 1, len(chosen))
     included = None
     if population.pairs == 1 and "iterative" in chosen:
-        included = inclusion(population, _iterative(ask, 0.0), seed=seed, workers=workers)
+        walked, drawn = _iterative(ask, NULL), ask.options("iterative", NULL)
+        included = inclusion(population, walked, seed=drawn["seed"], workers=workers)
     return Simulation(
         given.measure, given.names, given.topics, tuple(outcomes), ask.differences, population.sd, population.mean,
         alpha, power, ask.needed, first, step, repeats, seed, given.differences, included, (*_warnings(ask), *left_out),
@@ -392,7 +401,7 @@ def _request(
 
 
 def _outcome(name: str, ask: _Request) -> PlanOutcome:
-    null, real = _RUN[name](ask, 0.0), _RUN[name](ask, ask.differences)
+    null, real = _RUN[name](ask, NULL), _RUN[name](ask, DIFFERENT)
     shape = (ask.population.pairs, ask.repeats)
     sds, wrong = null.sd.reshape(shape), null.significant.reshape(shape)
     low, high = np.percentile(real.topics, [5, 95])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cranfield.design import size_for_difference
 from cranfield.errors import RequestError
+from cranfield.runtime.random import sequence
 from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
@@ -168,7 +169,8 @@ def trial_coverage(
     from cranfield.sequential.paths import Population, fixed_paths
 
     population = Population.of(differences)
-    found = fixed_paths(population, np.full(population.pairs, topics), alpha=0.05, repeats=repeats, seed=seed)
+    sizes = np.full(population.pairs, topics)
+    found = fixed_paths(population, sizes, alpha=0.05, repeats=repeats, seed=sequence(seed, "study trial"))
     sds = found.sd.reshape(population.pairs, repeats)
     tail = 50 * (1 - confidence)
     lower, upper = np.percentile(sds, [tail, 100 - tail], axis=1)
