@@ -201,16 +201,21 @@ def topics_to_find(goal: Goal) -> tuple[float, int | None]:
     if not rough < 20_000:  # paths so long would take a while, and stray little
         return rough, int(np.ceil(rough)) if np.isfinite(rough) else None
     length, bets = int(3 * rough) + 10, bets_for(goal)
-    paths = int(np.clip(2_000_000 // (length * len(bets.shares)), 20, 500))
+    paths = int(np.clip(16_000_000 // (length * len(bets.shares)), 20, 4000))
     drawn = random.generator(1, "study plans", "anytime").standard_normal((paths, length))
-    x = goal.difference + goal.sd * drawn
-    x = np.clip(x, goal.lowest, goal.highest)
-    crossed = np.zeros((paths, length), bool)
-    for at, row in enumerate(x):
-        crossed[at] = wealth(row / -goal.lowest, bets) >= 2 / goal.alpha
-    crossed[:, -1] = True
-    topics = crossed.argmax(axis=1) + 1
+    topics = _crossings(np.clip(goal.difference + goal.sd * drawn, goal.lowest, goal.highest), goal, bets)
     return float(topics.mean()), int(np.ceil(np.quantile(topics, goal.power)))
+
+
+def _crossings(x: Array, goal: Goal, bets: Bets) -> Array:
+    """After how many topics the wealth of every path reaches 2/α, or its length."""
+    paths, length = x.shape
+    stakes, topics = np.tile(bets.weights, (paths, 1)), np.full(paths, length)
+    with np.errstate(over="ignore"):  # the wealth of paths that have crossed may grow without end
+        for at in range(length):
+            stakes *= 1 + np.outer(x[:, at], bets.shares) / -goal.lowest
+            topics[(topics == length) & (stakes.sum(axis=1) >= 2 / goal.alpha)] = at + 1
+    return topics
 
 
 def rough_topics(goal: Goal, sd: float) -> float:
