@@ -154,8 +154,8 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
     assert "misses" in past["rows"][0]
     plan = run("trial", "--difference", 0.033, "--sd", "0.15", "--trial-size", "30,40", "--plot", tmp_path / "t.svg")
     assert "274" in plan.output
-    assert "strays" in run("trial", "all.csv", "--pairs", 5, "--plot", tmp_path / "c.svg").output
-    assert "near misses" in run("peek", "all.csv", "--first", 20, "--high", 0.5).output
+    assert "times as wide" in run("trial", "all.csv", "--pairs", 5, "--plot", tmp_path / "c.svg").output
+    assert "pairs near α" in run("peek", "all.csv", "--first", 20, "--high", 0.5).output
     for name in "ptc":
         assert (tmp_path / f"{name}.svg").read_text().startswith("<svg")
 
@@ -163,10 +163,10 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("new", "x.study", "--difference", 0.03), "comes from one place"),
+        (("new", "x.study", "--difference", 0.03), "exactly one source"),
         (("new", "x.study", "--difference", -1, "--sd", 0.1), "difference cannot be -1"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--plan", "sometime"), "no plan «sometime»"),
-        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "make no plan"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "are not a plan"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--bounds", "1"), "not two numbers"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--system", "a"), "a pair has two systems"),
         (("add", "none.study", "batch0.csv"), "no such study"),
@@ -176,7 +176,7 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "inclusion", "--plot", "x.svg"), "one pair"),
         (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "no", "--plot", "x.svg"), "no figure"),
         (("trial", "--difference", 0.03, "--sd", "0.1", "--trial-size", "30", "--plot", "x.svg"), "a point"),
-        (("peek", "all.csv", "--first", 500), "makes no sense"),
+        (("peek", "all.csv", "--first", 500), "the first look cannot be"),
     ],
 )
 def test_odd_requests_say_what_to_do(run: Run, arguments: tuple[Any, ...], words: str) -> None:

@@ -301,14 +301,14 @@ def test_a_rate_has_an_exact_interval() -> None:
     ("options", "words"),
     [
         ({"plans": ["sometimes"]}, "no plan «sometimes»"),
-        ({"step": 0}, "leads nowhere"),
-        ({"repeats": 0}, "repeats are none"),
+        ({"step": 0}, "1 topic or more"),
+        ({"repeats": 0}, "1 repeat or more"),
         ({"difference": 0.0}, "difference cannot be 0"),
         ({"difference": 1e-5}, "too many to simulate"),
-        ({"detectable_with": 1}, "no design"),
+        ({"detectable_with": 1}, "not a possible design"),
         ({"alpha": 1.5}, "alpha cannot be"),
-        ({"looks": (0.5, 0.25)}, "make no plan"),
-        ({"lowest": 0.1}, "leave no room"),
+        ({"looks": (0.5, 0.25)}, "are not a plan"),
+        ({"lowest": 0.1}, "do not enclose 0"),
     ],
 )
 def test_senseless_simulations_are_refused(options: dict[str, Any], words: str, differences: Array) -> None:
@@ -550,7 +550,7 @@ def test_pairs_that_are_not_there_are_refused(table: ScoreTable) -> None:
         one_pair(table, system="x", baseline="s01")
     with pytest.raises(RequestError, match="with itself"):
         one_pair(table, system="s01", baseline="s01")
-    with pytest.raises(RequestError, match="no quarters"):
+    with pytest.raises(RequestError, match="too few for random pairs"):
         random_pairs(table.select(systems=["s01", "s02"]), 3)
 
 
@@ -570,10 +570,10 @@ def test_t_squares_are_those_of_t() -> None:
     assert t_squares(0.05, 30)[[2, 10, 30]] == pytest.approx(stats.t.isf(0.025, [1, 9, 29]) ** 2)
 
 
-def test_differences_that_drown_are_refused_and_merely_large_numbers_are_not() -> None:
+def test_differences_that_are_not_detectable_are_refused_and_merely_large_numbers_are_not() -> None:
     assert prospect(Goal(1e-4, 3.0, plan="fixed")).enough == 7_063_974_461  # (2.8016 · sd / δ)²
     tiny = prospect(Goal(1e-4, 3.0, plan="anytime"))
     assert tiny.enough is None or tiny.enough >= tiny.expected
     for plan in ("fixed", "iterative", "hybrid", "group-sequential"):
-        with pytest.raises(RequestError, match="drowns"):
+        with pytest.raises(RequestError, match="is not detectable at an sd"):
             prospect(Goal(1e-5, 999.0, plan=plan))

@@ -299,11 +299,11 @@ def test_the_sd_comes_from_one_place(drawn: Array) -> None:
     past = ScoreTable(("AP",), ("1", "2", "3"), ("a", "b", "c"), np.random.default_rng(1).random((1, 3, 3, 1)))
     assert estimate_sd(past=past).sd < estimate_sd(past=past, cautious=True).sd
     assert estimate_sd(past=past).source == "mean of 3 earlier pairs"
-    with pytest.raises(RequestError, match="comes from one place"):
+    with pytest.raises(RequestError, match="exactly one source"):
         estimate_sd()
-    with pytest.raises(RequestError, match="comes from one place"):
+    with pytest.raises(RequestError, match="exactly one source"):
         estimate_sd(sd=0.1, past=past)
-    with pytest.raises(InputError, match="differ by the same on every topic"):
+    with pytest.raises(InputError, match="are equal on all topics"):
         estimate_sd(trial=table_of(np.zeros(5)))
 
 

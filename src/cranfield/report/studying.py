@@ -29,8 +29,8 @@ def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> 
         Column("plan", "plan"),
         Column("first", "first decision at", "count"),
         Column("expected", "expected topics", "number"),
-        Column("expected_null", "if they do not differ", "number"),
-        Column("enough", "enough for the power", "count"),
+        Column("expected_null", "expected if equal", "number"),
+        Column("enough", "topics for the power", "count"),
         Column("most", "at most", "count"),
         Column("holds", "α held"),
     )
@@ -351,14 +351,14 @@ def _told(step: Mapping[str, Any]) -> str:
 
 
 def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Table 1 for one table, and what its two estimates lead to."""
+    """WMZ08 Table 1 for one table, and the topics for its two estimates."""
     rows = found.to_dict()
     columns = (
         Column("estimate", "estimate"),
         Column("sd", "sd of a difference", "number"),
         Column("topics", f"topics for {found.difference:g}", "count"),
         Column("misses", "pairs that would miss the power", "score"),
-        Column("detectable_difference", "seen with 50 topics", "score"),
+        Column("detectable_difference", "detectable with 50 topics", "score"),
     )
     title = f"{found.measure}: {len(found.sds):,} pairs of {found.systems} systems, {found.topics} topics"
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in rows], title)
@@ -371,12 +371,12 @@ def trial_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
     rows = plan.to_dict()
     shown = [row for at, row in enumerate(rows) if row["best"] or _round(row["trial"], len(plan.sizes))]
     columns = (
-        Column("sd", "sd found", "number"),
+        Column("sd", "sd of the trial", "number"),
         Column("trial", "trial", "count"),
         Column("upper_sd", "upper limit of sd", "number"),
         Column("main", "main experiment", "count"),
-        Column("topics", "topics in all", "count"),
-        Column("needed", "were sd known", "count"),
+        Column("topics", "total topics", "count"),
+        Column("needed", "if the sd were known", "count"),
         Column("best", "best", "yes"),
     )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in shown])
@@ -389,7 +389,7 @@ def _round(size: int, count: int) -> bool:
 
 
 def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Fig. 2: what the sd of a trial may be, by formula and by resampling."""
+    """WMZ08 Fig. 2: the sampling error of the sd of a trial, by formula and by resampling."""
     rows = found.to_dict()
     columns = (
         Column("sd", "sd of all topics", "number"),
@@ -400,15 +400,17 @@ def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Docume
     )
     step = max(1, len(rows) // 20)
     by_sd = sorted(rows, key=lambda row: row["sd"])[::step]
-    title = f"The sd of {found.topics} topics: middle {100 * found.confidence:g} % of {found.repeats:,} samples a pair"
+    title = (
+        f"The sd of {found.topics} topics: middle {100 * found.confidence:g} % of {found.repeats:,} samples per pair"
+    )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in by_sd], title)
     return Document("study trial", inputs, [table], rows, found.summary(), CITATIONS, seed=found.seed)
 
 
 def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Document:
-    """What testing after every topic makes of pairs that are not significant."""
+    """Pairs that are not significant on all topics, tested after every topic."""
     columns = (
-        Column("pairs", "near misses", "count"),
+        Column("pairs", "pairs near α", "count"),
         Column("of", "of pairs", "count"),
         Column("found", "significant at some look", "score"),
         Column("lower", "95 % low", "score"),
@@ -431,13 +433,13 @@ def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Docume
 
 
 def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
-    """Every plan side by side, with intervals for what was simulated."""
+    """All plans in one table, with intervals for what was simulated."""
     rows = found.to_dict()
     columns = (
         Column("plan", "plan"),
         Column("topics", "topics", "number"),
         Column("range", "5–95 %"),
-        Column("topics_null", "if they do not differ", "number"),
+        Column("topics_null", "topics if equal", "number"),
         Column("sd_bias", "bias of sd", "text"),
         Column("false_positives", "false positives"),
         Column("power", "power"),
@@ -454,7 +456,7 @@ def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
     words = Table(
         (Column("plan", "plan"), Column("what", "what it does")), [(row["plan"], WAYS[row["plan"]]) for row in rows]
     )
-    warnings = "".join(f" Beware: {text}." for text in found.warnings)
+    warnings = "".join(f" Warning: {text}." for text in found.warnings)
     extra = {
         "pairs": [
             {
@@ -487,13 +489,13 @@ def _rate(row: Mapping[str, Any], word: str) -> str:
 
 def _simulated(found: Simulation) -> str:
     if len(found.names) == 1:
-        who, gap = " less ".join(found.names[0]), f"{found.difference[0]:.4g}"
+        who, gap = " minus ".join(found.names[0]), f"{found.difference[0]:.4g}"
         sd = f"sd {found.sd[0]:.4g}"
     else:
         low, high = found.difference.min(), found.difference.max()
         who, gap = f"{len(found.names):,} pairs", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         sd = f"sd {found.sd.min():.4g} to {found.sd.max():.4g}"
     return (
-        f"{found.measure}, {who}: difference sought {gap}, {sd}, α = {found.alpha:g}, power {found.wanted_power:g}; "
-        f"{found.repeats:,} studies a pair"
+        f"{found.measure}, {who}: difference to detect {gap}, {sd}, α = {found.alpha:g}, power {found.wanted_power:g}; "
+        f"{found.repeats:,} studies per pair"
     )

@@ -20,9 +20,9 @@ FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without 
 
 @dataclass(frozen=True)
 class Goal:
-    """What two systems are compared for, and how topics will be added.
+    """The goal of a comparison of two systems, and how topics will be added.
 
-    ``difference`` is the least that matters, ``sd`` the first estimate of the sd of paired differences, ``sd_from``
+    ``difference`` is the smallest of interest, ``sd`` the first estimate of the sd of paired differences, ``sd_from``
     where it comes from. ``first`` is how many topics the iterative plan begins with, ``looks`` at which shares of its
     topics a group-sequential plan looks, ``spending`` how α is spread over them; ``lowest`` and ``highest`` bound any
     difference, which the anytime plan needs to know.
@@ -46,12 +46,14 @@ class Goal:
         if self.plan not in PLANS:
             raise RequestError(f"there is no plan «{self.plan}»", fix=f"Choose one of: {', '.join(PLANS)}.")
         if self.spending not in SPENDING:
-            raise RequestError(f"α cannot be spent as «{self.spending}»", fix=f"Choose one of: {', '.join(SPENDING)}.")
+            raise RequestError(
+                f"there is no spending function «{self.spending}»", fix=f"Choose one of: {', '.join(SPENDING)}."
+            )
         _check_looks(self.looks)
         if not self.lowest < 0 < self.highest:
             raise RequestError(
-                f"differences from {self.lowest:g} to {self.highest:g} leave no room for «no difference»",
-                fix="Name the least and the largest difference two scores can have; −1 and 1 for scores from 0 to 1.",
+                f"the bounds {self.lowest:g} and {self.highest:g} of a difference do not enclose 0",
+                fix="Give the smallest and the largest difference of two scores; −1 and 1 for scores from 0 to 1.",
             )
         if self.difference >= self.highest or self.difference >= -self.lowest:
             raise RequestError(
@@ -74,7 +76,7 @@ class Goal:
 
 @lru_cache(maxsize=4096)
 def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> int:
-    """Topics with which a difference is found at this sd when all of them are judged at once.
+    """Topics that detect a difference at this sd in one paired t test.
 
     >>> fixed_topics(0.033, 0.15, 0.05, 0.8)  # WMZ08 §5.1 prints the truncated 164
     165
@@ -84,7 +86,8 @@ def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> in
     found = size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power, limit=_MOST)
     if not found.reached:
         raise RequestError(
-            f"a difference of {difference:g} drowns in differences that vary by {sd:g}", fix="Seek a larger one."
+            f"a difference of {difference:g} is not detectable at an sd of {sd:g} with any practical number of topics",
+            fix="Choose a larger difference.",
         )
     return int(found.topics)
 
@@ -92,24 +95,24 @@ def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> in
 def _check_looks(looks: tuple[float, ...]) -> None:
     if not looks or looks[0] <= 0 or looks[-1] != 1.0 or any(b <= a for a, b in pairwise(looks)):
         raise RequestError(
-            f"looks at {', '.join(f'{look:g}' for look in looks) or 'nothing'} make no plan",
-            fix="Give how many, or growing shares of the topics that end with 1, such as 0.25,0.5,0.75,1.",
+            f"looks at {', '.join(f'{look:g}' for look in looks) or 'nothing'} are not a plan",
+            fix="Give the number of looks, or increasing shares of the topics that end with 1: 0.25,0.5,0.75,1.",
         )
 
 
 def even_looks(count: int) -> tuple[float, ...]:
-    """So many looks at even distances.
+    """This number of looks at equal distances.
 
     >>> even_looks(4)
     (0.25, 0.5, 0.75, 1.0)
     """
     if count < 1:
-        raise RequestError(f"{count} looks are none", fix="Look once or more.")
+        raise RequestError(f"there must be 1 look or more, not {count}", fix="4 is usual.")
     return tuple((at + 1) / count for at in range(count))
 
 
 def parse_looks(text: str) -> tuple[float, ...]:
-    """Looks as people type them: how many, or the shares of the topics.
+    """Looks as typed: their number, or the shares of the topics.
 
     >>> parse_looks("2"), parse_looks("0.3,0.6,1")
     ((0.5, 1.0), (0.3, 0.6, 1.0))
@@ -123,10 +126,10 @@ def parse_looks(text: str) -> tuple[float, ...]:
 
 
 def parse_bounds(text: str) -> tuple[float, float]:
-    """The least and the largest difference: ``-1,1``."""
+    """The smallest and the largest difference: ``-1,1``."""
     from cranfield.design.grid import parse_grid
 
     numbers = parse_grid(text, name="bounds")
     if len(numbers) != 2:
-        raise RequestError(f"the bounds «{text}» are not two numbers", fix="Write the least and the largest: -1,1.")
+        raise RequestError(f"the bounds «{text}» are not two numbers", fix="Write the smallest and the largest: -1,1.")
     return numbers[0], numbers[1]

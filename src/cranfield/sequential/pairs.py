@@ -26,7 +26,7 @@ class Pairs:
 
 
 def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: int = 2) -> Array:
-    """Topics × systems without a hole; InputError says what is missing."""
+    """Topics × systems without missing cells; the InputError names what is missing."""
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
@@ -99,9 +99,11 @@ def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str |
     scores = complete_scores(table, measure)
     systems = scores.shape[1]
     if systems < 4:
-        raise RequestError(f"{systems} systems have no quarters", fix="Give four or more, or name two of them.")
+        raise RequestError(
+            f"{systems} systems are too few for random pairs", fix="Give four or more, or name two of them."
+        )
     if count < 1:
-        raise RequestError(f"{count} pairs are none")
+        raise RequestError(f"there must be 1 pair or more, not {count}")
     best_first = np.argsort(-scores.mean(axis=0), kind="stable")
     rng = random.generator(seed, "study", "random pairs")
     baseline = rng.integers(systems // 4, systems // 2, count)

@@ -33,14 +33,12 @@ class Population:
     def of(cls, differences: npt.ArrayLike) -> Population:
         rows = np.atleast_2d(np.asarray(differences, float))
         if rows.shape[1] < 2:
-            raise RequestError("one topic says nothing about variation", fix="Give two topics or more.")
+            raise RequestError("one topic has no sd", fix="Give two topics or more.")
         mean = rows.mean(axis=1)
         centred = np.ascontiguousarray(rows - mean[:, np.newaxis])
         sd = np.sqrt(np.square(centred).mean(axis=1))
         if not (sd > 1e-12).all():
-            raise RequestError(
-                "a pair differs by the same on every topic", fix="There is nothing to sample; leave it out."
-            )
+            raise RequestError("the differences of a pair are equal on all topics", fix="Leave this pair out.")
         return cls(centred, mean, sd)
 
     @property

@@ -1,4 +1,4 @@
-"""Testing after every topic: how many near misses become findings when somebody stops at the right moment."""
+"""Testing after every topic: pairs just short of significance that are significant at some look."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.sequential.paths import Population, t_rule_paths
 from cranfield.sequential.thresholds import t_squares
 
 Array = npt.NDArray[Any]
-SHOWN = 12  # paths that can still be told apart
+SHOWN = 12  # paths that a chart can still show one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,9 @@ class NearMisses:
 
     def summary(self) -> str:
         return (
-            f"Of {self.pairs:,} pairs with p between {self.low:g} and {self.high:g} on all {self.topics} topics, "
-            f"{100 * self.found:.0f} % would have been called significant at some look after topic {self.first} "
-            f"({100 * self.lower:.0f} to {100 * self.upper:.0f} % in 95 of 100 orders of the topics)."
+            f"Of {self.pairs:,} pairs with p between {self.low:g} and {self.high:g} in a paired t test on all "
+            f"{self.topics} topics, {100 * self.found:.0f} % are significant at some look from topic {self.first} on "
+            f"({100 * self.lower:.0f} to {100 * self.upper:.0f} % for 95 % of the orders of the topics)."
         )
 
 
@@ -69,7 +69,7 @@ def near_misses(
     """WMZ08 §5.3 on any table: topics in random order, a t test after each."""
     topics = pairs.differences.shape[1]
     if not 2 <= first <= topics:
-        raise RequestError(f"looking from topic {first} on makes no sense with {topics} topics", fix="Look earlier.")
+        raise RequestError(f"the first look cannot be at {first} of {topics} topics", fix="Look earlier.")
     p_value = _p_values(pairs.differences)
     near = pairs.differences[(p_value > low) & (p_value < high)]
     if not len(near):

@@ -283,7 +283,7 @@ def _prepared(goal: Goal) -> None:
 
 @dataclass(frozen=True)
 class SdEstimate:
-    """A first estimate of the sd, where it comes from in words, and the topics that may not be used again."""
+    """A first estimate of the sd, its source in words, and the topics that may not be used again."""
 
     sd: float
     source: str
@@ -303,7 +303,7 @@ def estimate_sd(
     """The sd from exactly one source; ``cautious`` takes the 95th percentile of the past, or a trial's upper limit."""
     if sum(source is not None for source in (sd, past, trial)) != 1:
         raise RequestError(
-            "the sd comes from one place", fix="Give one of --sd, --from earlier.csv and --trial trial.csv."
+            "the sd must have exactly one source", fix="Give one of --sd, --from earlier.csv and --trial trial.csv."
         )
     if cautious and sd is not None:
         raise RequestError("a given sd has no cautious form", fix="Give a larger sd, or a table to estimate it from.")
@@ -321,7 +321,7 @@ def estimate_sd(
 
 
 def sd_from_past(table: ScoreTable, *, measure: str | None = None, percentile: float | None = None) -> float:
-    """The mean sd over all pairs of an earlier table, or a percentile of them to be on the safe side (WMZ08 §5.1)."""
+    """The mean sd over all pairs of an earlier table, or a percentile as a cautious estimate (WMZ08 §5.1)."""
     found = past_experience(table, difference=0.05, measure=measure, percentile=percentile or 95.0)
     return found.typical.sd if percentile is None else found.cautious.sd
 
@@ -334,11 +334,11 @@ def sd_from_trial(
     measure: str | None = None,
     confidence: float | None = None,
 ) -> float:
-    """The sd a trial found, or its upper limit to be on the safe side (WMZ08 §5.2)."""
+    """The sd of a trial, or its upper limit as a cautious estimate (WMZ08 §5.2)."""
     differences = one_pair(table, system=system, baseline=baseline, measure=measure).differences[0]
     sd = float(differences.std(ddof=1))
     if not sd > 0:
-        raise InputError("the two systems differ by the same on every topic of the trial",
+        raise InputError("the differences of the two systems are equal on all topics of the trial",
                          fix="Give a trial with more topics, or an sd.")  # fmt: skip
     return sd if confidence is None else float(upper_limit(sd, len(differences), confidence=confidence))
 
@@ -352,7 +352,9 @@ _Row = tuple[str, float, float]
 def _rows(table: ScoreTable, progress: Progress, measure: str | None) -> tuple[tuple[str, str], str, list[_Row]]:
     name = measure or progress.measure or (table.measures[0] if len(table.measures) == 1 else None)
     if progress.measure is not None and name != progress.measure:
-        raise RequestError(f"the study is about {progress.measure}, not {name}", fix="Add scores of the same measure.")
+        raise RequestError(
+            f"the measure of the study is {progress.measure}, not {name}", fix="Add scores of the same measure."
+        )
     scores = complete_scores(table, name, fewest=1)
     systems = progress.systems or _pair(table)
     absent = [system for system in systems if system not in table.systems]
@@ -378,7 +380,7 @@ def _split(rows: Sequence[_Row], progress: Progress) -> tuple[list[_Row], list[s
         if topic in known and known[topic] != (a, b):
             raise InputError(
                 f"topic {topic} is in the study with other scores ({known[topic][0]:g} and {known[topic][1]:g})",
-                fix="Scores of a study do not change; leave the topic out.",
+                fix="Scores in a study cannot be changed; leave the topic out.",
             )
     return [row for row in rows if row[0] not in known], [row[0] for row in rows if row[0] in known]
 
@@ -387,16 +389,18 @@ def _check_addition(progress: Progress, new: Sequence[_Row]) -> None:
     goal = progress.goal
     if progress.finished:
         raise RequestError(
-            f"the study has all its topics ({progress.count:,}): more of them would depend on what was seen",
-            fix="Make the test (study test); or change the goal first (study edit), which is recorded.",
+            f"the study has all its topics ({progress.count:,}): further topics would depend on the scores",
+            fix="Run the test (study test); or change the goal first (study edit), which is recorded.",
         )
     for topic, a, b in new:
         if topic in progress.trial_topics:
-            raise InputError(f"topic {topic} was in the trial that gave the sd", fix="Take new topics; see WMZ08 §5.2.")
+            raise InputError(
+                f"topic {topic} was in the trial that gave the sd", fix="Use new topics (Webber et al. 2008, §5.2)."
+            )
         if not goal.lowest <= a - b <= goal.highest:
             raise InputError(
                 f"on topic {topic} the systems differ by {a - b:g}, outside {goal.lowest:g} and {goal.highest:g}",
-                fix="Name the bounds of the measure when the study is started: --bounds LOW,HIGH.",
+                fix="Give the bounds of a difference when the study is started: --bounds LOW,HIGH.",
             )
 
 
