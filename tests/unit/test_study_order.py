@@ -173,6 +173,13 @@ def test_the_command_draws_lists_and_warns(run: Run) -> None:
     assert "1 out of order" in run("log", "s").stdout
 
 
+def test_a_list_that_is_too_short_for_the_plan_is_warned_about(run: Run) -> None:
+    short = run("new", "s", "--difference", 0.05, "--sd", 0.25, "--plan", "fixed", "--topics", "topics.txt")
+    assert "120 candidate topics are fewer than the 199 that the fixed plan may take" in short.stderr
+    enough = run("new", "t", "--difference", 0.1, "--sd", 0.25, "--plan", "fixed", "--topics", "topics.txt")
+    assert "fewer than" not in enough.stderr
+
+
 def test_without_a_list_the_command_says_that_random_order_is_assumed(run: Run) -> None:
     goal = ("--difference", 0.1, "--sd", 0.25, "--plan", "anytime")
     assert "assumes that topics are added in random order" in run("new", "s", *goal).stdout

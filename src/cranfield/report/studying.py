@@ -15,7 +15,7 @@ from cranfield.sequential import (
     Tested,
     TrialPlan,
 )
-from cranfield.sequential.plans import CATALOG
+from cranfield.sequential.plans import CATALOG, candidate_cautions
 from cranfield.sequential.simulation import WAYS
 from cranfield.sequential.study import Added
 from cranfield.sequential.trial import TrialCoverage
@@ -53,9 +53,16 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
         f"α = {status.goal.alpha:g}. First decision at {prospect.first:,} topics; {prospect.expected:,.0f} expected in "
         f"total. Guarantee: {prospect.guarantee} {_order_sentence(status)}"
     )
-    tables = [_goal_table(status)]
-    cited = _cited(status.plan.citation)
-    return Document("study new", inputs, tables, [row], sentence, cited, seed=status.order.seed)
+    return Document(
+        "study new",
+        inputs,
+        [_goal_table(status)],
+        [row],
+        sentence,
+        _cited(status.plan.citation),
+        warnings=candidate_cautions(len(status.order.candidates), prospect),
+        seed=status.order.seed,
+    )
 
 
 def _order_sentence(status: Status) -> str:

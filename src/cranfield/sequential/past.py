@@ -79,8 +79,8 @@ class PastExperience:
         typical, cautious = self.typical, self.cautious
         return (
             f"A paired t test in {self.measure} requires {typical.topics:,} topics if the sd of the differences is the "
-            f"mean of {len(self.sds):,} pairs ({typical.sd:.3f}); {100 * typical.misses:.0f} % of such pairs would then "
-            f"miss the power. It requires {cautious.topics:,} topics at the {self.percentile:g}th percentile "
+            f"mean of {len(self.sds):,} pairs ({typical.sd:.3f}); {100 * typical.misses:.0f} % of such pairs would "
+            f"then miss the power. It requires {cautious.topics:,} topics at the {self.percentile:g}th percentile "
             f"({cautious.sd:.3f}), where {100 * cautious.misses:.0f} % would. The middle 95 % of the sds are between "
             f"{low:.3f} and {high:.3f}."
         )

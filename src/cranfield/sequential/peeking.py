@@ -48,10 +48,11 @@ class NearMisses:
         return {name: value for name, value in vars(self).items() if name not in ("shares", "paths", "citations")}
 
     def summary(self) -> str:
+        pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         return (
-            f"Of {self.pairs:,} pairs with p between {self.low:g} and {self.high:g} in a paired t test on all "
-            f"{self.topics} topics, {100 * self.found:.0f} % are significant at some look from topic {self.first} on "
-            f"({100 * self.lower:.0f} to {100 * self.upper:.0f} % for 95 % of the orders of the topics)."
+            f"Of {pairs} with p between {self.low:g} and {self.high:g} in a paired t test on all {self.topics} topics, "
+            f"{100 * self.found:.0f} % are significant at some look from topic {self.first} on ({100 * self.lower:.0f} "
+            f"to {100 * self.upper:.0f} % for 95 % of the orders of the topics)."
         )
 
 

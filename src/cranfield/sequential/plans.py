@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.errors import Caution
 from cranfield.runtime import random
 from cranfield.sequential import confidence
 from cranfield.sequential.goals import FARTHEST_LOOK, PLANS, Goal, fixed_topics
@@ -71,6 +72,15 @@ CATALOG = {
         ),
     )
 }  # fmt: skip
+
+
+def candidate_cautions(candidates: int, prospect: Prospect) -> tuple[Caution, ...]:
+    """A warning where the candidate topics are fewer than the plan may take; none where no order was drawn."""
+    needed = prospect.enough or int(np.ceil(prospect.expected))
+    if not 0 < candidates < needed:
+        return ()
+    what = f"{candidates:,} candidate topics are fewer than the {needed:,} that the {prospect.plan} plan may take"
+    return (Caution("too-few-candidates", what, "Name more topics, or choose a larger difference."),)
 
 
 @dataclass(frozen=True)
