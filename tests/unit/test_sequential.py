@@ -43,6 +43,7 @@ from cranfield.sequential.paths import (
 )
 from cranfield.sequential.simulation import look_table, rate
 from cranfield.sequential.student import normal_levels, t_levels
+from cranfield.sequential.testing import paired_t
 from cranfield.sequential.thresholds import effect_sizes, t_squares, variance_limits
 
 Array = np.ndarray[Any, Any]
@@ -252,6 +253,26 @@ def test_normal_differences_keep_alpha_in_group_sequential_plans_even_with_few_t
     for outcome in found.outcomes:
         assert outcome.false_positives.value == pytest.approx(0.05, abs=0.003), outcome.plan
         assert outcome.power.value == pytest.approx(0.80, abs=0.03), outcome.plan
+
+
+def test_repeated_confidence_intervals_cover_together_wherever_a_study_stops() -> None:
+    goal = Goal(0.06, 0.12, plan="group-sequential", spending="pocock", looks=even_looks(3))
+    design, truth, studies = group_design(goal), 0.05, 3000
+    drawn = np.random.default_rng(5).normal(truth, 0.12, (studies, int(design.topics[-1])))
+    looks = list(zip(design.topics.tolist(), design.levels.tolist(), strict=True))
+    missed = 0
+    for x in drawn:
+        ends = [paired_t(x[:n], float(x[:n].std(ddof=1)), level, 2.0) for n, level in looks]
+        missed += not all(end.lower <= truth <= end.upper for end in ends)
+    assert missed / studies == pytest.approx(0.05, abs=0.012)  # three standard errors
+
+
+def test_topics_in_random_order_are_hardly_ever_denied_a_claim() -> None:
+    """The values drift when they are sorted; shuffled they do not, and at most α of the orders may be empty."""
+    values, rng = np.linspace(0.5, -0.3, 120), np.random.default_rng(6)
+    assert confidence_sequence(values).empty
+    denied = sum(bool(confidence_sequence(rng.permutation(values)).reason) for _ in range(200))
+    assert denied <= 4
 
 
 def test_plans_that_do_not_fit_the_differences_are_left_out_and_said_to_be(differences: Array) -> None:

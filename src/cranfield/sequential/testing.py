@@ -118,7 +118,8 @@ class Tested:
 
     @property
     def citations(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.plan.citation, "Webber2008")))
+        repeated = ("JennisonTurnbull1989",) if self.plan.name == "group-sequential" else ()
+        return tuple(dict.fromkeys((self.plan.citation, *repeated, "Webber2008")))
 
     def record(self) -> dict[str, Any]:
         """What the study file keeps of it."""
