@@ -107,7 +107,8 @@ def test_the_sd_may_come_from_the_past_or_a_trial(
 def test_every_plan_goes_from_start_to_end(run: Run, tmp_path: Path, plan: str) -> None:
     file = tmp_path / "mine.study"
     picture = tmp_path / "course.svg"
-    run("new", file, "--difference", 0.06, "--sd", 0.1, "--plan", plan, "--looks", "2", "--measure", "AP")
+    looks = ("--looks", "2") if plan == "group-sequential" else ()
+    run("new", file, "--difference", 0.06, "--sd", 0.1, "--plan", plan, *looks, "--measure", "AP")
     run("add", file, "batch0.csv", "--csv")
     assert run("status", file, "--plot", picture, "--csv").output.startswith("plan,")
     assert picture.read_text().startswith("<svg")
@@ -169,6 +170,13 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "are not a plan"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--bounds", "1"), "not two numbers"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--system", "a"), "a pair has two systems"),
+        (
+            ("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "2"),
+            "«looks» has no effect in the hybrid plan",
+        ),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--cautious"), "no cautious form"),
+        (("simulate", "all.csv", "--pairs", 3, "--system", "s9"), "either named or drawn"),
+        (("trial", "all.csv", "--sd", "0.1"), "have no effect"),
         (("add", "none.study", "batch0.csv"), "no such study"),
         (("status", "all.csv"), "no study file"),
         (("simulate", "all.csv"), "which two are meant"),

@@ -325,7 +325,14 @@ def test_a_changed_goal_is_recorded_and_reported(path: Path, drawn: Array) -> No
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [({}, "why not"), ({"power": 0.9}, " "), ({"colour": "blue"}, "x"), ({"power": 2.0}, "x"), ({"plan": "y"}, "x")],
+    [
+        ({}, "why not"),
+        ({"power": 0.9}, " "),
+        ({"colour": "blue"}, "x"),
+        ({"power": 2.0}, "x"),
+        ({"plan": "y"}, "x"),
+        ({"looks": (0.5, 1.0)}, "x"),
+    ],
 )
 def test_changes_that_make_no_sense_are_not_recorded(changes: dict[str, Any], reason: str, path: Path) -> None:
     study = begun(path)

@@ -76,9 +76,17 @@ def new(
     ] = "hybrid",
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    first: First = 30,
-    looks: Looks = "4",
-    spending: Spending = "obrien-fleming",
+    first: Annotated[
+        int | None, typer.Option("--first", help="First number of topics of the iterative plan [default: 30].", min=2)
+    ] = None,
+    looks: Annotated[
+        str | None,
+        typer.Option("--looks", help="Group-sequential: number of looks [default: 4], or shares of the topics."),
+    ] = None,
+    spending: Annotated[
+        str | None,
+        typer.Option("--spending", help="Group-sequential: obrien-fleming (default) or pocock.", metavar="NAME"),
+    ] = None,
     bounds: Bounds = "-1,1",
     system: System = None,
     baseline: Baseline = None,
@@ -98,7 +106,7 @@ def new(
     Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt
     """
     from cranfield.report.studying import new_document
-    from cranfield.sequential.goals import Goal, parse_bounds, parse_looks
+    from cranfield.sequential.goals import Goal, check_effect, parse_bounds, parse_looks
     from cranfield.sequential.order import read_topics
     from cranfield.sequential.plans import prospect
     from cranfield.sequential.study import create_study, estimate_sd
@@ -111,12 +119,13 @@ def new(
         word: _one_table(files, None, measure, None, columns) if files else None
         for word, files in (("past", past), ("trial", trial))
     }
+    given: dict[str, Any] = {"first": first, "looks": looks and parse_looks(looks), "spending": spending}
+    chosen = {name: value for name, value in given.items() if value is not None}
     estimate = estimate_sd(sd=sd, **tables, system=system, baseline=baseline, measure=measure, cautious=cautious)
     lowest, highest = parse_bounds(bounds)
-    goal = Goal(
-        difference, estimate.sd, plan=plan, alpha=alpha, power=power, sd_from=estimate.source, first=first,
-        looks=parse_looks(looks), spending=spending, lowest=lowest, highest=highest,
-    )  # fmt: skip
+    shared: dict[str, Any] = {"plan": plan, "alpha": alpha, "power": power, "lowest": lowest, "highest": highest}
+    goal = Goal(difference, estimate.sd, sd_from=estimate.source, **shared, **chosen)
+    check_effect(plan, chosen)
     expected = prospect(goal)
     study = create_study(
         file,
@@ -380,6 +389,8 @@ def trial_size(
     inputs = {**options.sources(scores or [], columns),
               "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
               "power": power, "confidence": confidence}  # fmt: skip
+    if scores and (difference is not None or sd is not None):
+        raise RequestError("with scores, the difference and the sd have no effect", fix="Omit them, or the scores.")
     if scores:
         table = _one_table(scores, qrels, measure, missing, columns)
         drawn = random_pairs(table, pairs, seed=seed, measure=measure).differences

@@ -132,7 +132,7 @@ def _errors_chart(pairs: Sequence[Mapping[str, Any]], alpha: float) -> Any:
 
 
 def trial_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """WMZ08 Fig. 3: topics in all against the size of the trial, one curve per sd."""
+    """WMZ08 Fig. 3: total topics against the size of the trial, one curve per sd."""
     if len({row["trial"] for row in rows}) < 2:
         raise RequestError(
             "one size of a trial is a point, not a curve", fix="Give a range of sizes, e.g. --trial-size 10:100:5."

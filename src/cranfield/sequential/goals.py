@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -13,6 +13,7 @@ from cranfield.errors import RequestError
 from cranfield.sequential.boundaries import SPENDING
 
 PLANS = ("fixed", "iterative", "hybrid", "group-sequential", "anytime")
+ONLY_IN = {"first": "iterative", "looks": "group-sequential", "spending": "group-sequential"}
 FEWEST = 30  # topics before the sd is first looked at; WMZ08 §3.1: t asks for some 25 of unknown distribution
 _MOST = 10**12  # topics beyond which there is no need to count
 FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without an end are followed
@@ -72,6 +73,15 @@ class Goal:
     def from_dict(cls, content: Mapping[str, Any]) -> Goal:
         known = {field.name for field in fields(cls)}
         return cls(**{**{name: content[name] for name in known if name in content}, "looks": tuple(content["looks"])})
+
+
+def check_effect(plan: str, names: Iterable[str]) -> None:
+    """Refuse parameters that have no effect in a plan."""
+    idle = [name for name in names if ONLY_IN.get(name, plan) != plan]
+    if idle:
+        raise RequestError(
+            f"«{idle[0]}» has no effect in the {plan} plan", fix=f"Omit it, or choose the {ONLY_IN[idle[0]]} plan."
+        )
 
 
 @lru_cache(maxsize=4096)

@@ -73,6 +73,8 @@ def choose_pairs(
     seed: int = 1, measure: str | None = None,
 ) -> Pairs:  # fmt: skip
     """``count`` random pairs where that is given; else the two systems named, or the only two there are."""
+    if count is not None and (system or baseline):
+        raise RequestError("pairs are either named or drawn at random", fix="Give --pairs, or --system and --baseline.")
     if count is not None:
         return random_pairs(table, count, seed=seed, measure=measure)
     return one_pair(table, system=system, baseline=baseline, measure=measure)

@@ -13,7 +13,7 @@ from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.scores import ScoreTable
 from cranfield.sequential import journal
 from cranfield.sequential.confidence import bets_for, confidence_sequence, rough_topics
-from cranfield.sequential.goals import Goal
+from cranfield.sequential.goals import Goal, check_effect
 from cranfield.sequential.order import Order, draw_order
 from cranfield.sequential.pairs import Pairs, complete_scores, one_pair
 from cranfield.sequential.past import past_experience
@@ -188,7 +188,9 @@ class Study:
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any]:
             goal = replay(steps).goal
-            _prepared(goal.changed(changes))  # refused before it is written
+            changed = goal.changed(changes)
+            check_effect(changed.plan, changes)
+            _prepared(changed)  # refused before it is written
             plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changes.items()}
             return {"event": "edit", "changes": plain, "reason": reason.strip()}
 
