@@ -77,11 +77,11 @@ def new(
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     first: Annotated[
-        int | None, typer.Option("--first", help="First number of topics of the iterative plan [default: 30].", min=2)
+        int | None, typer.Option("--first", help="First number of topics of the iterative plan (default: 30).", min=2)
     ] = None,
     looks: Annotated[
         str | None,
-        typer.Option("--looks", help="Group-sequential: number of looks [default: 4], or shares of the topics."),
+        typer.Option("--looks", help="Group-sequential: number of looks (default: 4), or shares of the topics."),
     ] = None,
     spending: Annotated[
         str | None,
@@ -97,7 +97,7 @@ def new(
         typer.Option("--topics", help="Candidate topics, one per line: draw their random order.", metavar="FILE"),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="With --topics: random seed of the order [default: 1].", metavar="N")
+        int | None, typer.Option("--seed", help="With --topics: random seed of the order (default: 1).", metavar="N")
     ] = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -170,7 +170,7 @@ def next_topics(
     file: File,
     count: Annotated[
         int | None,
-        typer.Option("--count", help="How many [default: to the next decision].", min=1, show_default=False),
+        typer.Option("--count", help="How many (default: to the next decision).", min=1, show_default=False),
     ] = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -455,7 +455,7 @@ def simulate(
     ] = None,
     difference: Annotated[
         float | None,
-        typer.Option("--difference", help="Difference to detect [default: what --detectable-with topics detect]."),
+        typer.Option("--difference", help="Difference to detect (default: what --detectable-with topics detect)."),
     ] = None,
     detectable_with: Annotated[
         int,
@@ -463,7 +463,7 @@ def simulate(
             "--detectable-with", help="The difference of each pair is what this number of topics detects.", min=2
         ),
     ] = 100,
-    sd: Annotated[float | None, typer.Option("--sd", help="First estimate of the sd [default: the true sd].")] = None,
+    sd: Annotated[float | None, typer.Option("--sd", help="First estimate of the sd (default: the true sd).")] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     plans: Annotated[
@@ -475,7 +475,7 @@ def simulate(
     bounds: Bounds = "-1,1",
     most: Annotated[
         int | None,
-        typer.Option("--most", help="Largest number of topics of open-ended plans [default: 5 × fixed].", min=2),
+        typer.Option("--most", help="Largest number of topics of open-ended plans (default: 5 × fixed).", min=2),
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="Simulated studies per pair.", min=1)] = 10_000,
     missing: options.MissingOrRefuse = None,

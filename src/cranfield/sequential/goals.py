@@ -23,10 +23,22 @@ FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without 
 class Goal:
     """The goal of a comparison of two systems, and how topics will be added.
 
-    ``difference`` is the smallest of interest, ``sd`` the first estimate of the sd of paired differences, ``sd_from``
-    where it comes from. ``first`` is how many topics the iterative plan begins with, ``looks`` at which shares of its
-    topics a group-sequential plan looks, ``spending`` how α is spread over them; ``lowest`` and ``highest`` bound any
-    difference, which the anytime plan needs to know.
+    Parameters
+    ----------
+    difference
+        The smallest difference of interest.
+    sd, sd_from
+        The first estimate of the sd of the paired differences, and its source in words.
+    plan
+        One of ``PLANS``.
+    alpha, power
+        Two-sided significance level, and the power for ``difference``.
+    first
+        First number of topics of the iterative plan.
+    looks, spending
+        Shares of the topics at which a group-sequential plan looks, and how α is spread over the looks.
+    lowest, highest
+        Bounds of any difference, on which the anytime plan rests.
     """
 
     difference: float
