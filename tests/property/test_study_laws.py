@@ -31,17 +31,19 @@ def test_looks_spend_alpha_whenever_they_come(looks: list[float], spending: str,
 @settings(max_examples=40, deadline=None)
 def test_turning_the_differences_round_turns_the_interval_round(x: list[float]) -> None:
     one, other = confidence_sequence(x), confidence_sequence([-value for value in x])
-    assert (one.lower, one.upper) == pytest.approx((-other.upper, -other.lower), abs=1e-9)
-    assert one.p_value == pytest.approx(other.p_value)
+    assert (one.lower, one.upper) == pytest.approx((-other.upper, -other.lower), abs=1e-9, nan_ok=True)
+    assert one.p_value == pytest.approx(other.p_value, nan_ok=True)
 
 
 @given(gaps, st.floats(0.01, 0.2))
 @settings(max_examples=40, deadline=None)
 def test_a_smaller_alpha_makes_a_wider_interval_within_the_bounds(x: list[float], alpha: float) -> None:
     wide, narrow = confidence_sequence(x, alpha=alpha / 2), confidence_sequence(x, alpha=alpha)
+    if narrow.reason:
+        return
     assert -1 <= wide.lower <= narrow.lower + 1e-9
     assert narrow.upper - 1e-9 <= wide.upper <= 1
-    assert narrow.significant == (narrow.lower > 0 or narrow.upper < 0) or narrow.p_value == pytest.approx(alpha)
+    assert narrow.significant == (narrow.lower > 0 or narrow.upper < 0) == (narrow.p_value <= alpha)
 
 
 @given(st.integers(2, 60), st.floats(0.01, 0.1), st.floats(0.5, 0.95))

@@ -59,7 +59,7 @@ def test_a_study_from_its_goal_to_its_paragraph(run: Run, tmp_path: Path) -> Non
     refused = run("test", file, code=1)
     assert "too early" in str(refused.exception)
     run("add", file, "batch0.csv")
-    assert "43 topics more" in run("status", file).output
+    assert "43 more topics" in run("status", file).output
     run("add", file, "batch1.csv")  # wide: it takes the study's measure
     run("add", file, "batch2.csv")
     shown = json.loads(run("test", file, "--json").output)
@@ -107,7 +107,8 @@ def test_the_sd_may_come_from_the_past_or_a_trial(
 def test_every_plan_goes_from_start_to_end(run: Run, tmp_path: Path, plan: str) -> None:
     file = tmp_path / "mine.study"
     picture = tmp_path / "course.svg"
-    run("new", file, "--difference", 0.06, "--sd", 0.1, "--plan", plan, "--looks", "2", "--measure", "AP")
+    looks = ("--looks", "2") if plan == "group-sequential" else ()
+    run("new", file, "--difference", 0.06, "--sd", 0.1, "--plan", plan, *looks, "--measure", "AP")
     run("add", file, "batch0.csv", "--csv")
     assert run("status", file, "--plot", picture, "--csv").output.startswith("plan,")
     assert picture.read_text().startswith("<svg")
@@ -154,8 +155,8 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
     assert "misses" in past["rows"][0]
     plan = run("trial", "--difference", 0.033, "--sd", "0.15", "--trial-size", "30,40", "--plot", tmp_path / "t.svg")
     assert "274" in plan.output
-    assert "strays" in run("trial", "all.csv", "--pairs", 5, "--plot", tmp_path / "c.svg").output
-    assert "near misses" in run("peek", "all.csv", "--first", 20, "--high", 0.5).output
+    assert "times as wide" in run("trial", "all.csv", "--pairs", 5, "--plot", tmp_path / "c.svg").output
+    assert "pairs near α" in run("peek", "all.csv", "--first", 20, "--high", 0.5).output
     for name in "ptc":
         assert (tmp_path / f"{name}.svg").read_text().startswith("<svg")
 
@@ -163,12 +164,19 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("new", "x.study", "--difference", 0.03), "comes from one place"),
+        (("new", "x.study", "--difference", 0.03), "exactly one source"),
         (("new", "x.study", "--difference", -1, "--sd", 0.1), "difference cannot be -1"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--plan", "sometime"), "no plan «sometime»"),
-        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "make no plan"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "are not a plan"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--bounds", "1"), "not two numbers"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--system", "a"), "a pair has two systems"),
+        (
+            ("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "2"),
+            "«looks» has no effect in the hybrid plan",
+        ),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--cautious"), "no cautious form"),
+        (("simulate", "all.csv", "--pairs", 3, "--system", "s9"), "either named or drawn"),
+        (("trial", "all.csv", "--sd", "0.1"), "have no effect"),
         (("add", "none.study", "batch0.csv"), "no such study"),
         (("status", "all.csv"), "no study file"),
         (("simulate", "all.csv"), "which two are meant"),
@@ -176,7 +184,7 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "inclusion", "--plot", "x.svg"), "one pair"),
         (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "no", "--plot", "x.svg"), "no figure"),
         (("trial", "--difference", 0.03, "--sd", "0.1", "--trial-size", "30", "--plot", "x.svg"), "a point"),
-        (("peek", "all.csv", "--first", 500), "makes no sense"),
+        (("peek", "all.csv", "--first", 500), "the first look cannot be"),
     ],
 )
 def test_odd_requests_say_what_to_do(run: Run, arguments: tuple[Any, ...], words: str) -> None:
@@ -199,6 +207,43 @@ def test_a_refused_test_exits_with_1_and_no_traceback(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: ")
     assert "Add 90 topics" in done.stderr
     assert done.stdout == ""
+
+
+def _write_pair(place: Path, differences: Any, first: int = 301) -> None:
+    values = np.stack([0.5 + differences / 2, 0.5 - differences / 2], axis=1)[None, :, :, None]
+    topics = tuple(str(first + at) for at in range(len(differences)))
+    cranfield.write_scores(ScoreTable(("AP",), topics, ("new", "old"), values), place)
+
+
+def test_drifting_topics_in_an_anytime_study_make_no_claim(run: Run, tmp_path: Path) -> None:
+    """First the topics that favour one system, then those that favour the other."""
+    file, noise = tmp_path / "drift.study", 0.05 * np.random.default_rng(2).standard_normal(180)
+    run("new", file, "--difference", 0.1, "--sd", 0.3, "--plan", "anytime", "--system", "new", "--baseline", "old")
+    _write_pair(tmp_path / "first.csv", 0.3 + noise[:60])
+    _write_pair(tmp_path / "then.csv", -0.3 + noise[60:], 401)
+    run("add", file, tmp_path / "first.csv")
+    assert "new is better than old" in run("test", file).output
+    run("add", file, tmp_path / "then.csv")
+    shown = run("test", file, code=1).output
+    assert "No claim about new and old on AP: the confidence sequence is empty" in shown
+    assert "better than" not in shown
+    answer = json.loads(run("test", file, "--json", code=1).output)
+    row = answer["rows"][0]
+    assert (row["verdict"], row["empty"], row["significant"]) == ("no claim", True, False)
+    assert row["reason"].startswith("the confidence sequence is empty")
+    assert [row[word] for word in ("lower", "upper", "p_value", "statistic")] == [None] * 4
+    assert "no claim is made" in answer["paragraph"]
+    assert "no claim" in run("log", file).output
+    run("status", file, "--plot", tmp_path / "course.svg")  # the chart leaves out what is not there
+
+
+@pytest.mark.parametrize("plan", ["fixed", "iterative", "hybrid", "group-sequential"])
+def test_constant_differences_make_no_claim(run: Run, tmp_path: Path, plan: str) -> None:
+    file = tmp_path / "constant.study"
+    run("new", file, "--difference", 0.1, "--sd", 0.2, "--plan", plan)
+    _write_pair(tmp_path / "same.csv", np.full(60, 0.25))
+    run("add", file, tmp_path / "same.csv")
+    run("test", file, code=1)
 
 
 def test_starting_and_asking_a_study_does_not_load_the_compiler(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_fixed_study_tests_once_when_its_topics_are_there(path: Path, drawn: A
     assert study.status().next_look == 52
     study.add(table_of(drawn[:51]))
     assert study.status().more == 1
-    with pytest.raises(TooEarlyError, match="too early for a test: 51 topics, where the fixed plan wants 52"):
+    with pytest.raises(TooEarlyError, match="too early for a test: 51 topics, where the fixed plan needs 52"):
         study.test()
     study.add(table_of(drawn[51:52], 352))
     found = study.test()
@@ -74,7 +74,9 @@ def test_p_above_the_level_is_no_finding(path: Path, drawn: Array) -> None:
     found = study.test()
     assert 0.05 < found.p_value < 0.5
     assert not found.significant
-    assert "No significant difference" in found.summary()
+    assert found.verdict == "not significant"
+    assert found.summary().startswith("new and old are not significantly different: mean difference 0.0200 in AP, 95 %")
+    assert "(two-sided paired t test, 60 shared topics)" in found.summary()
 
 
 def test_a_fixed_study_that_missed_its_power_says_so(path: Path, drawn: Array) -> None:
@@ -82,7 +84,7 @@ def test_a_fixed_study_that_missed_its_power_says_so(path: Path, drawn: Array) -
     study.add(table_of(drawn[:20]))
     found = study.test()
     assert found.achieved_power < 0.8
-    assert any("has not been ruled out" in text for text in found.caveats())
+    assert any("does not rule out such a difference" in text for text in found.caveats())
 
 
 def test_a_study_takes_no_topics_after_its_last(path: Path, drawn: Array) -> None:
@@ -131,7 +133,7 @@ def test_a_hybrid_study_asks_for_what_the_sd_seen_needs(path: Path, drawn: Array
     assert found.first == first
     assert found.looks == study.status().looks >= 2
     text = paragraph(found)
-    for piece in ("hybrid method", "δ = 0.04", f"asked for {first} topics", f"looked at {found.looks} times",
+    for piece in ("hybrid method", "δ = 0.04", f"required {first} topics", f"looked at {found.looks} times",
                   "somewhat too small"):  # fmt: skip
         assert piece in text
 
@@ -297,11 +299,11 @@ def test_the_sd_comes_from_one_place(drawn: Array) -> None:
     past = ScoreTable(("AP",), ("1", "2", "3"), ("a", "b", "c"), np.random.default_rng(1).random((1, 3, 3, 1)))
     assert estimate_sd(past=past).sd < estimate_sd(past=past, cautious=True).sd
     assert estimate_sd(past=past).source == "mean of 3 earlier pairs"
-    with pytest.raises(RequestError, match="comes from one place"):
+    with pytest.raises(RequestError, match="exactly one source"):
         estimate_sd()
-    with pytest.raises(RequestError, match="comes from one place"):
+    with pytest.raises(RequestError, match="exactly one source"):
         estimate_sd(sd=0.1, past=past)
-    with pytest.raises(InputError, match="differ by the same on every topic"):
+    with pytest.raises(InputError, match="are equal on all topics"):
         estimate_sd(trial=table_of(np.zeros(5)))
 
 
@@ -323,7 +325,14 @@ def test_a_changed_goal_is_recorded_and_reported(path: Path, drawn: Array) -> No
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [({}, "why not"), ({"power": 0.9}, " "), ({"colour": "blue"}, "x"), ({"power": 2.0}, "x"), ({"plan": "y"}, "x")],
+    [
+        ({}, "why not"),
+        ({"power": 0.9}, " "),
+        ({"colour": "blue"}, "x"),
+        ({"power": 2.0}, "x"),
+        ({"plan": "y"}, "x"),
+        ({"looks": (0.5, 1.0)}, "x"),
+    ],
 )
 def test_changes_that_make_no_sense_are_not_recorded(changes: dict[str, Any], reason: str, path: Path) -> None:
     study = begun(path)
@@ -335,19 +344,69 @@ def test_changes_that_make_no_sense_are_not_recorded(changes: dict[str, Any], re
 # --- odd differences
 
 
-def test_systems_that_never_differ_can_be_tested(path: Path) -> None:
-    study = begun(path, plan="fixed")
-    study.add(table_of(np.zeros(60)))
+CONSTANT = {
+    "no difference": np.zeros(60),
+    "the same difference": np.full(60, 0.25),
+    "the same but for rounding": np.array([(0.1 + at / 100) - at / 100 for at in range(60)]),
+}
+
+
+@pytest.mark.parametrize("plan", ["fixed", "group-sequential"])
+@pytest.mark.parametrize("differences", CONSTANT.values(), ids=list(CONSTANT))
+def test_a_t_test_claims_nothing_of_constant_differences(path: Path, plan: str, differences: Array) -> None:
+    study = begun(path, plan=plan)
+    study.add(table_of(differences))
     found = study.test()
-    assert (found.p_value, found.significant) == (1.0, False)
+    assert (found.verdict, found.significant, found.sd) == ("no claim", False, 0.0)
+    assert np.isnan([found.p_value, found.lower, found.upper, found.effect_size, found.achieved_power]).all()
+    assert "without an estimate of error" in found.summary()
+    assert "no claim is made: all 60 differences equal" in paragraph(found)
+    step = study.history()[-1]
+    assert (step["verdict"], step["p_value"]) == ("no claim", None)
 
 
-def test_systems_that_always_differ_by_the_same_have_no_p_of_zero(path: Path) -> None:
-    study = begun(path, plan="fixed")
+@pytest.mark.parametrize("plan", ["iterative", "hybrid"])
+def test_plans_that_go_by_the_sd_do_not_take_constant_differences_for_an_sd(path: Path, plan: str) -> None:
+    study = begun(path, plan=plan)
     study.add(table_of(np.full(60, 0.25)))
+    assert study.status().achieved_power is None
+    assert "their sd is not known yet" in study.status().summary()
+    with pytest.raises(TooEarlyError, match=r"all 60 differences are equal.*nothing is claimed"):
+        study.test()
+    study.add(table_of(np.array([0.2, 0.3, 0.26]), 400))  # topics may still be added
+    assert study.test().significant
+
+
+# --- topics that drift
+
+
+def test_an_empty_confidence_sequence_claims_nothing(path: Path) -> None:
+    study = begun(path, plan="anytime")
+    study.add(table_of(np.full(60, 0.3)))
+    assert study.test().verdict == "differs"
+    study.add(table_of(np.full(120, -0.3), 400))
     found = study.test()
-    assert found.significant
-    assert found.p_value > 0
+    assert (found.verdict, found.significant, found.outcome.empty) == ("no claim", False, True)
+    assert np.isnan([found.p_value, found.lower, found.upper, found.statistic]).all()
+    assert found.summary().startswith("No claim about new and old on AP: the confidence sequence is empty")
+    assert "no claim is made: the confidence sequence is empty" in paragraph(found)
+    assert [step["verdict"] for step in study.history() if step["event"] == "test"] == ["differs", "no claim"]
+
+
+def test_nothing_is_claimed_when_later_topics_leave_the_interval_of_earlier_ones(path: Path) -> None:
+    study = begun(path, plan="anytime")
+    study.add(table_of(np.concatenate([np.full(60, 0.3), np.full(20, -0.3)])))
+    found = study.test()
+    assert (found.verdict, found.outcome.empty) == ("no claim", False)
+    assert "lies outside the interval that the topics left" in found.reason
+
+
+def test_the_same_topics_in_random_order_are_not_empty(path: Path) -> None:
+    x = np.concatenate([np.full(60, 0.3), np.full(120, -0.3)])
+    order = np.random.default_rng(1).permutation(180)
+    assert confidence_sequence(x).empty
+    found = confidence_sequence(x[order])
+    assert found.lower < found.mean < found.upper
 
 
 def test_a_few_topics_that_decide_are_pointed_out(path: Path, drawn: Array) -> None:

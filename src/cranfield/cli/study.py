@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cranfield.cli import drawing, options
+from cranfield.errors import RequestError
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
@@ -14,25 +15,27 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="study",
-    help="Studies that grow: fix a goal, add topics as they are judged, test when the plan says so.",
+    help="Sequential studies: fix a goal, add topics as they are judged, test when the plan allows it.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[str, typer.Argument(help="The study's file.", metavar="FILE", show_default=False)]
-Measure = Annotated[str | None, typer.Option("--measure", "-m", help="The measure the study is about.", metavar="NAME")]
-System = Annotated[str | None, typer.Option("--system", help="The system on trial.", metavar="NAME")]
-Baseline = Annotated[str | None, typer.Option("--baseline", help="What it is compared with.", metavar="NAME")]
-Difference = Annotated[float, typer.Option("--difference", help="The least difference that matters.", metavar="D")]
+File = Annotated[str, typer.Argument(help="The file of the study.", metavar="FILE", show_default=False)]
+Measure = Annotated[str | None, typer.Option("--measure", "-m", help="The measure of the study.", metavar="NAME")]
+System = Annotated[str | None, typer.Option("--system", help="The system that is tested.", metavar="NAME")]
+Baseline = Annotated[str | None, typer.Option("--baseline", help="The system it is compared with.", metavar="NAME")]
+Difference = Annotated[float, typer.Option("--difference", help="Smallest difference of interest.", metavar="D")]
 Sd = Annotated[float | None, typer.Option("--sd", help="First estimate of the sd of paired differences.", metavar="SD")]
 Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
-Power = Annotated[float, typer.Option("--power", help="Probability of finding what is there.")]
-First = Annotated[int, typer.Option("--first", help="Topics the iterative plan begins with.", min=2)]
-Looks = Annotated[str, typer.Option("--looks", help="Group-sequential: how many, or shares of the topics: 0.3,0.6,1.")]
+Power = Annotated[float, typer.Option("--power", help="Power (1 − β).")]
+First = Annotated[int, typer.Option("--first", help="First number of topics of the iterative plan.", min=2)]
+Looks = Annotated[
+    str, typer.Option("--looks", help="Group-sequential: number of looks, or shares of the topics: 0.3,0.6,1.")
+]
 Spending = Annotated[
     str, typer.Option("--spending", help="Group-sequential: obrien-fleming or pocock.", metavar="NAME")
 ]
-Bounds = Annotated[str, typer.Option("--bounds", help="Least and largest difference of two scores.")]
+Bounds = Annotated[str, typer.Option("--bounds", help="Smallest and largest possible difference of two scores.")]
 Past = Annotated[
     list[str] | None,
     typer.Option("--from", help="Estimate the sd from all pairs of an earlier score table.", metavar="SCORES"),
@@ -41,7 +44,8 @@ Trial = Annotated[
     list[str] | None, typer.Option("--trial", help="Estimate the sd from a trial of the two systems.", metavar="SCORES")
 ]
 Cautious = Annotated[
-    bool, typer.Option("--cautious", help="95th percentile of the pairs, or upper limit of the trial, for the sd.")
+    bool,
+    typer.Option("--cautious", help="Take the 95th percentile of the pairs, or the upper limit of the trial, as sd."),
 ]
 
 
@@ -75,41 +79,67 @@ def new(
     ] = "hybrid",
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    first: First = 30,
-    looks: Looks = "4",
-    spending: Spending = "obrien-fleming",
+    first: Annotated[
+        int | None, typer.Option("--first", help="First number of topics of the iterative plan (default: 30).", min=2)
+    ] = None,
+    looks: Annotated[
+        str | None,
+        typer.Option("--looks", help="Group-sequential: number of looks (default: 4), or shares of the topics."),
+    ] = None,
+    spending: Annotated[
+        str | None,
+        typer.Option("--spending", help="Group-sequential: obrien-fleming (default) or pocock.", metavar="NAME"),
+    ] = None,
     bounds: Bounds = "-1,1",
     system: System = None,
     baseline: Baseline = None,
     measure: Measure = None,
     columns: options.Columns = None,
     missing: options.Missing = None,
+    topics: Annotated[
+        str | None,
+        typer.Option("--topics", help="Candidate topics, one per line: draw their random order.", metavar="FILE"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="With --topics: random seed of the order (default: 1).", metavar="N")
+    ] = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Start a study: a new file that fixes the goal before the first topic.
+    """Start a study: a new file that fixes the goal before the first topic, and draws the order of the topics.
 
-    Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid
+    Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt
     """
     from cranfield.report.studying import new_document
-    from cranfield.sequential.goals import Goal, parse_bounds, parse_looks
+    from cranfield.sequential.goals import Goal, check_effect, parse_bounds, parse_looks
+    from cranfield.sequential.order import read_topics
     from cranfield.sequential.plans import prospect
     from cranfield.sequential.study import create_study, estimate_sd
 
+    if seed is not None and topics is None:
+        raise RequestError("a seed has no effect without candidate topics", fix="Add --topics FILE, or omit --seed.")
     inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
-              "plan": plan, "alpha": alpha, "power": power}  # fmt: skip
+              "plan": plan, "alpha": alpha, "power": power, "topics": topics}  # fmt: skip
     tables: dict[str, Any] = {
         word: _one_table(files, None, measure, missing, columns) if files else None
         for word, files in (("past", past), ("trial", trial))
     }
+    given: dict[str, Any] = {"first": first, "looks": looks and parse_looks(looks), "spending": spending}
+    chosen = {name: value for name, value in given.items() if value is not None}
     estimate = estimate_sd(sd=sd, **tables, system=system, baseline=baseline, measure=measure, cautious=cautious)
     lowest, highest = parse_bounds(bounds)
-    goal = Goal(
-        difference, estimate.sd, plan=plan, alpha=alpha, power=power, sd_from=estimate.source, first=first,
-        looks=parse_looks(looks), spending=spending, lowest=lowest, highest=highest,
-    )  # fmt: skip
+    shared: dict[str, Any] = {"plan": plan, "alpha": alpha, "power": power, "lowest": lowest, "highest": highest}
+    goal = Goal(difference, estimate.sd, sd_from=estimate.source, **shared, **chosen)
+    check_effect(plan, chosen)
     expected = prospect(goal)
     study = create_study(
-        file, goal, system=system, baseline=baseline, measure=measure, trial_topics=estimate.trial_topics
+        file,
+        goal,
+        system=system,
+        baseline=baseline,
+        measure=measure,
+        trial_topics=estimate.trial_topics,
+        topics=read_topics(topics) if topics else (),
+        seed=1 if seed is None else seed,
     )
     options.output(new_document(study.status(), expected, inputs), face)
 
@@ -125,7 +155,7 @@ def add(
     missing: options.Missing = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Add the scores of both systems on topics that have been judged; they are on the disk when this ends.
+    """Add the scores of both systems on judged topics; they are on the disk when the command ends.
 
     Example: cranfield study add mine.study batch1.csv
     """
@@ -139,6 +169,28 @@ def add(
     options.output(document.warned(table.warnings), face)
 
 
+@app.command("next")
+@options.printed
+def next_topics(
+    file: File,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", help="How many (default: to the next decision).", min=1, show_default=False),
+    ] = None,
+    face: options.Face = options.Face.TEXT,
+) -> None:
+    """The topics to judge next, in the random order drawn when the study was started.
+
+    Example: cranfield study next mine.study --count 10
+    """
+    from cranfield.report.studying import next_document
+    from cranfield.sequential.study import open_study
+
+    study = open_study(file)
+    topics = study.next_topics(count)
+    options.output(next_document(topics, study.status(), {"file": file, "count": count}), face)
+
+
 @app.command("status")
 @options.printed
 def status(
@@ -146,7 +198,7 @@ def status(
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """The power so far, and how many topics more; not a word on which system is ahead.
+    """The power so far and the number of topics to the next decision; the observed difference is not shown.
 
     Example: cranfield study status mine.study
     """
@@ -167,21 +219,28 @@ def make_test(
     file: File,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """The test, once the plan allows it, with its caveats and the paragraph to report; exit code 1 when too early.
+    """The test, once the plan allows it, with its caveats and the paragraph to report.
+
+    Exit code 1 when it is too early, and when the scores allow no claim.
 
     Example: cranfield study test mine.study
     """
     from cranfield.report.studying import tested_document
     from cranfield.sequential.study import open_study
 
-    options.output(tested_document(open_study(file).test(), {"file": file}), face)
+    tested = open_study(file).test()
+    options.output(tested_document(tested, {"file": file}), face)
+    if tested.reason:
+        raise typer.Exit(1)
 
 
 @app.command("edit")
 @options.printed
 def edit(
     file: File,
-    because: Annotated[str, typer.Option("--because", help="Why; it is recorded with the change.", metavar="TEXT")],
+    because: Annotated[
+        str, typer.Option("--because", help="The reason; it is recorded with the change.", metavar="TEXT")
+    ],
     difference: Annotated[float | None, typer.Option("--difference", help="Another difference.")] = None,
     alpha: Annotated[float | None, typer.Option("--alpha", help="Another significance level.")] = None,
     power: Annotated[float | None, typer.Option("--power", help="Another power.")] = None,
@@ -192,9 +251,9 @@ def edit(
     spending: Annotated[str | None, typer.Option("--spending", help="Another spending of α.", metavar="NAME")] = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Change the goal of a study that has begun: recorded in the file, and named whenever the test is reported.
+    """Change the goal of a study: recorded in the file, and stated in every report of the test.
 
-    Example: cranfield study edit mine.study --difference 0.04 --because 'judging money ran out'
+    Example: cranfield study edit mine.study --difference 0.04 --because 'fewer assessors than planned'
     """
     from cranfield.report.studying import status_document
     from cranfield.sequential.goals import parse_looks
@@ -213,7 +272,7 @@ def log(
     file: File,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Every step of a study in order; the chain of checksums is verified on the way.
+    """Every step of a study in order, after verifying the chain of checksums.
 
     Example: cranfield study log mine.study
     """
@@ -236,7 +295,7 @@ def plans(
     bounds: Bounds = "-1,1",
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """What every plan guarantees, and how many topics to expect of it.
+    """What every plan guarantees, and its expected number of topics.
 
     Example: cranfield study plans --difference 0.033 --sd 0.15
     """
@@ -263,12 +322,14 @@ def past_experience(
     columns: options.Columns = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' sds.", min=1, max=100)] = 95.0,
+    percentile: Annotated[
+        float, typer.Option("--percentile", help="Percentile of the sds of all pairs.", min=1, max=100)
+    ] = 95.0,
     missing: options.Missing = None,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """What earlier scores say about the sd: topics at its mean and at a percentile, and who would miss the power.
+    """The sd of paired differences in earlier scores: required topics at its mean and at a percentile.
 
     Example: cranfield study past earlier.csv --difference 0.033
     """
@@ -297,24 +358,26 @@ def past_experience(
 def trial_size(
     scores: options.PilotScores = None,
     difference: Annotated[
-        float | None, typer.Option("--difference", help="The least difference that matters.", metavar="D")
+        float | None, typer.Option("--difference", help="Smallest difference of interest.", metavar="D")
     ] = None,
-    sd: Annotated[str | None, typer.Option("--sd", help="Sds the trial might find.", metavar="SD")] = None,
+    sd: Annotated[str | None, typer.Option("--sd", help="Sds that the trial may have.", metavar="SD")] = None,
     sizes: Annotated[str | None, typer.Option("--trial-size", help="Sizes of the trial.", metavar="N")] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    confidence: Annotated[float, typer.Option("--confidence", help="That the sd is not larger.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Confidence level of the upper limit of the sd.")
+    ] = 0.95,
     qrels: options.Qrels = None,
     measure: Measure = None,
     columns: options.Columns = None,
-    pairs: Annotated[int, typer.Option("--pairs", help="With scores: pairs of systems to sample.", min=1)] = 200,
-    repeats: Annotated[int, typer.Option("--repeats", help="With scores: trials drawn of each pair.", min=10)] = 1000,
+    pairs: Annotated[int, typer.Option("--pairs", help="With scores: random pairs of systems.", min=1)] = 200,
+    repeats: Annotated[int, typer.Option("--repeats", help="With scores: simulated trials per pair.", min=10)] = 1000,
     missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """How large a trial: topics in all against its size. With scores: how far the sd of a trial strays.
+    """Total topics against the size of a trial. With scores: the sampling error of the sd of a trial.
 
     Examples: cranfield study trial --difference 0.033 --sd 0.12,0.15,0.18
 
@@ -331,6 +394,8 @@ def trial_size(
     inputs = {**options.sources(scores or [], columns),
               "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
               "power": power, "confidence": confidence}  # fmt: skip
+    if scores and (difference is not None or sd is not None):
+        raise RequestError("with scores, the difference and the sd have no effect", fix="Omit them, or the scores.")
     if scores:
         table = _one_table(scores, qrels, measure, missing, columns)
         drawn = random_pairs(table, pairs, seed=seed, measure=measure).differences
@@ -389,26 +454,35 @@ def simulate(
     baseline: Baseline = None,
     pairs: Annotated[
         int | None,
-        typer.Option("--pairs", help="Random pairs: baseline of the second quarter, other of the best three.", min=1),
+        typer.Option(
+            "--pairs", help="Random pairs: baseline from the second quarter, the other from the best three.", min=1
+        ),
     ] = None,
     difference: Annotated[
-        float | None, typer.Option("--difference", help="What is sought; else what --detectable-with topics see.")
+        float | None,
+        typer.Option("--difference", help="Difference to detect (default: what --detectable-with topics detect)."),
     ] = None,
     detectable_with: Annotated[
-        int, typer.Option("--detectable-with", help="Seek what so many topics see, pair by pair.", min=2)
+        int,
+        typer.Option(
+            "--detectable-with", help="The difference of each pair is what this number of topics detects.", min=2
+        ),
     ] = 100,
-    sd: Annotated[float | None, typer.Option("--sd", help="First estimate of the sd [default: the true one].")] = None,
+    sd: Annotated[float | None, typer.Option("--sd", help="First estimate of the sd (default: the true sd).")] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    plans: Annotated[str | None, typer.Option("--plans", help="Only these, comma between.", metavar="NAMES")] = None,
+    plans: Annotated[
+        str | None, typer.Option("--plans", help="Only these plans, separated by commas.", metavar="NAMES")
+    ] = None,
     first: First = 30,
-    step: Annotated[int, typer.Option("--step", help="Topics the iterative plan adds at a time.", min=1)] = 1,
+    step: Annotated[int, typer.Option("--step", help="Topics that the iterative plan adds at a time.", min=1)] = 1,
     looks: Looks = "4",
     bounds: Bounds = "-1,1",
     most: Annotated[
-        int | None, typer.Option("--most", help="Where endless plans are given up [default: 5 × fixed].", min=2)
+        int | None,
+        typer.Option("--most", help="Largest number of topics of open-ended plans (default: 5 × fixed).", min=2),
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", help="Studies a pair.", min=1)] = 10_000,
+    repeats: Annotated[int, typer.Option("--repeats", help="Simulated studies per pair.", min=1)] = 10_000,
     missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
@@ -417,7 +491,7 @@ def simulate(
     ] = "plans",
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Every plan on your own differences: topics used, bias of the sd, false positives and power, side by side.
+    """Every plan on your own differences: topics used, bias of the sd, false positives and power.
 
     Example: cranfield study simulate scores.csv --system mine --baseline theirs --difference 0.03 --plot plans.svg
     """
@@ -455,8 +529,8 @@ def peek(
     measure: Measure = None,
     columns: options.Columns = None,
     first: Annotated[int, typer.Option("--first", help="The first look.", min=2)] = 50,
-    low: Annotated[float, typer.Option("--low", help="Near misses have p above this …")] = 0.05,
-    high: Annotated[float, typer.Option("--high", help="… and below this, on all topics.")] = 0.10,
+    low: Annotated[float, typer.Option("--low", help="Pairs with p above this on all topics …")] = 0.05,
+    high: Annotated[float, typer.Option("--high", help="… and below this.")] = 0.10,
     alpha: Alpha = 0.05,
     repeats: Annotated[int, typer.Option("--repeats", help="Random orders of the topics.", min=1)] = 200,
     missing: options.Missing = None,
@@ -464,7 +538,7 @@ def peek(
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Why not to test after every topic: how many pairs that just miss significance would have been found by it.
+    """Testing after every topic: the share of pairs just short of significance that are significant at some look.
 
     Example: cranfield study peek scores.csv --first 20
     """

@@ -38,6 +38,8 @@ REFERENCES = {
     "ACM TOIS 20(4), 2002.",
     "KantorVoorhees2000": "Kantor, P. B. and Voorhees, E. M.: The TREC-5 Confusion Track: Comparing Retrieval Methods "
     "for Scanned Text. Information Retrieval 2, 2000.",
+    "JennisonTurnbull1989": "Jennison, C. and Turnbull, B. W.: Interim Analyses: The Repeated Confidence Interval "
+    "Approach. Journal of the Royal Statistical Society B 51(3), 1989.",
     "LinHauptmann2005": "Lin, W.-H. and Hauptmann, A.: Revisiting the Effect of Topic Set Size on Retrieval Error. "
     "SIGIR 2005.",
     "LanDeMets1983": "Lan, K. K. G. and DeMets, D. L.: Discrete Sequential Boundaries for Clinical Trials. Biometrika "

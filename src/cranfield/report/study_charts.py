@@ -1,4 +1,4 @@
-"""Charts of studies: the price of every plan, WMZ08's figures, and a confidence sequence as it closes in."""
+"""Charts of studies: topics, errors and power of every plan, WMZ08's figures, and the course of a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = ("plans", "inclusion", "sd", "errors")
 
 
 def study_chart(document: Document, figure: str) -> Any:
-    """What planning or simulating a study shows: ``past``, ``peek``, ``trial``, ``coverage``, or one of ``FIGURES``."""
+    """A chart of planning or simulating a study: ``past``, ``peek``, ``trial``, ``coverage``, or one of ``FIGURES``."""
     if figure == "past":
         return sd_chart(document.extra["sds"])
     if figure == "peek":
@@ -52,7 +52,7 @@ def _plans_chart(document: Document) -> Any:
 
     order = [row["plan"] for row in document.rows]
     panels = (
-        ("topics", "topics when there is something to find (5–95 %)", "topics_low", "topics_high", None),
+        ("topics", "topics if the systems differ (5–95 %)", "topics_low", "topics_high", None),
         ("false_positives", "false positives (95 %)", "false_positives_lower", "false_positives_upper",
          document.inputs["alpha"]),
         ("power", "power (95 %)", "power_lower", "power_upper", document.inputs["power"]),
@@ -83,7 +83,9 @@ def _inclusion_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     import altair
 
     if not rows:
-        raise RequestError("inclusion is that of one pair under the iterative plan", fix="Name one pair of systems.")
+        raise RequestError(
+            "inclusion is defined for one pair under the iterative plan", fix="Name one pair of systems."
+        )
     x = altair.X("difference:Q", title="difference on the topic")
     y = altair.Y("inclusion:Q", title="probability of inclusion", scale=altair.Scale(zero=False))
     hover = [altair.Tooltip("topic:N"), altair.Tooltip("difference:Q"), altair.Tooltip("inclusion:Q")]
@@ -92,7 +94,7 @@ def _inclusion_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _against(rows: Sequence[Mapping[str, Any]], x: str, y: str, titles: tuple[str, str]) -> Any:
-    """Points a pair, and the line where both numbers are the same."""
+    """One point per pair, and the line where both numbers are equal."""
     import altair
 
     values = [row[name] for row in rows for name in (x, y)]
@@ -130,12 +132,12 @@ def _errors_chart(pairs: Sequence[Mapping[str, Any]], alpha: float) -> Any:
 
 
 def trial_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """WMZ08 Fig. 3: topics in all against the size of the trial, a curve an sd."""
+    """WMZ08 Fig. 3: total topics against the size of the trial, one curve per sd."""
     if len({row["trial"] for row in rows}) < 2:
         raise RequestError(
-            "one trial is a point, not a curve", fix="Give a range of sizes, e.g. --trial-size 10:100:5."
+            "one size of a trial is a point, not a curve", fix="Give a range of sizes, e.g. --trial-size 10:100:5."
         )
-    titles = {"trial": "topics in the trial", "topics": "topics in all", "curve": "sd found"}
+    titles = {"trial": "topics in the trial", "topics": "total topics", "curve": "sd of the trial"}
     named = [{**row, "curve": f"{row['sd']:g}"} for row in rows]
     return line_chart(named, x="trial", y="topics", colour="curve", titles=titles)
 
@@ -156,7 +158,7 @@ def coverage_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def sd_chart(sds: Sequence[float]) -> Any:
-    """WMZ08 Fig. 1: how the pairs' sds are spread."""
+    """WMZ08 Fig. 1: the distribution of the sds of the pairs."""
     import altair
 
     x = altair.X("sd:Q", bin=altair.Bin(maxbins=40), title="sd of a pair's differences")
@@ -165,7 +167,7 @@ def sd_chart(sds: Sequence[float]) -> Any:
 
 
 def course_chart(course: Course) -> Any:
-    """How a study went: the power after every topic, t at its looks, or the confidence sequence closing in."""
+    """The course of a study: the power after every topic, t at its looks, or the confidence sequence."""
     import altair
 
     if not course.rows:
@@ -184,7 +186,7 @@ def _topics_axis() -> Any:
 def _power_course(base: Any) -> tuple[Any, ...]:
     import altair
 
-    y = altair.Y("achieved_power:Q", title="power at the sd seen", scale=altair.Scale(domain=[0, 1]))
+    y = altair.Y("achieved_power:Q", title="power at the observed sd", scale=altair.Scale(domain=[0, 1]))
     return tuple(mark.encode(x=_topics_axis(), y=y) for mark in (base.mark_point(filled=True), base.mark_line()))
 
 
@@ -220,7 +222,7 @@ _COURSES = {"power": _power_course, "looks": _looks_course, "sequence": _sequenc
 
 
 def peek_chart(rows: Sequence[Mapping[str, Any]], alpha: float) -> Any:
-    """p after every topic, a line a pair; those that dip below α at some look stand out."""
+    """p after every topic, one line per pair; pairs below α at some look are coloured."""
     import altair
 
     found = {row["pair"] for row in rows if row["p"] < alpha}
@@ -228,7 +230,7 @@ def peek_chart(rows: Sequence[Mapping[str, Any]], alpha: float) -> Any:
     order = ["significant", "never significant"]
     lines = altair.Chart(_data(named), width=520, height=320).mark_line(strokeWidth=1.5).encode(
         x=_topics_axis(),
-        y=altair.Y("p:Q", title="p, were the study stopped here", scale=altair.Scale(type="log")),
+        y=altair.Y("p:Q", title="p if the study stopped here", scale=altair.Scale(type="log")),
         detail="pair:N",
         color=altair.Color(
             "at some look:N", title="at some look", scale=altair.Scale(domain=order, range=[COLOURS[1], COLOURS[0]])

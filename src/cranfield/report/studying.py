@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from cranfield.sequential import (
     Tested,
     TrialPlan,
 )
-from cranfield.sequential.plans import CATALOG
+from cranfield.sequential.plans import CATALOG, candidate_cautions
 from cranfield.sequential.simulation import WAYS
 from cranfield.sequential.study import Added
 from cranfield.sequential.trial import TrialCoverage
@@ -25,13 +24,13 @@ CITATIONS = ("Webber2008",)
 
 
 def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> Document:
-    """What every plan promises and takes, were the first estimate of the sd right."""
+    """What every plan guarantees, and its topics if the first estimate of the sd is right."""
     columns = (
         Column("plan", "plan"),
         Column("first", "first decision at", "count"),
         Column("expected", "expected topics", "number"),
-        Column("expected_null", "if they do not differ", "number"),
-        Column("enough", "enough for the power", "count"),
+        Column("expected_null", "expected if equal", "number"),
+        Column("enough", "topics for the power", "count"),
         Column("most", "at most", "count"),
         Column("holds", "α held"),
     )
@@ -42,7 +41,7 @@ def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> 
         [(each.plan, CATALOG[each.plan].rule, each.guarantee) for each in prospects],
     )
     cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
-    sentence = "Expected topics are those of normal differences with the sd first estimated."
+    sentence = "Expected topics are for paired topics whose differences are normal with the sd first estimated."
     return Document("study plans", inputs, [takes, words], rows, sentence, cited)
 
 
@@ -51,10 +50,43 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
     row = {**status.to_dict(), **{f"plan_{name}": value for name, value in prospect.to_dict().items()}}
     sentence = (
         f"{status.file} fixes the goal: a difference of {status.goal.difference:g} with power {status.goal.power:g} at "
-        f"α = {status.goal.alpha:g}. First decision at {prospect.first:,} topics, {prospect.expected:,.0f} expected in "
-        f"all. Guarantee: {prospect.guarantee}"
+        f"α = {status.goal.alpha:g}. First decision at {prospect.first:,} topics; {prospect.expected:,.0f} expected in "
+        f"total. Guarantee: {prospect.guarantee} {_order_sentence(status)}"
     )
-    return Document("study new", inputs, [_goal_table(status)], [row], sentence, _cited(status.plan.citation))
+    return Document(
+        "study new",
+        inputs,
+        [_goal_table(status)],
+        [row],
+        sentence,
+        _cited(status.plan.citation),
+        warnings=candidate_cautions(len(status.order.candidates), prospect),
+        seed=status.order.seed,
+    )
+
+
+def _order_sentence(status: Status) -> str:
+    if status.order.candidates:
+        return "Judge topics in the order drawn: study next lists them."
+    return "No order of topics was drawn: the study assumes that topics are added in random order."
+
+
+def next_document(topics: Sequence[str], status: Status, inputs: Mapping[str, Any]) -> Document:
+    """The topics to judge next."""
+    rows = [{"place": status.topics + at + 1, "topic": topic} for at, topic in enumerate(topics)]
+    columns = (Column("place", "place", "count"), Column("topic", "topic"))
+    table = Table(columns, [tuple(row.values()) for row in rows])
+    sentence = (
+        f"Judge {'this topic' if len(topics) == 1 else f'these {len(topics):,} topics'} next; the order was drawn from "
+        f"{len(status.order.candidates):,} candidates with seed {status.order.seed}."
+        if topics
+        else "The study takes no more topics."
+        if status.finished
+        else "All candidate topics have been added."
+    )
+    return Document(
+        "study next", inputs, [table], rows, sentence, warnings=status.order.cautions(), seed=status.order.seed
+    )
 
 
 def _cited(citation: str) -> tuple[str, ...]:
@@ -68,20 +100,26 @@ def _goal_table(status: Status) -> Table:
         ("difference sought", show(goal.difference, "number")),
         ("power, α", f"{goal.power:g}, {goal.alpha:g}"),
         ("sd first estimated", f"{show(goal.sd, 'number')} ({goal.sd_from})"),
+        ("order of topics", _order(status)),
     ]
     if status.systems:
-        rows.append(("systems", f"{status.systems[0]} less {status.systems[1]}, {status.measure or 'any measure'}"))
+        rows.append(("systems", f"{status.systems[0]} minus {status.systems[1]}, {status.measure or 'any measure'}"))
     return Table((Column("what", "goal"), Column("value", "")), rows)
 
 
+def _order(status: Status) -> str:
+    order = status.order
+    return f"random, {len(order.candidates):,} candidates, seed {order.seed}" if order.candidates else "assumed random"
+
+
 def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
-    """How far a study is, without a word on what it has found."""
+    """The state of a study, without the observed difference."""
     rows = [
         ("topics", show(status.topics, "count")),
         ("sd so far", show(status.sd, "number")),
         ("power so far", show(status.achieved_power, "score")),
         ("next decision at", show(status.next_look, "count")),
-        ("topics more", show(status.more, "count")),
+        ("more topics", show(status.more, "count")),
         ("looks so far", show(status.looks, "count")),
         ("changes of the goal", show(len(status.edits), "count")),
     ]
@@ -94,7 +132,7 @@ def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
     )
     return Document(
         "study status", inputs, [_goal_table(status), now, *_edits_table(status)], [status.to_dict()],
-        status.summary() + note, _cited(status.plan.citation),
+        status.summary() + note, _cited(status.plan.citation), warnings=status.order.cautions(),
     )  # fmt: skip
 
 
@@ -122,35 +160,56 @@ def _short(value: Any) -> str:
 
 
 def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
-    """What was taken, and how far the study is."""
+    """What was added, and the state of the study."""
     document = status_document(added.status, inputs)
-    repeated = f" {len(added.repeated):,} were there already with the same scores." if added.repeated else ""
+    repeated = f" {len(added.repeated):,} were already present with the same scores." if added.repeated else ""
     row = {"added": len(added.taken), "repeated": len(added.repeated), **added.status.to_dict()}
     sentence = f"{len(added.taken):,} topics added.{repeated} {document.sentence}"
-    return Document("study add", inputs, document.tables, [row], sentence, document.citations)
+    return Document(
+        "study add", inputs, document.tables, [row], sentence, document.citations, warnings=document.warnings
+    )
 
 
 def tested_document(tested: Tested, inputs: Mapping[str, Any]) -> Document:
     """The test, its caveats, and the paragraph to be reported with it."""
-    word = "evidence" if tested.plan.name == "anytime" else "t"
-    rows = [
-        ("topics", show(tested.topics, "count")),
-        (f"{tested.system} less {tested.baseline}", show(tested.difference, "score")),
-        (f"interval ({100 * (1 - tested.level):.4g} %)", f"{tested.lower:.4f} to {tested.upper:.4f}"),
-        (word, show(tested.statistic, "number")),
-        ("p", show(tested.p_value, "probability")),
-        ("significant when p is at most", show(tested.level, "probability")),
-        ("power at the sd seen", show(tested.achieved_power, "score")),
-    ]
-    tables = [Table((Column("what", tested.measure), Column("value", "")), rows)]
+    tables = [Table((Column("what", tested.measure), Column("value", "")), _test_rows(tested))]
     caveats = tested.caveats()
     if caveats:
-        tables.append(Table((Column("caveat", "what to know"),), [(text,) for text in caveats]))
+        tables.append(Table((Column("caveat", "caveats"),), [(text,) for text in caveats]))
     tables.append(Table((Column("paragraph", "to be reported"),), [(paragraph(tested),)]))
-    extra = {"paragraph": paragraph(tested), "caveats": caveats}
     return Document(
-        "study test", inputs, tables, [tested.to_dict()], tested.summary(), tested.citations, extra=extra
-    )  # fmt: skip
+        "study test",
+        inputs,
+        tables,
+        [tested.to_dict()],
+        tested.summary(),
+        tested.citations,
+        warnings=tested.order.cautions(),
+        seed=tested.order.seed,
+        extra={"paragraph": paragraph(tested), "caveats": caveats},
+    )
+
+
+def _test_rows(tested: Tested) -> list[tuple[str, str]]:
+    """Name and value; nothing but the observed mean and sd where no claim is made."""
+    start = [
+        ("topics", show(tested.topics, "count")),
+        (f"{tested.system} minus {tested.baseline}", show(tested.difference, "score")),
+        ("sd of the paired differences", show(tested.sd, "number")),
+        ("verdict", tested.verdict),
+    ]
+    if tested.reason:
+        return [*start, ("reason", f"{tested.reason}.")]
+    word = "evidence" if tested.plan.name == "anytime" else "t"
+    return [
+        *start,
+        (tested.interval_name, f"{tested.lower:.4f} to {tested.upper:.4f}"),
+        ("effect size d_z", show(tested.effect_size, "score")),
+        (word, show(tested.statistic, "number")),
+        ("p", show(tested.p_value, "probability")),
+        ("significant if p is at most", show(tested.level, "probability")),
+        ("power at the observed sd", show(tested.achieved_power, "score")),
+    ]
 
 
 _METHOD = {
@@ -164,7 +223,13 @@ _METHOD = {
 
 def paragraph(tested: Tested) -> str:
     """The method, δ, the first number of topics, the looks, the result and its caveats: what WMZ08 §5.5 asks for."""
-    parts = [_design_sentence(tested), _course_sentence(tested), _result_sentence(tested), *tested.caveats()]
+    parts = [
+        _design_sentence(tested),
+        _course_sentence(tested),
+        tested.order.sentence(),
+        _result_sentence(tested),
+        *tested.caveats(),
+    ]
     parts += [
         f"After {edit.topics} topics, {', '.join(_changed(name, *values) for name, values in edit.changes.items())} "
         f"({edit.reason})."
@@ -179,48 +244,75 @@ def _changed(name: str, before: Any, after: Any) -> str:
 
 def _design_sentence(tested: Tested) -> str:
     goal = tested.goal
-    aim = f"a difference of δ = {goal.difference:g} was to be found with power {goal.power:g} at α = {goal.alpha:g}"
-    kind = "" if goal.plan == "anytime" else " (two-sided paired t test)"
+    aim = f"a difference of δ = {goal.difference:g} was to be detected with power {goal.power:g} at α = {goal.alpha:g}"
+    kind = "" if goal.plan == "anytime" else f" ({tested.test_name})"
     return (
-        f"{tested.system} and {tested.baseline} were compared on {tested.measure} by {_METHOD[goal.plan]}: {aim}{kind}"
-        f", taking the standard deviation of the differences to be {goal.sd:.4g} ({goal.sd_from})."
+        f"{tested.system} and {tested.baseline} were compared in {tested.measure} on the same topics by "
+        f"{_METHOD[goal.plan]}: {aim}{kind}, with an assumed standard deviation of the paired differences of "
+        f"{goal.sd:.4g} ({goal.sd_from})."
     )
 
 
 def _course_sentence(tested: Tested) -> str:
-    goal, looks = tested.goal, tested.looks
-    times = "once" if looks == 1 else f"{looks} times"
-    if goal.plan == "fixed":
-        return f"{tested.topics} topics were assessed, {tested.first} having been planned, and tested once."
-    if goal.plan in ("iterative", "hybrid"):
-        return (
-            f"The first estimate asked for {tested.first} topics; the standard deviation was looked at {times}, and "
-            f"with {tested.topics} topics it was {tested.sd:.4g}, which gives a power of {tested.achieved_power:.2f}. "
-            "Significance was tested only then."
-            if goal.plan == "hybrid"
-            else f"Beginning with {tested.first} topics, the standard deviation was looked at {times}; with "
-            f"{tested.topics} topics it was {tested.sd:.4g}, which gives a power of {tested.achieved_power:.2f}. "
-            "Significance was tested only then."
-        )
-    if goal.plan == "group-sequential":
-        spent = {"obrien-fleming": "O'Brien–Fleming", "pocock": "Pocock"}[goal.spending]
-        return (
-            f"{len(goal.looks)} looks were planned, the first at {tested.first} topics, with {spent} type spending; "
-            f"this is look {looks}, at {tested.topics} topics and a level of {tested.level:.3g}."
-        )
+    return _COURSE[tested.goal.plan](tested)
+
+
+def _times(looks: int) -> str:
+    return "once" if looks == 1 else f"{looks} times"
+
+
+def _fixed_course(tested: Tested) -> str:
+    return f"{tested.topics} topics were judged ({tested.first} were planned) and tested once."
+
+
+def _iterative_course(tested: Tested) -> str:
+    return f"Beginning with {tested.first} topics, {_sd_course(tested)}"
+
+
+def _hybrid_course(tested: Tested) -> str:
+    return f"The first estimate required {tested.first} topics; {_sd_course(tested)}"
+
+
+def _sd_course(tested: Tested) -> str:
     return (
-        f"Differences lie between {goal.lowest:g} and {goal.highest:g}; {tested.topics} topics were assessed, and the "
-        f"interval was looked at {times}, which does not affect its coverage."
+        f"the standard deviation was looked at {_times(tested.looks)}; with {tested.topics} topics it was "
+        f"{tested.sd:.4g}, which gives a power of {tested.achieved_power:.2f}. Significance was tested only then."
     )
 
 
+def _group_course(tested: Tested) -> str:
+    spent = {"obrien-fleming": "O'Brien–Fleming", "pocock": "Pocock"}[tested.goal.spending]
+    return (
+        f"{len(tested.goal.looks)} looks were planned, the first at {tested.first} topics, with {spent} type spending; "
+        f"this is look {tested.looks}, at {tested.topics} topics and a level of {tested.level:.3g}."
+    )
+
+
+def _anytime_course(tested: Tested) -> str:
+    return (
+        f"Differences lie between {tested.goal.lowest:g} and {tested.goal.highest:g}; {tested.topics} topics were "
+        f"judged, and the interval was looked at {_times(tested.looks)}, which does not affect its coverage."
+    )
+
+
+_COURSE = {
+    "fixed": _fixed_course,
+    "iterative": _iterative_course,
+    "hybrid": _hybrid_course,
+    "group-sequential": _group_course,
+    "anytime": _anytime_course,
+}
+
+
 def _result_sentence(tested: Tested) -> str:
-    digits = max(4, 1 - math.floor(math.log10(tested.level)))  # an early look's interval is not of 100 %
-    span = f"{100 * (1 - tested.level):.{digits}g} % interval {tested.lower:.4f} to {tested.upper:.4f}"
+    if tested.reason:
+        return f"The mean difference was {tested.difference:.4f}; no claim is made: {tested.reason}."
+    span = f"{tested.interval_name} {tested.lower:.4f} to {tested.upper:.4f}"
     p = f"p = {show(tested.p_value, 'probability')}"
     statistic = f"t({tested.topics - 1}) = {tested.statistic:.3f}, " if tested.goal.plan != "anytime" else ""
     verdict = "significant" if tested.significant else "not significant"
-    return f"The mean difference was {tested.difference:.4f} ({span}; {statistic}{p}): {verdict}."
+    size = f"d_z = {show(tested.effect_size, 'number')}"
+    return f"The mean difference was {tested.difference:.4f} ({span}; {size}; {statistic}{p}): {verdict}."
 
 
 def log_document(history: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]) -> Document:
@@ -245,14 +337,19 @@ def _told(step: Mapping[str, Any]) -> str:
     if step["event"] == "new":
         goal = step["goal"]
         aim = f"δ {goal['difference']:g}, power {goal['power']:g}, α {goal['alpha']:g}"
-        return f"{goal['plan']}: {aim}, sd {goal['sd']:.4g} ({goal['sd_from']})"
+        order = f"; order of {len(step['order'])} topics, seed {step['order_seed']}" if "order" in step else ""
+        return f"{goal['plan']}: {aim}, sd {goal['sd']:.4g} ({goal['sd_from']}){order}"
     if step["event"] == "add":
         first, last = step["scores"][0][0], step["scores"][-1][0]
-        return f"{len(step['scores'])} topics, {first} to {last}, {' and '.join(step['systems'])} ({step['measure']})"
+        late = f"; {len(step['out_of_order'])} out of order" if "out_of_order" in step else ""
+        pair = " and ".join(step["systems"])
+        return f"{len(step['scores'])} topics, {first} to {last}, {pair} ({step['measure']}){late}"
     if step["event"] == "edit":
         return (
             "; ".join(f"{name} to {_short(value)}" for name, value in step["changes"].items()) + f": {step['reason']}"
         )
+    if step.get("reason"):
+        return f"test with {step['topics']} topics: no claim, {step['reason']}"
     verdict = "significant" if step["significant"] else "not significant"
     return f"test with {step['topics']} topics: p {show(step['p_value'], 'probability')}, {verdict}"
 
@@ -261,14 +358,14 @@ def _told(step: Mapping[str, Any]) -> str:
 
 
 def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Table 1 for one table, and what its two estimates lead to."""
+    """WMZ08 Table 1 for one table, and the topics for its two estimates."""
     rows = found.to_dict()
     columns = (
         Column("estimate", "estimate"),
         Column("sd", "sd of a difference", "number"),
         Column("topics", f"topics for {found.difference:g}", "count"),
         Column("misses", "pairs that would miss the power", "score"),
-        Column("detectable_difference", "seen with 50 topics", "score"),
+        Column("detectable_difference", "detectable with 50 topics", "score"),
     )
     title = f"{found.measure}: {len(found.sds):,} pairs of {found.systems} systems, {found.topics} topics"
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in rows], title)
@@ -281,12 +378,12 @@ def trial_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
     rows = plan.to_dict()
     shown = [row for at, row in enumerate(rows) if row["best"] or _round(row["trial"], len(plan.sizes))]
     columns = (
-        Column("sd", "sd found", "number"),
+        Column("sd", "sd of the trial", "number"),
         Column("trial", "trial", "count"),
         Column("upper_sd", "upper limit of sd", "number"),
         Column("main", "main experiment", "count"),
-        Column("topics", "topics in all", "count"),
-        Column("needed", "were sd known", "count"),
+        Column("topics", "total topics", "count"),
+        Column("needed", "if the sd were known", "count"),
         Column("best", "best", "yes"),
     )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in shown])
@@ -299,7 +396,7 @@ def _round(size: int, count: int) -> bool:
 
 
 def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Fig. 2: what the sd of a trial may be, by formula and by resampling."""
+    """WMZ08 Fig. 2: the sampling error of the sd of a trial, by formula and by resampling."""
     rows = found.to_dict()
     columns = (
         Column("sd", "sd of all topics", "number"),
@@ -310,15 +407,17 @@ def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Docume
     )
     step = max(1, len(rows) // 20)
     by_sd = sorted(rows, key=lambda row: row["sd"])[::step]
-    title = f"The sd of {found.topics} topics: middle {100 * found.confidence:g} % of {found.repeats:,} samples a pair"
+    title = (
+        f"The sd of {found.topics} topics: middle {100 * found.confidence:g} % of {found.repeats:,} samples per pair"
+    )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in by_sd], title)
     return Document("study trial", inputs, [table], rows, found.summary(), CITATIONS, seed=found.seed)
 
 
 def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Document:
-    """What testing after every topic makes of pairs that are not significant."""
+    """Pairs that are not significant on all topics, tested after every topic."""
     columns = (
-        Column("pairs", "near misses", "count"),
+        Column("pairs", "pairs near α", "count"),
         Column("of", "of pairs", "count"),
         Column("found", "significant at some look", "score"),
         Column("lower", "95 % low", "score"),
@@ -341,13 +440,13 @@ def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Docume
 
 
 def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
-    """Every plan side by side, with intervals for what was simulated."""
+    """All plans in one table, with intervals for what was simulated."""
     rows = found.to_dict()
     columns = (
         Column("plan", "plan"),
         Column("topics", "topics", "number"),
         Column("range", "5–95 %"),
-        Column("topics_null", "if they do not differ", "number"),
+        Column("topics_null", "topics if equal", "number"),
         Column("sd_bias", "bias of sd", "text"),
         Column("false_positives", "false positives"),
         Column("power", "power"),
@@ -364,7 +463,7 @@ def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
     words = Table(
         (Column("plan", "plan"), Column("what", "what it does")), [(row["plan"], WAYS[row["plan"]]) for row in rows]
     )
-    warnings = "".join(f" Beware: {text}." for text in found.warnings)
+    warnings = "".join(f" Warning: {text}." for text in found.warnings)
     extra = {
         "pairs": [
             {
@@ -397,13 +496,13 @@ def _rate(row: Mapping[str, Any], word: str) -> str:
 
 def _simulated(found: Simulation) -> str:
     if len(found.names) == 1:
-        who, gap = " less ".join(found.names[0]), f"{found.difference[0]:.4g}"
+        who, gap = " minus ".join(found.names[0]), f"{found.difference[0]:.4g}"
         sd = f"sd {found.sd[0]:.4g}"
     else:
         low, high = found.difference.min(), found.difference.max()
         who, gap = f"{len(found.names):,} pairs", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         sd = f"sd {found.sd.min():.4g} to {found.sd.max():.4g}"
     return (
-        f"{found.measure}, {who}: difference sought {gap}, {sd}, α = {found.alpha:g}, power {found.wanted_power:g}; "
-        f"{found.repeats:,} studies a pair"
+        f"{found.measure}, {who}: difference to detect {gap}, {sd}, α = {found.alpha:g}, power {found.wanted_power:g}; "
+        f"{found.repeats:,} studies per pair"
     )

@@ -1,8 +1,9 @@
-"""Studies that grow: trial, iterative, hybrid, and stopping that stays valid."""
+"""Sequential studies of two systems: fixed, iterative, hybrid, group-sequential and anytime-valid plans."""
 
 from cranfield.sequential.confidence import bets_for, confidence_sequence
 from cranfield.sequential.goals import PLANS, Goal, even_looks
 from cranfield.sequential.groups import GroupDesign, group_design
+from cranfield.sequential.order import Order, draw_order, read_topics
 from cranfield.sequential.pairs import Pairs, all_pairs, one_pair, random_pairs
 from cranfield.sequential.past import PastExperience, past_experience
 from cranfield.sequential.peeking import NearMisses, near_misses
@@ -26,6 +27,7 @@ __all__ = [
     "Goal",
     "GroupDesign",
     "NearMisses",
+    "Order",
     "Pairs",
     "PastExperience",
     "Prospect",
@@ -39,6 +41,7 @@ __all__ = [
     "bets_for",
     "confidence_sequence",
     "create_study",
+    "draw_order",
     "even_looks",
     "group_design",
     "near_misses",
@@ -48,6 +51,7 @@ __all__ = [
     "plan_trial",
     "prospect",
     "random_pairs",
+    "read_topics",
     "sd_from_past",
     "sd_from_trial",
     "simulate",

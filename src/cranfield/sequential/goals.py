@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -13,6 +13,7 @@ from cranfield.errors import RequestError
 from cranfield.sequential.boundaries import SPENDING
 
 PLANS = ("fixed", "iterative", "hybrid", "group-sequential", "anytime")
+ONLY_IN = {"first": "iterative", "looks": "group-sequential", "spending": "group-sequential"}
 FEWEST = 30  # topics before the sd is first looked at; WMZ08 §3.1: t asks for some 25 of unknown distribution
 _MOST = 10**12  # topics beyond which there is no need to count
 FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without an end are followed
@@ -20,12 +21,24 @@ FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without 
 
 @dataclass(frozen=True)
 class Goal:
-    """What two systems are compared for, and how topics will be added.
+    """The goal of a comparison of two systems, and how topics will be added.
 
-    ``difference`` is the least that matters, ``sd`` the first estimate of the sd of paired differences, ``sd_from``
-    where it comes from. ``first`` is how many topics the iterative plan begins with, ``looks`` at which shares of its
-    topics a group-sequential plan looks, ``spending`` how α is spread over them; ``lowest`` and ``highest`` bound any
-    difference, which the anytime plan needs to know.
+    Parameters
+    ----------
+    difference
+        The smallest difference of interest.
+    sd, sd_from
+        The first estimate of the sd of the paired differences, and its source in words.
+    plan
+        One of ``PLANS``.
+    alpha, power
+        Two-sided significance level, and the power for ``difference``.
+    first
+        First number of topics of the iterative plan.
+    looks, spending
+        Shares of the topics at which a group-sequential plan looks, and how α is spread over the looks.
+    lowest, highest
+        Bounds of any difference, on which the anytime plan rests.
     """
 
     difference: float
@@ -46,12 +59,14 @@ class Goal:
         if self.plan not in PLANS:
             raise RequestError(f"there is no plan «{self.plan}»", fix=f"Choose one of: {', '.join(PLANS)}.")
         if self.spending not in SPENDING:
-            raise RequestError(f"α cannot be spent as «{self.spending}»", fix=f"Choose one of: {', '.join(SPENDING)}.")
+            raise RequestError(
+                f"there is no spending function «{self.spending}»", fix=f"Choose one of: {', '.join(SPENDING)}."
+            )
         _check_looks(self.looks)
         if not self.lowest < 0 < self.highest:
             raise RequestError(
-                f"differences from {self.lowest:g} to {self.highest:g} leave no room for «no difference»",
-                fix="Name the least and the largest difference two scores can have; −1 and 1 for scores from 0 to 1.",
+                f"the bounds {self.lowest:g} and {self.highest:g} of a difference do not enclose 0",
+                fix="Give the smallest and the largest difference of two scores; −1 and 1 for scores from 0 to 1.",
             )
         if self.difference >= self.highest or self.difference >= -self.lowest:
             raise RequestError(
@@ -72,9 +87,18 @@ class Goal:
         return cls(**{**{name: content[name] for name in known if name in content}, "looks": tuple(content["looks"])})
 
 
+def check_effect(plan: str, names: Iterable[str]) -> None:
+    """Refuse parameters that have no effect in a plan."""
+    idle = [name for name in names if ONLY_IN.get(name, plan) != plan]
+    if idle:
+        raise RequestError(
+            f"«{idle[0]}» has no effect in the {plan} plan", fix=f"Omit it, or choose the {ONLY_IN[idle[0]]} plan."
+        )
+
+
 @lru_cache(maxsize=4096)
 def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> int:
-    """Topics with which a difference is found at this sd when all of them are judged at once.
+    """Topics that detect a difference at this sd in one paired t test.
 
     >>> fixed_topics(0.033, 0.15, 0.05, 0.8)  # WMZ08 §5.1 prints the truncated 164
     165
@@ -84,7 +108,8 @@ def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> in
     found = size_for_difference(difference=difference, sd=sd, alpha=alpha, power=power, limit=_MOST)
     if not found.reached:
         raise RequestError(
-            f"a difference of {difference:g} drowns in differences that vary by {sd:g}", fix="Seek a larger one."
+            f"a difference of {difference:g} is not detectable at an sd of {sd:g} with any practical number of topics",
+            fix="Choose a larger difference.",
         )
     return int(found.topics)
 
@@ -92,24 +117,24 @@ def fixed_topics(difference: float, sd: float, alpha: float, power: float) -> in
 def _check_looks(looks: tuple[float, ...]) -> None:
     if not looks or looks[0] <= 0 or looks[-1] != 1.0 or any(b <= a for a, b in pairwise(looks)):
         raise RequestError(
-            f"looks at {', '.join(f'{look:g}' for look in looks) or 'nothing'} make no plan",
-            fix="Give how many, or growing shares of the topics that end with 1, such as 0.25,0.5,0.75,1.",
+            f"looks at {', '.join(f'{look:g}' for look in looks) or 'nothing'} are not a plan",
+            fix="Give the number of looks, or increasing shares of the topics that end with 1: 0.25,0.5,0.75,1.",
         )
 
 
 def even_looks(count: int) -> tuple[float, ...]:
-    """So many looks at even distances.
+    """This number of looks at equal distances.
 
     >>> even_looks(4)
     (0.25, 0.5, 0.75, 1.0)
     """
     if count < 1:
-        raise RequestError(f"{count} looks are none", fix="Look once or more.")
+        raise RequestError(f"there must be 1 look or more, not {count}", fix="4 is usual.")
     return tuple((at + 1) / count for at in range(count))
 
 
 def parse_looks(text: str) -> tuple[float, ...]:
-    """Looks as people type them: how many, or the shares of the topics.
+    """Looks as typed: their number, or the shares of the topics.
 
     >>> parse_looks("2"), parse_looks("0.3,0.6,1")
     ((0.5, 1.0), (0.3, 0.6, 1.0))
@@ -123,10 +148,10 @@ def parse_looks(text: str) -> tuple[float, ...]:
 
 
 def parse_bounds(text: str) -> tuple[float, float]:
-    """The least and the largest difference: ``-1,1``."""
+    """The smallest and the largest difference: ``-1,1``."""
     from cranfield.design.grid import parse_grid
 
     numbers = parse_grid(text, name="bounds")
     if len(numbers) != 2:
-        raise RequestError(f"the bounds «{text}» are not two numbers", fix="Write the least and the largest: -1,1.")
+        raise RequestError(f"the bounds «{text}» are not two numbers", fix="Write the smallest and the largest: -1,1.")
     return numbers[0], numbers[1]

@@ -1,4 +1,4 @@
-"""Group-sequential designs: a few looks agreed on beforehand, at which the study may stop with a finding."""
+"""Group-sequential designs: a few looks fixed in advance; a significant one ends the study."""
 
 from __future__ import annotations
 

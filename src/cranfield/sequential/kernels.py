@@ -6,7 +6,8 @@ Topics are drawn with replacement (the pair's topics are the population) or, wit
 no farther than the path does. What a rule compares with is tabled for every number of topics beforehand; a table has a
 row a pair, or one row for all of them.
 
-Sums are of n·Σx² − (Σx)², which is n(n − 1) times the variance: no division on the way.
+Sums are of n·Σx² − (Σx)², which is n(n − 1) times the variance: no division on the way. Where it is nothing but
+rounding all differences so far are equal: there is no sd to stop by, and no t to be significant.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.compiled import Kernel
+
+ROUNDING = 1e-12  # of n·Σx²: a smaller spread is what subtracting rounded off
 
 
 def _mixed(state):
@@ -67,7 +70,8 @@ def _sd_paths(
                 squares += value * value
                 n += 1
             spread = n * squares - total * total
-            if n >= most or spread <= limit[row, n] * n * (n - 1):
+            varies = spread > ROUNDING * n * squares
+            if n >= most or limit[row, n] == np.inf or (varies and spread <= limit[row, n] * n * (n - 1)):
                 break
             if step > 0:
                 target = min(n + step, most)
@@ -80,7 +84,7 @@ def _sd_paths(
         out_mean[path] = moved / n
         out_sd[path] = np.sqrt(max(spread, 0.0) / (n * (n - 1.0)))
         row = pair if critical.shape[0] > 1 else 0
-        out_significant[path] = moved * moved * (n - 1) >= critical[row, n] * spread
+        out_significant[path] = varies and moved * moved * (n - 1) >= critical[row, n] * spread
 
 
 def _t_paths(
@@ -114,7 +118,8 @@ def _t_paths(
             if critical[row, n] < np.inf:
                 spread = n * squares - total * total
                 moved = total + n * shift[pair]
-                found = moved * moved * (n - 1) >= critical[row, n] * spread
+                varies = spread > ROUNDING * n * squares
+                found = varies and moved * moved * (n - 1) >= critical[row, n] * spread
         spread = n * squares - total * total
         out_topics[path] = n
         out_mean[path] = total / n + shift[pair]

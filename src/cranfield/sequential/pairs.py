@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
+from cranfield.runtime import random
 from cranfield.scores import ScoreTable, check_balance
 
 Array = npt.NDArray[Any]
@@ -25,7 +26,7 @@ class Pairs:
 
 
 def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: int = 2) -> Array:
-    """Topics × systems without a hole; InputError says what is missing."""
+    """Topics × systems without missing cells; the InputError names what is missing."""
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
@@ -67,6 +68,8 @@ def choose_pairs(
     seed: int = 1, measure: str | None = None,
 ) -> Pairs:  # fmt: skip
     """``count`` random pairs where that is given; else the two systems named, or the only two there are."""
+    if count is not None and (system or baseline):
+        raise RequestError("pairs are either named or drawn at random", fix="Give --pairs, or --system and --baseline.")
     if count is not None:
         return random_pairs(table, count, seed=seed, measure=measure)
     return one_pair(table, system=system, baseline=baseline, measure=measure)
@@ -93,11 +96,13 @@ def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str |
     scores = complete_scores(table, measure)
     systems = scores.shape[1]
     if systems < 4:
-        raise RequestError(f"{systems} systems have no quarters", fix="Give four or more, or name two of them.")
+        raise RequestError(
+            f"{systems} systems are too few for random pairs", fix="Give four or more, or name two of them."
+        )
     if count < 1:
-        raise RequestError(f"{count} pairs are none")
+        raise RequestError(f"there must be 1 pair or more, not {count}")
     best_first = np.argsort(-scores.mean(axis=0), kind="stable")
-    rng = np.random.default_rng(seed)
+    rng = random.generator(seed, "study", "random pairs")
     baseline = rng.integers(systems // 4, systems // 2, count)
     other = rng.integers(0, 3 * systems // 4 - 1, count)
     other += other >= baseline  # anything but the baseline itself

@@ -1,4 +1,4 @@
-"""Past experience: what the pairs of systems of an earlier table say about the sd to expect."""
+"""Past experience: the sds of the pairs of systems of an earlier table."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ TABLE_1_TOPICS = 50
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One way to take the sd from the past, and what comes of it.
+    """One estimate of the sd from the past, and the topics for it.
 
-    ``topics`` find ``difference`` when the sd is ``sd``; ``misses`` is the share of the pairs whose own sd would leave
-    so many topics without the power; ``detectable`` is what 50 topics find.
+    ``topics`` detect ``difference`` if the sd is ``sd``; ``misses`` is the share of the pairs whose own sd is too large
+    for the power with these topics; ``detectable`` is what 50 topics detect.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class PastExperience:
-    """The sd of every pair of an earlier table, and two estimates made of them: the mean and a high percentile."""
+    """The sd of every pair of an earlier table, and two estimates from them: the mean and a high percentile."""
 
     measure: str
     systems: int
@@ -58,7 +58,7 @@ class PastExperience:
         return float(low), float(high)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row an estimate: Table 1's columns, and what they mean for the difference asked about."""
+        """One row per estimate: the columns of Table 1, and the topics for the difference."""
         shared = {"measure": self.measure, "systems": self.systems, "pairs": len(self.sds)}
         asked = {"difference": self.difference, "alpha": self.alpha, "power": self.power}
         return [
@@ -76,11 +76,13 @@ class PastExperience:
     def summary(self) -> str:
         """What may be claimed."""
         low, high = self.spread
+        typical, cautious = self.typical, self.cautious
         return (
-            f"{self.typical.topics:,} topics if the sd is the mean of {len(self.sds):,} pairs ({self.typical.sd:.3f}), "
-            f"and then {100 * self.typical.misses:.0f} % of such pairs would miss the power; {self.cautious.topics:,} "
-            f"at the {self.percentile:g}th percentile ({self.cautious.sd:.3f}), where {100 * self.cautious.misses:.0f} "
-            f"% would. The middle 95 % of the pairs lie between {low:.3f} and {high:.3f}."
+            f"A paired t test in {self.measure} requires {typical.topics:,} topics if the sd of the differences is the "
+            f"mean of {len(self.sds):,} pairs ({typical.sd:.3f}); {100 * typical.misses:.0f} % of such pairs would "
+            f"then miss the power. It requires {cautious.topics:,} topics at the {self.percentile:g}th percentile "
+            f"({cautious.sd:.3f}), where {100 * cautious.misses:.0f} % would. The middle 95 % of the sds are between "
+            f"{low:.3f} and {high:.3f}."
         )
 
 
@@ -96,7 +98,7 @@ def past_experience(
     """WMZ08 §5.1 and Table 1 on any score table."""
     scores, name = complete_scores(table, measure), measure or table.measures[0]
     if scores.shape[1] < 2:
-        raise RequestError("one system makes no pair", fix="Give the scores of two systems or more.")
+        raise RequestError("one system is not a pair", fix="Give the scores of two systems or more.")
     sds = np.sqrt(pair_variances(scores))
     goal = {"difference": difference, "alpha": alpha, "power": power}
     typical = _estimate("mean", float(sds.mean()), sds, goal)

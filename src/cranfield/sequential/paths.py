@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import RequestError
+from cranfield.runtime.random import Seed, words
 from cranfield.sequential import kernels
 from cranfield.sequential.confidence import Bets, check_bounded
 from cranfield.sequential.thresholds import t_squares
@@ -32,14 +33,12 @@ class Population:
     def of(cls, differences: npt.ArrayLike) -> Population:
         rows = np.atleast_2d(np.asarray(differences, float))
         if rows.shape[1] < 2:
-            raise RequestError("one topic says nothing about variation", fix="Give two topics or more.")
+            raise RequestError("one topic has no sd", fix="Give two topics or more.")
         mean = rows.mean(axis=1)
         centred = np.ascontiguousarray(rows - mean[:, np.newaxis])
         sd = np.sqrt(np.square(centred).mean(axis=1))
         if not (sd > 1e-12).all():
-            raise RequestError(
-                "a pair differs by the same on every topic", fix="There is nothing to sample; leave it out."
-            )
+            raise RequestError("the differences of a pair are equal on all topics", fix="Leave this pair out.")
         return cls(centred, mean, sd)
 
     @property
@@ -58,9 +57,9 @@ class Paths:
     significant: Array
 
 
-def seeds_for(paths: int, seed: int) -> Array:
+def seeds_for(paths: int, seed: Seed) -> Array:
     """A seed for every path, so that it is the same whoever walks it."""
-    return np.random.default_rng(seed).integers(1, 2**64, paths, dtype=np.uint64, endpoint=False)
+    return words(seed, "study paths", count=paths)
 
 
 def _walk(pairs: int, repeats: int, kernel: Callable[..., None], *arguments: Any, workers: int | None) -> Paths:
@@ -79,7 +78,7 @@ def sd_rule_paths(
     alpha: float,
     shift: Array | float = 0.0,
     repeats: int = 1000,
-    seed: int = 1,
+    seed: Seed = 1,
     replace: bool = True,
     workers: int | None = None,
 ) -> Paths:
@@ -111,7 +110,7 @@ def t_rule_paths(
     *,
     shift: Array | float = 0.0,
     repeats: int = 1000,
-    seed: int = 1,
+    seed: Seed = 1,
     replace: bool = True,
     workers: int | None = None,
 ) -> Paths:
@@ -134,7 +133,7 @@ def betting_paths(
     highest: float,
     shift: Array | float = 0.0,
     repeats: int = 1000,
-    seed: int = 1,
+    seed: Seed = 1,
     workers: int | None = None,
 ) -> Paths:
     """Stop as soon as the confidence sequence leaves out no difference, or at ``ends``[pair] topics.
@@ -155,7 +154,7 @@ def betting_paths(
 
 
 def inclusion(
-    population: Population, paths: Paths, *, seed: int = 1, replace: bool = True, workers: int | None = None
+    population: Population, paths: Paths, *, seed: Seed = 1, replace: bool = True, workers: int | None = None
 ) -> Array:
     """The probability that a path which has stopped has seen each topic, for a single pair (WMZ08 Fig. 4)."""
     count, topics = len(paths.topics), population.centred.shape[1]

@@ -1,4 +1,4 @@
-"""Testing after every topic: how many near misses become findings when somebody stops at the right moment."""
+"""Testing after every topic: pairs just short of significance that are significant at some look."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
+from cranfield.runtime import random
 from cranfield.sequential.pairs import Pairs
 from cranfield.sequential.paths import Population, t_rule_paths
 from cranfield.sequential.thresholds import t_squares
 
 Array = npt.NDArray[Any]
-SHOWN = 12  # paths that can still be told apart
+SHOWN = 12  # paths that a chart can still show one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +48,11 @@ class NearMisses:
         return {name: value for name, value in vars(self).items() if name not in ("shares", "paths", "citations")}
 
     def summary(self) -> str:
+        pairs = "1 pair" if self.pairs == 1 else f"{self.pairs:,} pairs"
         return (
-            f"Of {self.pairs:,} pairs with p between {self.low:g} and {self.high:g} on all {self.topics} topics, "
-            f"{100 * self.found:.0f} % would have been called significant at some look after topic {self.first} "
-            f"({100 * self.lower:.0f} to {100 * self.upper:.0f} % in 95 of 100 orders of the topics)."
+            f"Of {pairs} with p between {self.low:g} and {self.high:g} in a paired t test on all {self.topics} topics, "
+            f"{100 * self.found:.0f} % are significant at some look from topic {self.first} on ({100 * self.lower:.0f} "
+            f"to {100 * self.upper:.0f} % for 95 % of the orders of the topics)."
         )
 
 
@@ -68,7 +70,7 @@ def near_misses(
     """WMZ08 §5.3 on any table: topics in random order, a t test after each."""
     topics = pairs.differences.shape[1]
     if not 2 <= first <= topics:
-        raise RequestError(f"looking from topic {first} on makes no sense with {topics} topics", fix="Look earlier.")
+        raise RequestError(f"the first look cannot be at {first} of {topics} topics", fix="Look earlier.")
     p_value = _p_values(pairs.differences)
     near = pairs.differences[(p_value > low) & (p_value < high)]
     if not len(near):
@@ -77,8 +79,8 @@ def near_misses(
     critical = t_squares(alpha, topics)
     critical[:first] = np.inf
     walked = t_rule_paths(
-        population, critical, np.full(len(near), topics), shift=population.mean, repeats=repeats, seed=seed,
-        replace=False, workers=workers,
+        population, critical, np.full(len(near), topics), shift=population.mean, repeats=repeats,
+        seed=random.sequence(seed, "study peek", "orders"), replace=False, workers=workers,
     )  # fmt: skip
     hit = walked.significant.reshape(len(near), repeats)
     lower, upper = np.percentile(hit.mean(axis=0), [2.5, 97.5])
@@ -90,7 +92,7 @@ def near_misses(
 
 def _p_paths(differences: Array, first: int, seed: int) -> Array:
     """p after every topic from ``first`` on: pairs × looks, each pair with its topics in an order of its own."""
-    x = np.random.default_rng(seed).permuted(differences, axis=1)
+    x = random.generator(seed, "study peek", "shown").permuted(differences, axis=1)
     n = np.arange(1, x.shape[1] + 1)
     sums, squares = np.cumsum(x, axis=1)[:, first - 1 :], np.cumsum(np.square(x), axis=1)[:, first - 1 :]
     n = n[first - 1 :]

@@ -1,4 +1,4 @@
-"""The plans a study can follow: how each adds topics, what it promises, and how many topics it will take."""
+"""The plans of a study: how each adds topics, what it guarantees, and its expected number of topics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.errors import Caution
+from cranfield.runtime import random
 from cranfield.sequential import confidence
 from cranfield.sequential.goals import FARTHEST_LOOK, PLANS, Goal, fixed_topics
 from cranfield.sequential.groups import group_design
@@ -19,7 +21,7 @@ _MODEL_PATHS = 2000
 _MANY = 4000  # topics after which an sd is known to a hundredth, and plans that go by it take what a fixed one does
 
 
-ALWAYS, WITH_T, NEVER = "always", "as far as t holds", "no"  # when a plan's false positives stay at α
+ALWAYS, WITH_T, NEVER = "always", "if t is valid", "no"  # when a plan's false positives stay at α
 
 
 @dataclass(frozen=True)
@@ -39,47 +41,56 @@ CATALOG = {
     for plan in (
         Plan(
             "fixed", "fixed number of topics",
-            "All topics at once, as many as the first estimate of the sd asks for; one test.",
-            "False positives at α, as far as t holds; the power is missed when the sd was underestimated.",
+            "All topics at once, as many as the first estimate of the sd requires; one paired t test.",
+            "False positives at α if the t test is valid; the power is missed if the sd was underestimated.",
             "Webber2008", WITH_T,
         ),
         Plan(
             "iterative", "until the power is reached (WMZ08 Algorithm 1)",
-            "Topics are added until the difference is detectable at the sd seen so far; then one test.",
-            "None: the sd is underestimated and false positives lie somewhat above α. The power is reached.",
+            "Topics are added until the difference is detectable at the observed sd; then one paired t test.",
+            "None: the sd is underestimated and false positives are somewhat above α. The power is reached.",
             "Webber2008", NEVER,
         ),
         Plan(
             "hybrid", "first estimate, then until the power is reached (WMZ08 §5.5)",
-            "As many topics as the first estimate asks for; where the power is missed, as many as the sd asks for.",
-            "None: p-values are slightly too small, by an unknown amount to be reported. The power is reached.",
+            "As many topics as the first estimate requires; if the power is missed, as the observed sd requires.",
+            "None: p-values are slightly too small by an unknown amount. The power is reached.",
             "Webber2008", NEVER,
         ),
         Plan(
-            "group-sequential", "a few looks agreed on beforehand",
-            "A test at each look, at levels that together spend α; a significant look ends the study.",
-            "All looks together err with probability α, as far as t holds at each of them.",
+            "group-sequential", "a few looks fixed in advance",
+            "A paired t test at each look, at levels that together spend α; a significant look ends the study.",
+            "Error rate α over all looks together, if the t test is valid at each of them.",
             "LanDeMets1983", WITH_T,
         ),
         Plan(
-            "anytime", "a confidence sequence, looked at whenever one likes",
-            "After any topic the interval may be looked at, and the study may stop for any reason.",
-            "The interval misses the true difference at any time with probability at most α, whatever the distribution "
-            "within the bounds.",
+            "anytime", "a confidence sequence, valid after any topic",
+            "The interval may be looked at after any topic, and the study may stop for any reason.",
+            "The interval ever misses the true difference with probability at most α, for any distribution within the "
+            "bounds and topics in random order.",
             "WaudbySmithRamdas2024", ALWAYS,
         ),
     )
 }  # fmt: skip
 
 
+def candidate_cautions(candidates: int, prospect: Prospect) -> tuple[Caution, ...]:
+    """A warning where the candidate topics are fewer than the plan may take; none where no order was drawn."""
+    needed = prospect.enough or int(np.ceil(prospect.expected))
+    if not 0 < candidates < needed:
+        return ()
+    what = f"{candidates:,} candidate topics are fewer than the {needed:,} that the {prospect.plan} plan may take"
+    return (Caution("too-few-candidates", what, "Name more topics, or choose a larger difference."),)
+
+
 @dataclass(frozen=True)
 class Prospect:
-    """What a plan will take, were the first estimate of the sd right.
+    """The topics of a plan if the first estimate of the sd is right.
 
     ``first`` is the number of topics at which something may first be decided, ``expected`` the mean number when the
-    systems differ by the goal's difference, ``expected_null`` when they do not differ (none where a plan has no end).
-    With ``enough`` topics at hand the difference is found with the power asked for (none where the plan sees to that
-    itself, however many it takes); ``most`` is the largest number (none where there is none).
+    systems differ by the goal's difference, ``expected_null`` when they are equal (none where a plan has no end).
+    ``enough`` topics detect the difference with the power asked for (none where the plan adds topics until they do);
+    ``most`` is the largest number (none where there is none).
     """
 
     plan: str
@@ -97,7 +108,7 @@ class Prospect:
 
 
 def prospect(goal: Goal) -> Prospect:
-    """What the goal's plan will take.
+    """The topics of the goal's plan.
 
     >>> round(prospect(Goal(0.033, 0.15, plan="fixed")).expected)  # WMZ08 §5.1 prints the truncated 164
     165
@@ -107,12 +118,12 @@ def prospect(goal: Goal) -> Prospect:
 
 
 def all_prospects(difference: float, sd: float, **goal: Any) -> list[Prospect]:
-    """What every plan will take for the same goal."""
+    """The topics of every plan for the same goal."""
     return [prospect(Goal(difference, sd, plan=plan, **goal)) for plan in PLANS]
 
 
 def needed_topics(goal: Goal, sd: float | None = None) -> int:
-    """Topics with which the goal's difference is found, for its own sd or another."""
+    """Topics that detect the goal's difference, for its own sd or another."""
     wanted = goal.sd if sd is None else max(sd, 1e-9)  # systems that never differ still need two topics
     return fixed_topics(goal.difference, wanted, goal.alpha, goal.power)
 
@@ -179,7 +190,8 @@ def _limits(goal: Goal) -> Array:
 
 def _model_variances(goal: Goal, count: int) -> Array:
     """s² after every topic of some studies with normal differences: paths × n, nothing known before two topics."""
-    x = goal.sd * np.random.default_rng(1).standard_normal((_model_paths(count), count - 1))
+    drawn = random.generator(1, "study plans", goal.plan).standard_normal((_model_paths(count), count - 1))
+    x = goal.sd * drawn
     n = np.arange(1, count)
     sums, squares = np.cumsum(x, axis=1), np.cumsum(np.square(x), axis=1)
     out = np.full((len(x), count), np.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ from cranfield.design import power_for_difference
 from cranfield.errors import InputError
 from cranfield.sequential.goals import Goal
 from cranfield.sequential.groups import GroupDesign, group_design
+from cranfield.sequential.order import Order
 from cranfield.sequential.plans import needed_topics
 
 Array = npt.NDArray[Any]
 Step = Mapping[str, Any]
+
+ROUNDING = 1e-12  # of the scores: a smaller sd is what subtracting them rounded off
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Progress:
     systems: tuple[str, str] | None
     measure: str | None
     trial_topics: tuple[str, ...]
+    order: Order = field(default_factory=Order)
     first_goal: Goal = field(init=False)
     topics: list[str] = field(default_factory=list)
     scores: list[tuple[float, float]] = field(default_factory=list)
@@ -65,7 +69,7 @@ class Progress:
 
     @property
     def sd(self) -> float:
-        return float(self.differences.std(ddof=1)) if len(self.scores) > 1 else float("nan")
+        return paired_sd(np.array(self.scores))
 
     @property
     def count(self) -> int:
@@ -129,6 +133,7 @@ class Progress:
         self.topics += [row[0] for row in step["scores"]]
         self.scores += [(row[1], row[2]) for row in step["scores"]]
         self.additions += 1
+        self.order = replace(self.order, out_of_order=(*self.order.out_of_order, *step.get("out_of_order", ())))
         self._look_at_sd()
 
     def _look_at_sd(self) -> None:
@@ -163,12 +168,18 @@ def _looks(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {"looks": tuple(changes["looks"])} if "looks" in changes else {}
 
 
-def achieved_power(goal: Goal, topics: int, sd: float) -> float:
-    """The power of one t test on so many topics, were the sd seen the true one."""
-    if topics < 2:
+def paired_sd(scores: Array) -> float:
+    """The sd of the differences of two columns of scores; 0 where they are equal but for rounding."""
+    if len(scores) < 2:
         return float("nan")
-    if not sd > 0:
-        return 1.0
+    sd = float((scores[:, 0] - scores[:, 1]).std(ddof=1))
+    return sd if sd > ROUNDING * float(np.abs(scores).max()) else 0.0
+
+
+def achieved_power(goal: Goal, topics: int, sd: float) -> float:
+    """The power of one t test on this number of topics if the observed sd is the true one; nan for an sd of 0."""
+    if topics < 2 or not sd > 0:
+        return float("nan")
     return float(power_for_difference(topics=topics, difference=goal.difference, sd=sd, alpha=goal.alpha))
 
 
@@ -177,7 +188,11 @@ def replay(steps: Iterable[Step]) -> Progress:
     start, *rest = steps
     systems = tuple(start["systems"]) if start.get("systems") else None
     progress = Progress(
-        Goal.from_dict(start["goal"]), systems, start.get("measure"), tuple(start.get("trial_topics", ()))
+        Goal.from_dict(start["goal"]),
+        systems,
+        start.get("measure"),
+        tuple(start.get("trial_topics", ())),
+        Order(candidates=tuple(start.get("order", ())), seed=start.get("order_seed")),
     )
     for step in rest:
         progress.apply(step)

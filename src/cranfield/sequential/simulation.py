@@ -1,4 +1,4 @@
-"""Every plan on the user's own differences: topics used, bias of the sd, false positives and power, side by side."""
+"""Every plan on the user's own differences: topics used, bias of the sd, false positives and power, together."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import CranfieldError, RequestError
+from cranfield.runtime.random import sequence
 from cranfield.sequential.confidence import bets_for
 from cranfield.sequential.goals import FARTHEST_LOOK, FEWEST, Goal
 from cranfield.sequential.groups import GroupDesign, group_design
@@ -32,15 +33,16 @@ Progress = Callable[[int, int], None]
 MOST_TOPICS = 20_000
 EVERY_TOPIC = "every-topic"
 RANDOM = "random"
+NULL, DIFFERENT = "equal", "different"  # what is true of the systems
 WAYS = {
     "fixed": CATALOG["fixed"].title,
     "iterative": CATALOG["iterative"].title,
-    RANDOM: "fixed sampling of as many topics as iterative took",
+    RANDOM: "random samples of the sizes at which iterative stopped",
     "hybrid": CATALOG["hybrid"].title,
-    "group-obrien-fleming": "looks agreed on beforehand, O'Brien–Fleming spending",
-    "group-pocock": "looks agreed on beforehand, Pocock spending",
+    "group-obrien-fleming": "looks fixed in advance, O'Brien–Fleming spending",
+    "group-pocock": "looks fixed in advance, Pocock spending",
     "anytime": CATALOG["anytime"].title,
-    EVERY_TOPIC: "testing after every topic until significant: seriously flawed",
+    EVERY_TOPIC: "testing after every topic until significant: not valid",
 }
 HOLDS = {
     **{name: plan.holds for name, plan in CATALOG.items()},
@@ -76,9 +78,9 @@ def rate(hits: int, count: int) -> Rate:
 
 @dataclass(frozen=True, eq=False)
 class PlanOutcome:
-    """One plan. ``topics`` when the systems differ by the difference sought, ``topics_null`` when they do not.
+    """One plan. ``topics`` if the systems differ by the difference sought, ``topics_null`` if they are equal.
 
-    ``sd_bias`` is the mean of s/σ − 1 at the end, over pairs; the arrays have a place a pair.
+    ``sd_bias`` is the mean of s/σ − 1 at the end, over pairs; the arrays have one value per pair.
     """
 
     plan: str
@@ -122,8 +124,8 @@ class PlanOutcome:
 class Simulation:
     """All plans on one population, or on several pairs' populations together.
 
-    ``difference`` and ``sd`` have a place a pair: what is sought, and the sd of all the pair's topics. ``included`` is,
-    for a single pair, the probability of each topic to be in a finished iterative study.
+    ``difference`` and ``sd`` have one value per pair: what is sought, and the sd of all topics. ``included`` is, for a
+    single pair, the probability of each topic to be in a finished iterative study.
     """
 
     measure: str
@@ -152,7 +154,7 @@ class Simulation:
         raise RequestError(f"the plan «{plan}» was not simulated", fix=f"There are: {', '.join(WAYS)}.")
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a plan."""
+        """One row per plan."""
         return [outcome.to_dict() for outcome in self.outcomes]
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -162,21 +164,21 @@ class Simulation:
         return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
-        """The cheapest plan that keeps its word on these differences."""
+        """The plan with the fewest topics among those that hold α on these differences."""
         holding = [o for o in self.outcomes if o.plan != RANDOM and o.false_positives.lower <= self.alpha]
         if not holding:
-            return f"No plan holds α = {self.alpha:g} on these differences: t itself is misled by their distribution."
+            return f"No plan holds α = {self.alpha:g} on these differences: the t test is not valid for them."
         best = min(holding, key=lambda outcome: outcome.topics)
         return (
             f"Of the plans whose false positives are not shown to exceed α = {self.alpha:g} on these differences, "
-            f"{best.plan} takes the fewest topics when there is something to find ({best.topics:.0f} on average, with "
-            f"power {best.power.value:.2f})."
+            f"{best.plan} takes the fewest topics if the systems differ ({best.topics:.0f} on average, power "
+            f"{best.power.value:.2f})."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """What every plan is run with: a goal a pair, and how the paths are drawn."""
+    """The input of every plan: one goal per pair, and how the paths are drawn."""
 
     population: Population
     goals: list[Goal]
@@ -195,45 +197,51 @@ class _Request:
     def alpha(self) -> float:
         return self.goals[0].alpha
 
-    def options(self, shift: Array | float, *, stream: int = 0) -> dict[str, Any]:
-        seed = self.seed if stream == 0 else int(np.random.SeedSequence([self.seed, stream]).generate_state(1)[0])
-        return {"shift": shift, "repeats": self.repeats, "seed": seed, "workers": self.workers}
+    def options(self, plan: str, truth: str) -> dict[str, Any]:
+        """How the paths of a plan are drawn: each plan, and each truth, from random streams of its own."""
+        return {
+            "shift": 0.0 if truth == NULL else self.differences,
+            "repeats": self.repeats,
+            "seed": sequence(self.seed, "study simulate", plan, truth),
+            "workers": self.workers,
+        }
 
 
-def _fixed(ask: _Request, shift: Array | float) -> Paths:
-    return fixed_paths(ask.population, ask.needed, alpha=ask.alpha, **ask.options(shift))
+def _fixed(ask: _Request, truth: str) -> Paths:
+    return fixed_paths(ask.population, ask.needed, alpha=ask.alpha, **ask.options("fixed", truth))
 
 
 def _limits(ask: _Request) -> Array:
     return variance_limits(ask.differences, most=ask.most, alpha=ask.alpha, power=ask.goals[0].power)
 
 
-def _iterative(ask: _Request, shift: Array | float) -> Paths:
-    start = np.full(ask.population.pairs, ask.goals[0].first)
-    return sd_rule_paths(ask.population, start, _limits(ask), step=ask.step, alpha=ask.alpha, **ask.options(shift))
+def _iterative(ask: _Request, truth: str) -> Paths:
+    start, options = np.full(ask.population.pairs, ask.goals[0].first), ask.options("iterative", truth)
+    return sd_rule_paths(ask.population, start, _limits(ask), step=ask.step, alpha=ask.alpha, **options)
 
 
-def _random(ask: _Request, shift: Array | float) -> Paths:
-    """WMZ08 Fig. 6's other axis: the same sizes, other topics."""
-    sizes = _iterative(ask, shift).topics
-    return fixed_paths(ask.population, sizes, alpha=ask.alpha, **ask.options(shift, stream=1))
+def _random(ask: _Request, truth: str) -> Paths:
+    """WMZ08 Fig. 6's other axis: the sizes of the iterative plan, other topics."""
+    sizes = _iterative(ask, truth).topics
+    return fixed_paths(ask.population, sizes, alpha=ask.alpha, **ask.options(RANDOM, truth))
 
 
-def _hybrid(ask: _Request, shift: Array | float) -> Paths:
-    return sd_rule_paths(ask.population, ask.needed, _limits(ask), step=0, alpha=ask.alpha, **ask.options(shift))
+def _hybrid(ask: _Request, truth: str) -> Paths:
+    options = ask.options("hybrid", truth)
+    return sd_rule_paths(ask.population, ask.needed, _limits(ask), step=0, alpha=ask.alpha, **options)
 
 
-def _group(spending: str) -> Callable[[_Request, Array | float], Paths]:
-    def run(ask: _Request, shift: Array | float) -> Paths:
+def _group(spending: str) -> Callable[[_Request, str], Paths]:
+    def run(ask: _Request, truth: str) -> Paths:
         designs = [group_design(goal.changed({"spending": spending})) for goal in ask.goals]
         critical, ends = look_table(designs)
-        return t_rule_paths(ask.population, critical, ends, **ask.options(shift))
+        return t_rule_paths(ask.population, critical, ends, **ask.options(f"group-{spending}", truth))
 
     return run
 
 
 def look_table(designs: Sequence[GroupDesign]) -> tuple[Array, Array]:
-    """t² to be reached at every look, a row a design, infinite between looks; and where each design ends."""
+    """Critical t² at every look, one row per design, infinite between looks; and where each design ends."""
     ends = np.array([int(design.topics[-1]) for design in designs])
     critical = np.full((len(designs), int(ends.max()) + 1), np.inf)
     for row, design in enumerate(designs):
@@ -243,21 +251,21 @@ def look_table(designs: Sequence[GroupDesign]) -> tuple[Array, Array]:
     return critical, ends
 
 
-def _anytime(ask: _Request, shift: Array | float) -> Paths:
+def _anytime(ask: _Request, truth: str) -> Paths:
     goal = ask.goals[0]
     return betting_paths(
         ask.population, [bets_for(each) for each in ask.goals], np.full(ask.population.pairs, ask.most),
-        alpha=ask.alpha, lowest=goal.lowest, highest=goal.highest, **ask.options(shift),
+        alpha=ask.alpha, lowest=goal.lowest, highest=goal.highest, **ask.options("anytime", truth),
     )  # fmt: skip
 
 
-def _every_topic(ask: _Request, shift: Array | float) -> Paths:
+def _every_topic(ask: _Request, truth: str) -> Paths:
     critical = t_squares(ask.alpha, int(ask.needed.max()))
     critical[: min(ask.goals[0].first, int(ask.needed.min()))] = np.inf
-    return t_rule_paths(ask.population, critical, ask.needed, **ask.options(shift))
+    return t_rule_paths(ask.population, critical, ask.needed, **ask.options(EVERY_TOPIC, truth))
 
 
-_RUN: dict[str, Callable[[_Request, Array | float], Paths]] = {
+_RUN: dict[str, Callable[[_Request, str], Paths]] = {
     "fixed": _fixed,
     "iterative": _iterative,
     RANDOM: _random,
@@ -296,15 +304,16 @@ def simulate(
     pairs
         Differences of one pair or of several (pairs × topics).
     difference
-        What is sought. Where it is left out: for every pair, what ``detectable_with`` topics find (WMZ08 §5.3).
+        Difference to detect. Where it is left out: for every pair, what ``detectable_with`` topics detect (WMZ08
+        §5.3).
     sd
-        The first estimate of the sd; the true one of every pair where it is left out.
+        The first estimate of the sd; the true sd of every pair where it is left out.
     first, step
         Topics the iterative plan begins with, and how many it adds at a time.
     most
-        Where plans without an end are given up; five times the topics of the fixed plan unless said otherwise.
+        Largest number of topics of open-ended plans; five times the topics of the fixed plan unless given.
     repeats
-        Paths a pair, for no difference and again for the difference sought.
+        Simulated studies per pair, with equal systems and again with the difference sought.
     """
     given = pairs if isinstance(pairs, Pairs) else _unnamed(pairs)
     chosen = _known(plans)
@@ -323,7 +332,8 @@ def simulate(
             progress(at + 1, len(chosen))
     included = None
     if population.pairs == 1 and "iterative" in chosen:
-        included = inclusion(population, _iterative(ask, 0.0), seed=seed, workers=workers)
+        walked, drawn = _iterative(ask, NULL), ask.options("iterative", NULL)
+        included = inclusion(population, walked, seed=drawn["seed"], workers=workers)
     return Simulation(
         given.measure, given.names, given.topics, tuple(outcomes), ask.differences, population.sd, population.mean,
         alpha, power, ask.needed, first, step, repeats, seed, given.differences, included, (*_warnings(ask), *left_out),
@@ -365,12 +375,12 @@ def _request(
     from cranfield.design import size_for_difference
 
     if repeats < 1:
-        raise RequestError(f"{repeats} repeats are none", fix="Give 1000, for instance.")
+        raise RequestError(f"there must be 1 repeat or more, not {repeats}", fix="1000 is usual.")
     if step < 1:
-        raise RequestError(f"adding {step} topics at a time leads nowhere", fix="Add 1 or more.")
+        raise RequestError(f"a step must be 1 topic or more, not {step}", fix="Add 1 or more.")
     if difference is None:
         if not 2 <= detectable_with <= MOST_TOPICS:
-            raise RequestError(f"{detectable_with} topics are no design", fix="Give 100, for instance.")
+            raise RequestError(f"{detectable_with} topics are not a possible design", fix="100 is usual.")
         sizes = effect_sizes(detectable_with, goal["alpha"], goal["power"])
         sought = population.sd * sizes[detectable_with]
     else:
@@ -385,14 +395,14 @@ def _request(
     end = most or max(FARTHEST_LOOK * int(needed.max()), 2 * first)
     if max(end, int(needed.max())) > MOST_TOPICS * FARTHEST_LOOK:
         raise RequestError(
-            f"{int(needed.max()):,} topics are more than anybody judges, and too many to simulate",
+            f"{int(needed.max()):,} topics are too many to simulate",
             fix=f"Seek a larger difference; up to {MOST_TOPICS:,} topics are simulated.",
         )
     return _Request(population, goals, needed, step, max(end, int(needed.max())), repeats, seed, workers)
 
 
 def _outcome(name: str, ask: _Request) -> PlanOutcome:
-    null, real = _RUN[name](ask, 0.0), _RUN[name](ask, ask.differences)
+    null, real = _RUN[name](ask, NULL), _RUN[name](ask, DIFFERENT)
     shape = (ask.population.pairs, ask.repeats)
     sds, wrong = null.sd.reshape(shape), null.significant.reshape(shape)
     low, high = np.percentile(real.topics, [5, 95])
@@ -420,6 +430,6 @@ def _warnings(ask: _Request) -> tuple[str, ...]:
         return ()
     which = "these differences are" if ask.population.pairs == 1 else f"the differences of {odd} pairs are"
     return (
-        f"{which} so skewed that t, the basis of every plan but anytime, is misled: a few topics decide, and samples "
-        "often miss them",
+        f"{which} so skewed that the t test, on which every plan but anytime is based, is not reliable: a few topics "
+        "decide, and samples often miss them",
     )

@@ -1,4 +1,4 @@
-"""Trial experiments: how large a trial, how well it knows the sd, and what trial and main experiment take together."""
+"""Trial experiments: their size, the sampling error of their sd, and the topics of trial and main experiment."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from cranfield.design import size_for_difference
 from cranfield.errors import RequestError
+from cranfield.runtime.random import sequence
 from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
 
 
 def standard_error(sd: npt.ArrayLike, topics: npt.ArrayLike) -> Array:
-    """σ/√(2n): how far a sample's sd strays, were the differences normal."""
+    """σ/√(2n): the standard error of a sample's sd if differences are normal."""
     return np.asarray(np.asarray(sd, float) / np.sqrt(2 * np.asarray(topics, float)))  # WMZ08 Eq. 4
 
 
@@ -38,10 +39,10 @@ def sd_interval(sd: npt.ArrayLike, topics: int, *, confidence: float = 0.95) -> 
 
 @dataclass(frozen=True, eq=False)
 class TrialPlan:
-    """Trials of several sizes for several sds they might find; arrays are sds × sizes.
+    """Trials of several sizes for several sds; arrays are sds × sizes.
 
     ``main`` is the main experiment's topics at the trial's upper limit of the sd, ``total`` trial and main together;
-    ``needed`` is what would do were the sd known.
+    ``needed`` is the number of topics if the sd were known.
     """
 
     difference: float
@@ -62,7 +63,7 @@ class TrialPlan:
         return np.asarray(self.total.argmin(axis=1))
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a trial: Fig. 3."""
+        """One row per trial: Fig. 3."""
         rows = []
         for row, sd in enumerate(self.sds.tolist()):
             for at, size in enumerate(self.sizes.tolist()):
@@ -84,9 +85,9 @@ class TrialPlan:
         at = int(self.best[0])
         total, needed = int(self.total[0, at]), int(self.needed[0])
         return (
-            f"If the sd is {self.sds[0]:g}, a trial of {int(self.sizes[at])} topics is best: {total:,} topics in all, "
-            f"{100 * (total / needed - 1):.0f} % more than the {needed:,} that would do were the sd known. The trial's "
-            "topics do not count in the main experiment."
+            f"If the sd is {self.sds[0]:g}, a trial of {int(self.sizes[at])} topics is best: {total:,} topics in "
+            f"total, {100 * (total / needed - 1):.0f} % more than the {needed:,} required if the sd were known. The "
+            "topics of the trial do not count in the main experiment (paired t test on shared topics)."
         )
 
 
@@ -109,9 +110,9 @@ def plan_trial(
     needed = size_for_difference(difference=difference, sd=sds, alpha=alpha, power=power).topics
     sizes = _sizes(needed) if sizes is None else np.atleast_1d(np.asarray(sizes, float))
     if (sizes < 2).any() or (sizes != np.floor(sizes)).any():
-        raise RequestError("a trial has two topics or more, and whole ones", fix="Give sizes such as 10:100:10.")
+        raise RequestError("the size of a trial is a whole number of 2 or more", fix="Give sizes such as 10:100:10.")
     if not 0.5 <= confidence < 1:
-        raise RequestError(f"a confidence of {confidence:g} makes no sense", fix="0.95 is usual.")
+        raise RequestError(f"the confidence must be from 0.5 to below 1, not {confidence:g}", fix="0.95 is usual.")
     upper = upper_limit(sds[:, np.newaxis], sizes, confidence=confidence)
     main = size_for_difference(difference=difference, sd=upper, alpha=alpha, power=power).topics
     total = main + sizes.astype(np.int64)
@@ -126,9 +127,9 @@ def _sizes(needed: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TrialCoverage:
-    """How far the sd of so many topics strays from that of all of them: theory and what resampling shows (Fig. 2).
+    """The sampling distribution of the sd of a trial, by Eq. 4 and by resampling (Fig. 2).
 
-    A place a pair: its sd over all topics, the middle 95 % of samples' sds, and what Eq. 4 says they are.
+    One value per pair: its sd over all topics, the middle 95 % of samples' sds, and what Eq. 4 says they are.
     """
 
     topics: int
@@ -153,22 +154,21 @@ class TrialCoverage:
 
     def summary(self) -> str:
         return (
-            f"Over {len(self.sd):,} pairs, the sd of {self.topics} topics strays {self.ratio:.2f} times as far as "
-            "normal differences would let it: the formula is too sure of a trial."
-            if self.ratio > 1
-            else f"Over {len(self.sd):,} pairs, the sd of {self.topics} topics strays {self.ratio:.2f} times as far "
-            "as the formula says."
+            f"Over {len(self.sd):,} pairs, the 95 % range of the sd of {self.topics} paired differences is "
+            f"{self.ratio:.2f} times as wide as the formula for normal differences says"
+            + (": the formula is too optimistic about a trial." if self.ratio > 1 else ".")
         )
 
 
 def trial_coverage(
     differences: npt.ArrayLike, *, topics: int = 30, confidence: float = 0.95, repeats: int = 1000, seed: int = 1
 ) -> TrialCoverage:
-    """Draw trials from every row of ``differences`` (pairs × topics), with replacement, and see the sds they find."""
+    """Draw trials from every row of ``differences`` (pairs × topics), with replacement, and compare their sds."""
     from cranfield.sequential.paths import Population, fixed_paths
 
     population = Population.of(differences)
-    found = fixed_paths(population, np.full(population.pairs, topics), alpha=0.05, repeats=repeats, seed=seed)
+    sizes = np.full(population.pairs, topics)
+    found = fixed_paths(population, sizes, alpha=0.05, repeats=repeats, seed=sequence(seed, "study trial"))
     sds = found.sd.reshape(population.pairs, repeats)
     tail = 50 * (1 - confidence)
     lower, upper = np.percentile(sds, [tail, 100 - tail], axis=1)

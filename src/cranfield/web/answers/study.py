@@ -1,4 +1,4 @@
-"""cranfield study: what can be asked of scores before a study begins"""
+"""cranfield study: questions about scores before a study begins"""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from cranfield.web.queries import (
     numbers,
 )
 
-DIFFERENCE = "The least difference that matters."
+DIFFERENCE = "Smallest difference of interest."
 
 
 def _table(asked: Asked) -> ScoreTable:
     return only_table(asked.tables(asked.query.missing))
 
 
-# --- what earlier scores say about the sd
+# --- the sd in earlier scores
 
 
 class PastQuery(OneMeasureQuery):
@@ -50,18 +50,18 @@ class PastQuery(OneMeasureQuery):
     difference: float = field("Difference", DIFFERENCE, ..., gt=0, le=1e3)
     alpha: float = ALPHA
     power: float = POWER
-    percentile: float = field("Percentile", "Of the pairs' sds.", 95.0, ge=1, le=100)
+    percentile: float = field("Percentile", "Percentile of the sds of all pairs.", 95.0, ge=1, le=100)
 
 
 def past(asked: Asked) -> Answer:
     given = asked.chosen("difference", "alpha", "power", "percentile")
     found = past_experience(_table(asked), measure=asked.query.measure, **given)
     document = past_document(found, asked.inputs(**given))
-    picture = Picture("How the sds of the pairs are spread", study_chart(document, "past"))
+    picture = Picture("Distribution of the sds of the pairs", study_chart(document, "past"))
     return Answer(document, asked.command(), pictures=(picture,))
 
 
-# --- how far the sd of a trial strays
+# --- the sampling error of the sd of a trial
 
 
 class TrialQuery(OneMeasureQuery):
@@ -69,9 +69,9 @@ class TrialQuery(OneMeasureQuery):
 
     front = ("measure", "trial_size", "confidence", "pairs", "repeats")
     trial_size: Numbers = numbers("Topics in the trial", "Size of the trial; 30 unless given.", "30")
-    confidence: float = field("Confidence", "That the sd is not larger.", 0.95, ge=0.5, le=0.9999)
-    pairs: int = field("Pairs", "Pairs of systems to sample.", 200, ge=1, le=5000)
-    repeats: int = field("Repeats", "Trials drawn of each pair.", 1000, ge=10, le=20_000)
+    confidence: float = field("Confidence", "Confidence level of the upper limit of the sd.", 0.95, ge=0.5, le=0.9999)
+    pairs: int = field("Pairs", "Random pairs of systems.", 200, ge=1, le=5000)
+    repeats: int = field("Repeats", "Simulated trials per pair.", 1000, ge=10, le=20_000)
     seed: int = SEED
 
 
@@ -87,29 +87,41 @@ def trial(asked: Asked) -> Answer:
     return Answer(document, asked.command(), pictures=(picture,))
 
 
-# --- every plan on the differences there are
+# --- every plan on these differences
 
 
 class StudyQuery(OneMeasureQuery):
     """What ``cranfield study simulate`` takes with scores."""
 
     front = ("measure", "system", "baseline", "pairs", "difference", "alpha", "power")
-    system: Name = field("System", "The system on trial.", max_length=200)
-    baseline: Name = field("Baseline", "What it is compared with.", max_length=200)
-    pairs: Count = field("or: random pairs", "Random pairs: baseline of the second quarter, other of the best three.",
-                         ge=1, le=500)  # fmt: skip
-    difference: Number = amount("Difference", "What is sought; else what so many topics as below see.")
-    detectable_with: int = field("Detectable with", "Seek what so many topics see, pair by pair.", 100, ge=2, le=10_000)
-    sd: Number = amount("Sd", "First estimate of the sd; the true one unless given.")
+    system: Name = field("System", "The system that is tested.", max_length=200)
+    baseline: Name = field("Baseline", "The system it is compared with.", max_length=200)
+    pairs: Count = field(
+        "or: random pairs",
+        "Random pairs: baseline from the second quarter, the other from the best three.",
+        ge=1,
+        le=500,
+    )
+    difference: Number = amount(
+        "Difference", "Difference to detect; unless given, what the number of topics below detects."
+    )
+    detectable_with: int = field(
+        "Detectable with", "The difference of each pair is what this number of topics detects.", 100, ge=2, le=10_000
+    )
+    sd: Number = amount("Sd", "First estimate of the sd; the true sd unless given.")
     alpha: float = ALPHA
     power: float = POWER
-    plans: Name = field("Plans", "Only these, comma between.", max_length=200)
-    first: int = field("First topics", "Topics the iterative plan begins with.", 30, ge=2, le=10_000)
-    step: int = field("Step", "Topics the iterative plan adds at a time.", 1, ge=1, le=10_000)
-    looks: str = field("Looks", "Group-sequential: how many, or shares of the topics: 0.3,0.6,1.", "4", max_length=100)
-    bounds: str = field("Bounds", "Least and largest difference of two scores.", "-1,1", max_length=40)
-    most: Count = field("At most", "Where endless plans are given up; 5 × fixed unless given.", ge=2, le=100_000)
-    repeats: int = field("Repeats", "Studies a pair.", 10_000, ge=1, le=100_000)
+    plans: Name = field("Plans", "Only these plans, separated by commas.", max_length=200)
+    first: int = field("First topics", "First number of topics of the iterative plan.", 30, ge=2, le=10_000)
+    step: int = field("Step", "Topics that the iterative plan adds at a time.", 1, ge=1, le=10_000)
+    looks: str = field(
+        "Looks", "Group-sequential: number of looks, or shares of the topics: 0.3,0.6,1.", "4", max_length=100
+    )
+    bounds: str = field("Bounds", "Smallest and largest possible difference of two scores.", "-1,1", max_length=40)
+    most: Count = field(
+        "At most", "Largest number of topics of open-ended plans; 5 × fixed unless given.", ge=2, le=100_000
+    )
+    repeats: int = field("Repeats", "Simulated studies per pair.", 10_000, ge=1, le=100_000)
     seed: int = SEED
 
 
@@ -161,8 +173,8 @@ class PeekQuery(OneMeasureQuery):
 
     front = ("measure", "first", "low", "high", "alpha")
     first: int = field("First look", "The first look.", 50, ge=2, le=100_000)
-    low: float = field("p above", "Near misses have p above this …", 0.05, ge=0, lt=1)
-    high: float = field("p below", "… and below this, on all topics.", 0.10, gt=0, le=1)
+    low: float = field("p above", "Pairs with p above this on all topics …", 0.05, ge=0, lt=1)
+    high: float = field("p below", "… and below this.", 0.10, gt=0, le=1)
     alpha: float = ALPHA
     repeats: int = field("Repeats", "Random orders of the topics.", 200, ge=1, le=5000)
     seed: int = SEED
@@ -172,16 +184,16 @@ def peek(asked: Asked) -> Answer:
     given = asked.chosen("first", "low", "high", "alpha", "repeats")
     found = near_misses(all_pairs(_table(asked), asked.query.measure), seed=asked.query.seed, **given)
     document = near_misses_document(found, asked.inputs(**given))
-    picture = Picture("p after every topic, for some of the near misses", study_chart(document, "peek"))
+    picture = Picture("p after every topic, for some of these pairs", study_chart(document, "peek"))
     return Answer(document, asked.command(), pictures=(picture,))
 
 
 QUESTIONS = (
-    Question("study-past", "Past experience", "What earlier scores say about the sd of a study", PastQuery, past,
+    Question("study-past", "Past experience", "The sd of paired differences in earlier scores", PastQuery, past,
              alone=True, example=lambda about: {"difference": "0.05"}),
-    Question("study-trial", "A trial's sd", "How far the sd of a trial strays", TrialQuery, trial, alone=True),
-    Question("study-simulate", "Plans compared", "Every plan of a study on the differences there are", StudyQuery,
+    Question("study-trial", "A trial's sd", "Sampling error of the sd of a trial", TrialQuery, trial, alone=True),
+    Question("study-simulate", "Plans compared", "Every plan of a study on your own differences", StudyQuery,
              plans, alone=True, example=_some_pairs),
-    Question("study-peek", "Peeking", "How many near misses testing after every topic would have found", PeekQuery,
+    Question("study-peek", "Peeking", "Pairs just short of significance under testing after every topic", PeekQuery,
              peek, alone=True, example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))}),
 )  # fmt: skip
