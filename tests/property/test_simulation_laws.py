@@ -52,7 +52,7 @@ def test_a_margin_moves_to_any_mean_between_its_ends_and_back(scores: Array, sha
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(5, 40), st.integers(1, 6), st.sampled_from(["gaussian", "vine"]))
+@given(st.integers(0, 10**6), st.integers(5, 40), st.integers(1, 6), st.sampled_from(["rows", "gaussian", "vine"]))
 def test_any_table_can_be_simulated(seed: int, topics: int, systems: int, dependence: str) -> None:
     rng = np.random.default_rng(seed)
     scores = np.clip(rng.normal(0.2, 0.3, (topics, 1)) + rng.normal(0, 0.2, (topics, systems)), 0, 1)

@@ -30,7 +30,8 @@ def fitted(shared: Path, name: str, dependence: str) -> tuple[Fit, cranfield.Sco
 
 
 @pytest.mark.parametrize(
-    ("name", "dependence"), [*((name, "gaussian") for name in FILES), ("AP", "vine"), ("RR", "vine")]
+    ("name", "dependence"),
+    [*((name, "gaussian") for name in FILES), ("AP", "vine"), ("RR", "vine"), ("AP", "rows"), ("robust04", "rows")],
 )
 def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its_support(
     shared: Path, name: str, dependence: str
@@ -52,6 +53,25 @@ def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its
         assert np.abs(seen - made).max() < 0.03
         assert scores.min() == 0
         assert scores.max() <= 1
+
+
+@pytest.mark.parametrize("means", ["seen", "equal"])
+def test_differences_have_the_tails_of_real_ones(shared: Path, means: str) -> None:
+    """Robust04, AP: 5,994 pairs of 110 runs (one pair is the same on all 249 topics), median excess kurtosis 2.62."""
+    made = fit_simulator(cranfield.read_scores(shared / "data" / FILES["robust04"]))
+    made = made.equal() if means == "equal" else made
+    fit = goodness_of_fit(made, made.draw(5000))
+    (row,) = (each.to_dict() for each in fit.differences)
+    assert row["pairs"] == 5994
+    assert row["kurtosis"] == pytest.approx(2.62, abs=0.005)
+    assert row["simulated_kurtosis"] == pytest.approx(2.62, rel=0.15)
+    assert row["skew"] == pytest.approx(0.514, abs=5e-4)
+    assert row["simulated_skew"] == pytest.approx(row["skew"], rel=0.1)
+    assert row["simulated_sd"] == pytest.approx(row["sd"], rel=0.03)
+    assert row["sd_ratio_lower"] > 0.93
+    assert row["sd_ratio_upper"] < 1.07
+    assert np.abs(fit.mean_off).max() < 4
+    assert fit.outside == 0
 
 
 def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(shared: Path) -> None:

@@ -53,6 +53,12 @@ def test_simulate_writes_new_topics_of_the_same_systems_and_shows_how_well_they_
     assert len(found["rows"]) == 24
     assert {"mean", "simulated_mean", "mean_off", "variance", "simulated_variance", "distance"} <= set(found["rows"][0])
     assert found["correlation_off"] < 0.1
+    assert [each["measure"] for each in found["differences"]] == ["AP", "P@10"]
+    for each in found["differences"]:
+        assert each["pairs"] == 66
+        assert each["simulated_sd"] == pytest.approx(each["sd"], rel=0.1)
+        assert each["simulated_kurtosis"] == pytest.approx(each["kurtosis"], abs=0.7)
+    assert "excess kurtosis" in run("simulate", scores, "--topics", "30").stdout
     assert found["outside_support"] == 0
     assert found["seed"] == 1
 
@@ -108,11 +114,11 @@ def test_verify_says_whether_the_formulas_topics_are_enough() -> None:
 
 
 def test_verify_takes_a_pilot_and_any_test(scores: str) -> None:
-    for test in ("tukey", "randomised"):
-        (row,) = answer("verify", scores, "-m", "AP", "--systems", "4", "--min-range", "0.1", "--test", test,
-                        "--resamples", "100", *FEW)["rows"]  # fmt: skip
+    for test, more in {"tukey": (), "max-t": ("--resamples", "100")}.items():
+        (row,) = answer("verify", scores, "-m", "AP", "--systems", "4", "--difference", "0.1", "--test", test,
+                        *more, *FEW)["rows"]  # fmt: skip
         assert (row["test"], row["measure"], row["world"]) == (test, "AP", "topics like the pilot's")
-    rows = answer("verify", scores, "--difference", "0.1", *FEW)["rows"]
+    rows = answer("verify", scores, "--difference", "0.1", "--test", "t", *FEW)["rows"]
     assert [row["measure"] for row in rows] == ["AP", "P@10"]
 
 
@@ -169,6 +175,11 @@ def test_verify_draws_power_against_topics(tmp_path: Path) -> None:
         ["verify", "SCORES", "-m", "AP", "--systems", "40", "--min-range", "0.1"],
         ["verify", "SCORES", "-m", "AP", "--model", "MD6", "--min-range", "0.1"],
         ["verify", "SCORES", "--width", "0.1"],
+        ["verify", "--difference", "0.1", "--sd", "0.15", "--systems", "5", "--test", "t"],
+        ["verify", "--difference", "0.1", "--sd", "0.15", "--dependence", "rows"],
+        ["verify", "--difference", "0.1", "--sd", "0.15", "--resamples", "200"],
+        ["simulate", "SCORES", "--trees", "3"],
+        ["simulate", "SCORES", "--wide"],
         ["verify", "--difference", "0.1", "--sd", "0.15", "--no-search", "--plot", "p.svg", "--collections", "250"],
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.simulate import fit_margin, fit_simulator, goodness_of_fit, support_of
 from cranfield.simulate.copulas import PAIRS, fit_pairs
-from cranfield.simulate.dependence import correlations, factor, product
+from cranfield.simulate.dependence import correlations, factor, fit_rows, product
 from cranfield.simulate.margins import FAMILIES, match_moments, move
 from cranfield.simulate.support import bounded, reciprocals, steps_of, unbounded
 
@@ -329,3 +329,83 @@ def test_a_pilot_with_holes_or_too_few_topics_is_refused() -> None:
     holes[0, 0] = np.nan
     with pytest.raises(InputError, match="missing"):
         fit_simulator(table_of(holes))
+
+
+# --- rows of the pilot
+
+
+def heavy(topics: int = 120, systems: int = 6, seed: int = 8) -> Array:
+    """Differences with the tails of real ones: two systems agree on most topics, and on a few one of them fails."""
+    rng = np.random.default_rng(seed)
+    level = rng.beta(1.5, 3, (topics, 1))
+    scores = np.clip(level + 0.04 * rng.normal(size=(topics, systems)), 0, 1)
+    return np.where(rng.random((topics, systems)) < 0.1, scores * rng.random((topics, systems)), scores)
+
+
+@pytest.mark.parametrize("means", ["seen", "equal", "gap"])
+def test_rows_keep_the_spread_the_skew_and_the_tails_of_differences(means: str) -> None:
+    pilot = table_of(heavy())
+    made = fit_simulator(pilot)
+    moved = {"seen": made, "equal": made.equal(), "gap": made.gap(0.05)}[means]
+    drawn = moved.draw(20_000)
+    fit = goodness_of_fit(moved, drawn)
+    (row,) = (each.to_dict() for each in fit.differences)
+    assert row["pairs"] == 15
+    assert row["kurtosis"] > 3
+    assert row["simulated_kurtosis"] == pytest.approx(row["kurtosis"], rel=0.3)
+    assert row["simulated_skew"] == pytest.approx(row["skew"], rel=0.3)
+    assert row["simulated_sd"] == pytest.approx(row["sd"], rel=0.05)
+    assert np.abs(fit.mean_off).max() < 4
+    assert fit.outside == 0
+    gaussian = fit_simulator(pilot, dependence="gaussian")
+    (other,) = (each.to_dict() for each in goodness_of_fit(gaussian, gaussian.draw(5000)).differences)
+    assert other["simulated_kurtosis"] < 0.7 * row["kurtosis"]
+
+
+@pytest.mark.parametrize("kind", ["AP", "P@10", "RR"])
+def test_rows_keep_the_sd_of_differences_on_every_support(kind: str) -> None:
+    made = fit_simulator(table_of(pilot_scores(kind, topics=100), kind))
+    fit = goodness_of_fit(made, made.draw(10_000))
+    assert np.abs(fit.differences[0].sd_ratio - 1).max() < 0.12
+    assert float(np.median(fit.differences[0].sd_ratio)) == pytest.approx(1, abs=0.05)
+    assert fit.outside == 0
+
+
+def test_columns_of_rows_are_standard_normal_and_equal_systems_stay_equal() -> None:
+    scores = heavy(topics=40)
+    scores[:, 5] = scores[:, 2]
+    copula = fit_rows(scores, rng=np.random.default_rng(1))
+    z = copula.join(np.random.default_rng(2).normal(size=(40_000, copula.inputs)))
+    np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.02)
+    np.testing.assert_allclose((z**2).mean(axis=0), 1, atol=0.03)
+    np.testing.assert_allclose(np.quantile(z, [0.01, 0.2, 0.9, 0.999], axis=0)[:, 0], [-2.326, -0.842, 1.282, 3.09],
+                               atol=0.12)  # fmt: skip
+    np.testing.assert_allclose(z[:, 5], z[:, 2], atol=1e-12)
+
+
+def test_the_kurtosis_of_differences_is_that_of_scipy() -> None:
+    from scipy import stats
+
+    scores = heavy(topics=30, systems=3)
+    made = fit_simulator(table_of(scores))
+    (found,) = goodness_of_fit(made, made.draw(10)).differences
+    gaps = scores[:, [0, 0, 1]] - scores[:, [1, 2, 2]]
+    np.testing.assert_allclose(found.kurtosis, stats.kurtosis(gaps))
+    np.testing.assert_allclose(found.skew, stats.skew(gaps))
+    np.testing.assert_allclose(found.sd, gaps.std(axis=0, ddof=1))
+
+
+def test_a_shifted_margin_stays_within_bounds_and_keeps_its_shape() -> None:
+    scores = heavy()[:, 0]
+    margin = fit_margin(scores, bounded())
+    up = margin.moved(margin.mean + 0.05)
+    assert up.mean == pytest.approx(margin.mean + 0.05, abs=1e-9)
+    assert up.variance == pytest.approx(margin.variance, rel=0.02)
+    down = margin.moved(0.03)
+    assert down.mean == pytest.approx(0.03, abs=1e-9)
+    assert down.values[0] == 0
+    assert float(down.up_to(np.array([0.0]))[0]) > 0.5  # what would be below 0 is 0
+    with pytest.raises(RequestError, match="out of reach"):
+        margin.moved(1.2)
+    free = fit_margin(40 + 10 * np.random.default_rng(1).normal(size=50), unbounded())
+    assert free.moved(500).variance == pytest.approx(free.variance)

@@ -19,6 +19,7 @@ from cranfield.compare import MODELS, anova, compare, decompose, model_error, tu
 from cranfield.compare.sharding import SHARD_MODELS
 from cranfield.design import size_for_difference, size_for_range
 from cranfield.design.planning import Request
+from cranfield.stats.dunnett import dunnett_tail
 from cranfield.stats.proportions import anytime_interval, wilson_interval
 from cranfield.verify import (
     SOURCES,
@@ -33,7 +34,8 @@ from cranfield.verify import (
     verify,
 )
 from cranfield.verify.asking import Question, ask
-from cranfield.verify.deciding import OF_TWO, TITLES, Sums, make_test
+from cranfield.verify.deciding import LEAST_VARIANCE, OF_TWO, RESAMPLES, TITLES, Sums, largest_t, make_test
+from cranfield.verify.families import CRITICAL, pair_power, topics_for_pair
 from cranfield.verify.running import BATCH, Task, make_world, run_batch
 from cranfield.verify.worlds import NormalWorld, PilotWorld
 
@@ -104,7 +106,7 @@ def verdicts(name: str, scores: Array, **options: Any) -> Any:
     return test.decide(tally)
 
 
-@pytest.mark.parametrize("name", ["tukey", "unpaired", "t", "wilcoxon", "sign"])
+@pytest.mark.parametrize("name", ["tukey", "unpaired", "holm", "t", "wilcoxon", "sign"])
 def test_verdicts_are_those_of_the_comparison_a_user_runs(name: str) -> None:
     systems = 2 if name in OF_TWO else 4
     rng = np.random.default_rng(5)
@@ -114,7 +116,7 @@ def test_verdicts_are_those_of_the_comparison_a_user_runs(name: str) -> None:
         table = ScoreTable(
             ("x",), tuple(map(str, range(25))), tuple(f"s{s}" for s in range(systems)), scores[None, :, at]
         )
-        done = compare(table, test=name)
+        done = compare(table, test="t", correct="holm") if name == "holm" else compare(table, test=name)
         pairs = {row["system_a"] + row["system_b"]: row["significant"] for row in done.to_dict()}
         assert found.anything[at] == any(pairs.values())
         assert found.found[at] == pairs.get("s0s1", False)
@@ -132,6 +134,50 @@ def test_verdicts_on_shards_are_those_of_the_model(model: str) -> None:
         assert found.anything[at] == done.significant.any()
         first = (done.first == 0) & (done.second == 1)
         assert found.found[at] == (done.significant[first][0] and done.difference[first][0] > 0)
+
+
+def test_dunnetts_verdicts_are_those_of_its_critical_value_with_topics_as_blocks() -> None:
+    scores = np.random.default_rng(11).normal(size=(15, 60, 5, 1)) + np.array([[0.9], [0.0], [0.4], [0.0], [-0.3]])
+    found = verdicts("dunnett", scores)
+    for at in range(60):
+        error = np.sqrt(2 * decompose(scores[:, at]).ss["topic*system"] / (14 * 4) / 15)
+        means = scores[:, at, :, 0].mean(axis=0)
+        t = (np.delete(means, 1) - means[1]) / error
+        significant = dunnett_tail(np.abs(t), 4, 14 * 4) <= 0.05
+        assert found.anything[at] == significant.any()
+        assert found.found[at] == (significant[0] and t[0] > 0)
+        assert found.reversed[at] == (significant[0] and t[0] < 0)
+    assert 0 < found.found.mean() < 1
+
+
+def test_the_largest_t_is_that_of_every_pair_in_every_resample() -> None:
+    scores = np.random.default_rng(12).exponential(size=(8, 4))
+    scores[:, 3] = scores[:, 2]  # a pair that does not differ is in no maximum
+    found = largest_t(scores, count=30, rng=np.random.default_rng(5))
+    rows = np.random.default_rng(5).integers(0, 8, (30, 8))
+    expected = []
+    for at in rows:
+        gaps = [scores[:, a] - scores[:, b] for a in range(3) for b in range(a + 1, 3)]
+        drawn = [gap[at] - gap.mean() for gap in gaps]
+        least = [LEAST_VARIANCE * gap.var() for gap in gaps]
+        t = [each.mean() / np.sqrt(max(each.var(), low) / 7) for each, low in zip(drawn, least, strict=True)]
+        expected.append(np.abs(t).max())
+    np.testing.assert_allclose(found, np.sort(expected), atol=1e-12)
+
+
+def test_max_t_looks_at_every_pair_by_its_own_standard_error() -> None:
+    rng = np.random.default_rng(13)
+    noise = rng.normal(size=(40, 50, 4, 1)) * np.array([[0.05], [0.05], [1.0], [1.0]])
+    found = verdicts("max-t", noise + np.array([[0.06], [0.0], [0.0], [0.0]]))
+    assert found.found.mean() > 0.9
+    assert verdicts("tukey", noise + np.array([[0.06], [0.0], [0.0], [0.0]])).found.mean() < 0.1
+    assert verdicts("max-t", noise).anything.mean() < 0.2
+
+
+def test_a_constant_difference_is_not_called_significant() -> None:
+    scores = np.random.default_rng(14).random((12, 3, 1, 1)) + np.array([[0.1], [0.0], [0.0]])
+    for name in ("max-t", "holm"):
+        assert not verdicts(name, scores).anything.any()
 
 
 def test_blocked_f_of_two_systems_is_the_paired_t_test() -> None:
@@ -165,7 +211,7 @@ def test_normal_scores_have_the_means_and_the_variance_asked_for() -> None:
     np.testing.assert_allclose(differing - equal, np.broadcast_to([[0.1], [-0.1], [0], [0], [0]], equal.shape))
 
 
-@pytest.mark.parametrize("dependence", ["gaussian", "vine"])
+@pytest.mark.parametrize("dependence", ["rows", "gaussian", "vine"])
 @pytest.mark.parametrize("systems", [2, 6])
 def test_a_pilots_world_has_the_true_means_and_the_pilots_correlations(systems: int, dependence: str) -> None:
     table = pilot()
@@ -218,9 +264,10 @@ def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
     assert np.array_equal(longer.verdicts[1], here.verdicts[0])
 
 
-@pytest.mark.parametrize("test", ["tukey", "randomised"])
+@pytest.mark.parametrize("test", ["tukey", "randomised", "max-t"])
 def test_any_number_of_workers_gives_the_same_bits(test: str) -> None:
-    options: dict[str, Any] = {"collections": 4 * BATCH, "resamples": 100, "search": test == "tukey"}
+    options: dict[str, Any] = {"collections": 4 * BATCH, "search": test == "tukey"}
+    options |= {} if test == "tukey" else {"resamples": 100}
     once = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), workers=1, **options)
     again = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), workers=3, **options)
     assert once.to_dict() == again.to_dict()
@@ -248,6 +295,47 @@ def test_a_paired_design_gives_its_power_one_sided_too() -> None:
     found = verify(design, collections=5000, tolerance=0.001, search=False)
     assert found.power.rate == pytest.approx(float(size.achieved), abs=0.02)
     assert found.error.rate == pytest.approx(0.05, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("test", "systems", "topics", "collections"),
+    [("t", 2, 73, 5000), ("tukey", 10, 145, 5000), ("dunnett", 10, 113, 5000), ("holm", 10, 157, 5000),
+     ("max-t", 10, 150, 500), ("max-t", 5, 119, 1000)],
+)  # fmt: skip
+def test_the_topics_for_a_pair_of_several_systems_give_the_power(
+    test: str, systems: int, topics: int, collections: int
+) -> None:
+    grids = {"difference": [0.05], "sd": [0.15], **({} if test == "t" else {"systems": [systems]})}
+    (found,) = ask(Question(grids=grids, test=test), [None], collections=collections, tolerance=0.001, search=False)
+    assert (found.design.topics, found.design.systems) == (topics, systems)
+    assert found.design.promised_power == pytest.approx(0.8, abs=0.005)
+    lower, upper = wilson_interval(found.power.count, found.power.collections, confidence=0.999)
+    assert lower < 0.8 < upper
+    assert found.error.rate < 0.05 + 3.5 * np.sqrt(0.0475 / found.collections)
+    assert "Family-wise error rate" in found.summary()
+
+
+def test_no_stream_of_one_seed_is_used_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams of drawing, of permuting and of resampling, of all batches and collections, under seeds 1 and 2."""
+    drawn: dict[int, list[tuple[int, ...]]] = {1: [], 2: []}
+    table, real = pilot(systems=3), np.random.default_rng
+
+    def noted(seed: int, test: str) -> None:
+        def default_rng(source: Any) -> np.random.Generator:
+            assert isinstance(source, np.random.SeedSequence)
+            drawn[seed].append(tuple(source.generate_state(4).tolist()))
+            return real(source)
+
+        design = Design("size", test, 3, 6, 0.1)
+        with monkeypatch.context() as patch:
+            patch.setattr(np.random, "default_rng", default_rng)
+            verify(design, table, collections=2 * BATCH, resamples=100, seed=seed, search=False, workers=1)
+
+    for seed in (1, 2):
+        for test in ("randomised", "max-t"):
+            noted(seed, test)
+    assert len(drawn[1]) > 4 * BATCH
+    assert not set(drawn[1]) & set(drawn[2])
 
 
 def test_it_stops_early_when_the_answer_is_plain_and_says_which() -> None:
@@ -351,6 +439,73 @@ def test_a_file_without_a_design_is_refused(tmp_path: Path, text: str) -> None:
         read_designs(path)
 
 
+def test_a_design_of_size_keeps_the_test_it_was_planned_for(tmp_path: Path) -> None:
+    path = tmp_path / "size.json"
+    row = {"method": "dunnett", "test": "dunnett", "systems": 10, "difference": 0.05, "sd": 0.15, "alpha": 0.05,
+           "power": 0.8, "topics": 113, "achieved_power": 0.8027}  # fmt: skip
+    scaled = {**row, "effect_size": 1 / 3}
+    del scaled["difference"], scaled["sd"]
+    path.write_text(json.dumps({"method": "size", "rows": [row, scaled, {"power": 0.8, "equivalence": 0.1}]}))
+    first, second = read_designs(path)
+    assert (first.test, first.systems, first.goal) == ("dunnett", 10, "difference")
+    assert first.variance == pytest.approx(0.15**2 / 2)
+    assert second.difference / np.sqrt(2 * second.variance) == pytest.approx(1 / 3)
+    with pytest.raises(RequestError, match=r"--systems has no effect"):
+        Question(design=str(path), grids={"systems": [3]}).designs(None)
+
+
+PAIR = {"difference": [0.05], "sd": [0.15]}
+
+
+def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
+    made = [
+        Question(grids=PAIR).designs(None),
+        Question(grids={**PAIR, "systems": [10]}).designs(None),
+        Question(grids={"difference": [0.05]}).designs(pilot()),
+        Question(grids={"difference": [0.05]}, test="t").designs(pilot()),
+        Question(grids={"difference": [0.05], "systems": [4]}, test="holm").designs(pilot()),
+        Question(grids={"min_range": [0.05]}).designs(pilot()),
+    ]
+    assert [(each.test, each.systems) for (each,) in made] == [
+        ("t", 2), ("max-t", 10), ("max-t", 6), ("t", 2), ("holm", 4), ("blocked", 6),
+    ]  # fmt: skip
+
+
+def test_tukeys_topics_grow_with_the_systems_and_n_minus_1_falls_short() -> None:
+    pair = {"difference": 0.05, "sd": 0.15, "alpha": 0.05}
+    for systems, topics in {2: 73, 5: 116, 10: 145, 20: 174, 50: 211}.items():
+        assert topics_for_pair("tukey", systems=systems, power=0.8, **pair) == topics
+        assert pair_power("tukey", topics=topics - 1, systems=systems, **pair) < 0.8
+    assert pair_power("tukey", topics=73, systems=10, **pair) == pytest.approx(0.373, abs=5e-4)
+    assert pair_power("tukey", topics=73, systems=50, **pair) == pytest.approx(0.126, abs=5e-4)
+    for test in CRITICAL:
+        assert topics_for_pair(test, systems=2, power=0.8, **pair) == 73
+
+
+@pytest.mark.parametrize(
+    ("question", "with_pilot", "name"),
+    [
+        (Question(grids={**PAIR, "systems": [10]}, test="t"), False, "systems"),
+        (Question(grids={**PAIR, "systems": [10]}, test="blocked"), False, "systems"),
+        (Question(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one-sided"),
+        (Question(grids={**PAIR, "systems": [10]}, test="tukey", method="t"), False, "method"),
+        (Question(grids={**PAIR, "variance": [0.05]}), False, "variance"),
+        (Question(grids={**PAIR, "variance": [0.05], "systems": [3]}), False, "variance"),
+        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1), False, "one-sided"),
+        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3], "sd": [0.1]}), False, "sd"),
+    ],
+)
+def test_a_parameter_without_effect_is_refused(question: Question, with_pilot: bool, name: str) -> None:
+    with pytest.raises(RequestError, match=f"--{name} has no effect"):
+        question.designs(pilot() if with_pilot else None)
+
+
+@pytest.mark.parametrize("options", [{"margins": "beta"}, {"dependence": "vine"}, {"resamples": 200}])
+def test_options_of_pilots_and_of_resampling_are_refused_without_them(options: dict[str, Any]) -> None:
+    with pytest.raises(RequestError):
+        verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), **options)
+
+
 def test_a_file_that_is_not_there_is_said_to_be_not_there() -> None:
     with pytest.raises(InputError, match="no such file"):
         read_designs("nowhere.json")
@@ -377,7 +532,7 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         (lambda: make_test("tukey", alpha=0.05, systems=3, sides=1), "no sides"),
         (lambda: verify(Design("size", "tukey", 3, 20, 0.1)), "variance is missing"),
         (lambda: verify(Design("size", "tukey", 3, 1, 0.1, variance=0.05)), "two topics"),
-        (lambda: verify(Design("size", "tukey", 3, 20, float("nan"), variance=0.05)), "to be found"),
+        (lambda: verify(Design("size", "tukey", 3, 20, float("nan"), variance=0.05)), "difference to detect"),
         (lambda: verify(Design("size", "tukey", 3, 20, 0.1, alpha=2.0, variance=0.05)), "probabilities"),
         (lambda: verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), collections=10), "too few"),
         (lambda: verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), tolerance=0.0), "shares"),
@@ -387,9 +542,9 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         (lambda: sharded_designs(pilot(shards=2), ["MD1"], difference=0.1), "no model"),
         (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
         (lambda: designs_from_request(Request(width=(0.1,), variance=(0.05,))), "one thing"),
-        (lambda: Question(models=("MD6",)).designs(None, 1), "pilot with shards"),
-        (lambda: Question().designs(pilot(shards=2), 1), "missing"),
-        (lambda: Question(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2), 1), "one value"),
+        (lambda: Question(models=("MD6",)).designs(None), "pilot with shards"),
+        (lambda: Question().designs(pilot(shards=2)), "missing"),
+        (lambda: Question(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:
@@ -403,5 +558,6 @@ def test_every_test_has_a_title_and_runs() -> None:
         shards = 2 if name in SHARD_MODELS else 1
         table = pilot(systems=systems, shards=shards)
         design = Design("shards" if shards > 1 else "size", name, systems, 10, 0.1, shards=shards)
-        found = verify(design, table, collections=BATCH, resamples=100, search=False)
+        resamples = 100 if name in RESAMPLES else None
+        found = verify(design, table, collections=BATCH, resamples=resamples, search=False)
         assert 0 < found.power.rate <= 1

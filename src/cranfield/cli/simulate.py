@@ -9,7 +9,12 @@ import typer
 from cranfield.cli import drawing, options
 
 Margins = Annotated[str, typer.Option("--margins", help="auto, beta, normal, kernel or empirical.", metavar="NAME")]
-Dependence = Annotated[str, typer.Option("--dependence", help="gaussian or vine.", metavar="NAME")]
+Dependence = Annotated[
+    str,
+    typer.Option(
+        "--dependence", help="rows (the pilot's topics with a little noise), gaussian or vine.", metavar="NAME"
+    ),
+]
 
 
 @options.printed
@@ -24,7 +29,7 @@ def simulate(
             "--out", "-o", help="Write their scores: .csv, .tsv (also .gz), .json or .parquet.", metavar="FILE"
         ),
     ] = None,
-    wide: Annotated[bool, typer.Option("--wide", help="In FILE, a row a topic and a column a system.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="In FILE, one row per topic and one column per system.")] = False,
     equal: Annotated[bool, typer.Option("--equal", help="Make all systems equally good.")] = False,
     gap: Annotated[
         float | None, typer.Option("--gap", help="Put the best system so far above all others.", metavar="D")
@@ -34,10 +39,13 @@ def simulate(
         typer.Option("--means", help="True means: 0.3,0.25,… for all, or system=0.3,… for some.", metavar="LIST"),
     ] = None,
     margins: Margins = "auto",
-    dependence: Dependence = "gaussian",
+    dependence: Dependence = "rows",
     trees: Annotated[
-        int, typer.Option("--trees", help="Trees of a vine that choose their copulas; the rest is Gaussian.", min=1)
-    ] = 2,
+        int | None,
+        typer.Option(
+            "--trees", help="Trees of a vine that choose their copulas; the rest is Gaussian [default: 2].", min=1
+        ),
+    ] = None,
     truncate: Annotated[bool, typer.Option("--truncate", help="Let the vine's other trees be independent.")] = False,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
@@ -54,6 +62,7 @@ def simulate(
 
     Example: cranfield simulate scores.csv --topics 200 -o new.csv --plot fit.svg
     """
+    from cranfield.errors import RequestError
     from cranfield.report.simulating import simulation_document
     from cranfield.report.simulation_charts import fit_chart
     from cranfield.scores import write_scores
@@ -63,6 +72,8 @@ def simulate(
 
     if plot is not None:
         drawing.check_plot(plot)
+    if wide and out is None:
+        raise RequestError("--wide is about the file, and none is written", fix="Name it with -o.")
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     pilot = only_table(tables)
     with (

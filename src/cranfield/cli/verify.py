@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from cranfield.cli import drawing, options
-from cranfield.cli.simulate import Dependence, Margins
+
+PilotMargins = Annotated[
+    str | None,
+    typer.Option("--margins", help="Of pilot scores: auto (default), beta, normal, kernel, empirical.", metavar="NAME"),
+]
+PilotDependence = Annotated[
+    str | None,
+    typer.Option("--dependence", help="Of pilot scores: rows (default), gaussian or vine.", metavar="NAME"),
+]
 
 
 @options.printed
@@ -22,14 +30,14 @@ def verify(
     systems: Annotated[
         str | None,
         typer.Option(
-            "--systems", help="How many systems will be compared (default: as many as the pilot has).", metavar="M"
+            "--systems", help="How many systems will be compared (default: the pilot's; two without).", metavar="M"
         ),
     ] = None,
     min_range: Annotated[
-        str | None, typer.Option("--min-range", help="Range of the systems' means that is to be found.", metavar="D")
+        str | None, typer.Option("--min-range", help="Range of the systems' means to detect.", metavar="D")
     ] = None,
     difference: Annotated[
-        str | None, typer.Option("--difference", help="Difference of two systems that is to be found.", metavar="D")
+        str | None, typer.Option("--difference", help="Difference of two of the systems to detect.", metavar="D")
     ] = None,
     variance: Annotated[str | None, typer.Option("--variance", help="σ² of one system's scores.", metavar="V")] = None,
     sd: Annotated[
@@ -38,9 +46,9 @@ def verify(
     topics: Annotated[
         int | None, typer.Option("--topics", help="Number of topics (default: what the formula asks for).", metavar="N")
     ] = None,
-    alpha: Annotated[str, typer.Option("--alpha", help="Significance level.")] = "0.05",
-    power: Annotated[str, typer.Option("--power", help="Probability of finding what is there.")] = "0.8",
-    one_sided: Annotated[bool, typer.Option("--one-sided", help="Test one direction only.")] = False,
+    alpha: Annotated[str | None, typer.Option("--alpha", help="Significance level [default: 0.05].")] = None,
+    power: Annotated[str | None, typer.Option("--power", help="Power 1 − β [default: 0.8].")] = None,
+    one_sided: Annotated[bool, typer.Option("--one-sided", help="Test one direction only (pair in advance).")] = False,
     method: Annotated[
         str | None, typer.Option("--method", help="The formula: exact, sakai, blocked; t, normal.", metavar="NAME")
     ] = None,
@@ -48,8 +56,9 @@ def verify(
         str | None,
         typer.Option(
             "--test",
-            help="The test you will run (default: the formula's): anova, blocked, tukey, randomised, "
-            "unpaired; of two systems t, wilcoxon, sign, bootstrap, randomisation.",
+            help="The test that will be run: max-t, tukey, dunnett, holm, randomised, unpaired; anova, blocked; of a "
+            "pair named in advance t, wilcoxon, sign, bootstrap, randomisation (default: max-t of several systems, t "
+            "of two, the formula's F for a range).",
             metavar="NAME",
         ),
     ] = None,
@@ -57,18 +66,25 @@ def verify(
         str | None, typer.Option("--model", help="With shards: MD2 to MD6, MD6r; a list for several.", metavar="NAME")
     ] = None,
     shards: Annotated[
-        int | None, typer.Option("--shards", "-s", help="Split runs into so many shards first.", min=2, metavar="S")
+        int | None, typer.Option("--shards", "-s", help="Split runs into S shards first.", min=2, metavar="S")
     ] = None,
-    collections: Annotated[int, typer.Option("--collections", help="The most to draw.", min=250)] = 20_000,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="A power so much below is still enough.")] = 0.02,
+    collections: Annotated[
+        int, typer.Option("--collections", help="The largest number of collections to draw.", min=250)
+    ] = 20_000,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="A power this much lower is still enough.")] = 0.02,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals and of stopping.")] = 0.95,
     search: Annotated[
         bool, typer.Option("--search/--no-search", help="Find the number of topics that is enough.")
     ] = True,
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 unless the topics are enough.")] = False,
-    margins: Margins = "auto",
-    dependence: Dependence = "gaussian",
-    resamples: Annotated[int, typer.Option("--resamples", help="Permutations or resamples of a test.", min=100)] = 1000,
+    margins: PilotMargins = None,
+    dependence: PilotDependence = None,
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            "--resamples", help="Permutations or resamples of a test (default: 499 for max-t, 1000).", min=100
+        ),
+    ] = None,
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
@@ -80,9 +96,9 @@ def verify(
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Check a design before money is spent on it: draw collections, run the test on each, and count what it finds.
+    """Check a design before money is spent on it: draw collections, run the test on each, and count significant ones.
 
-    Examples: cranfield verify --systems 10 --min-range 0.1 --variance 0.053
+    Examples: cranfield verify --systems 10 --difference 0.05 --sd 0.15 --test tukey
 
               cranfield verify pilot.csv -m AP --difference 0.05 --test wilcoxon
     """
@@ -110,12 +126,14 @@ def verify(
             question, pilots, collections=collections, tolerance=tolerance, confidence=confidence, search=search,
             margins=margins, dependence=dependence, resamples=resamples, seed=seed, progress=step,
         )  # fmt: skip
-    used = {name: text for name, text in given.items() if text is not None}
+    usual = {} if design else {"alpha": "0.05", "power": "0.8"}
+    used = usual | {name: text for name, text in given.items() if text is not None}
+    simulated = {"margins": margins or "auto", "dependence": dependence or "rows"} if scores else {}
     inputs = {
         **options.sources(scores or [], columns),
         "design": design, **used, "topics": topics, "sides": question.sides, "method": method,
         "test": test, "model": model, "shards": shards, "collections": collections, "tolerance": tolerance,
-        "confidence": confidence, "margins": margins, "dependence": dependence,
+        "confidence": confidence, "resamples": resamples, **simulated,
     }  # fmt: skip
     if plot is not None:
         drawing.draw(power_chart(found), plot)

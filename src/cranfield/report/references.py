@@ -79,6 +79,8 @@ REFERENCES = {
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
     "Retrieval. SIGIR 2008.",
+    "SilvermanYoung1987": "Silverman, B. W. and Young, G. A.: The Bootstrap: To Smooth or Not to Smooth? Biometrika "
+    "74, 1987.",
     "UrbanoNagler2018": "Urbano, J. and Nagler, T.: Stochastic Simulation of Test Collections: Evaluation Scores. "
     "SIGIR 2018.",
     "Wilson1927": "Wilson, E. B.: Probable Inference, the Law of Succession, and Statistical Inference. Journal of the "

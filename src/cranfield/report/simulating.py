@@ -10,7 +10,11 @@ import numpy as np
 from cranfield.report.document import Column, Document, Table
 from cranfield.simulate.simulation import Simulation
 
-CITATIONS = {"gaussian": ("UrbanoNagler2018", "CarioNelson1997"), "vine": ("UrbanoNagler2018", "Aas2009")}
+CITATIONS = {
+    "rows": ("SilvermanYoung1987", "UrbanoNagler2018"),
+    "gaussian": ("UrbanoNagler2018", "CarioNelson1997"),
+    "vine": ("UrbanoNagler2018", "Aas2009"),
+}
 MOST_SYSTEMS = 40
 
 
@@ -18,13 +22,19 @@ def simulation_document(found: Simulation, inputs: Mapping[str, Any], *, out: st
     """What was fitted to each measure, then system by system what was seen and what was drawn."""
     fit, simulator = found.fit, found.simulator
     rows = fit.to_dict()
-    tables = [_measures_table(found), _systems_table(rows, sharded=bool(simulator.shards))]
+    differences = [each.to_dict() for each in fit.differences]
+    tables = [
+        _measures_table(found),
+        *([_differences_table(differences)] if differences else []),
+        _systems_table(rows, sharded=bool(simulator.shards)),
+    ]
     gaps = np.abs(fit.correlation_gaps)
     extra = {
         "topics": fit.topics,
         "seen_topics": fit.seen_topics,
         "dependence": simulator.dependence,
         "pairs_by_copula": simulator.copula.describe(),
+        "differences": differences,
         "correlation_off": fit.correlation_off,
         "correlation_off_most": float(gaps.max()) if len(gaps) else 0.0,
         "outside_support": fit.outside,
@@ -49,6 +59,15 @@ def _measures_table(found: Simulation) -> Table:
     columns = (Column("measure", "measure"), Column("support", "scores are"), Column("margins", "margins"),
                Column("dependence", "dependence"), Column("pairs", "pairs by copula"))  # fmt: skip
     return Table(columns, rows, "Fitted")
+
+
+def _differences_table(rows: list[dict[str, Any]]) -> Table:
+    """Of all pairs of systems, the median: the spread, the skew and the tails of what tests look at."""
+    titles = {"simulated_sd": "drawn", "sd_ratio_lower": "ratio, 5 %", "sd_ratio_upper": "95 %", "skew": "|skew|",
+              "simulated_skew": "drawn", "kurtosis": "excess kurtosis", "simulated_kurtosis": "drawn"}  # fmt: skip
+    kinds = {"measure": "text", "pairs": "count"}
+    columns = tuple(Column(word, titles.get(word, word), kinds.get(word, "number")) for word in rows[0])
+    return Table(columns, [tuple(row.values()) for row in rows], "Differences of pairs of systems, medians")
 
 
 def _systems_table(rows: list[dict[str, Any]], *, sharded: bool) -> Table:

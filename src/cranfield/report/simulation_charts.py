@@ -9,6 +9,7 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, styled
+from cranfield.runtime.random import generator
 from cranfield.simulate.simulation import Simulation
 from cranfield.verify.running import Verification
 
@@ -16,7 +17,7 @@ MOST_POINTS = 4000
 
 
 def fit_chart(found: Simulation) -> Any:
-    """Four panels: means, variances, correlations and distributions, seen against drawn."""
+    """Panels of means, variances, correlations, distributions and pair differences, seen against drawn."""
     import altair
 
     fit = found.fit
@@ -27,13 +28,30 @@ def fit_chart(found: Simulation) -> Any:
     panels = [means, variances]
     if len(names) > 1:
         first, second = np.triu_indices(len(names), k=1)
-        kept = np.random.default_rng(1).permutation(len(first))[:MOST_POINTS]
+        kept = generator(1, "chart", "pairs").permutation(len(first))[:MOST_POINTS]
         pairs = [f"{names[a]} – {names[b]}" for a, b in zip(first[kept], second[kept], strict=True)]
         seen, drawn = (each[first, second][kept] for each in (fit.correlation, fit.simulated_correlation))
         panels.append(_scatter(pairs, seen, drawn, "correlation, seen", "correlation, drawn", size=8))
     panels.append(_shapes(found))
+    panels += _difference_panels(found)
     rows = [altair.hconcat(*panels[at : at + 2], spacing=40) for at in range(0, len(panels), 2)]
     return styled(altair.vconcat(*rows, spacing=30))
+
+
+def _difference_panels(found: Simulation) -> list[Any]:
+    """The sd, skew and kurtosis of the differences of pairs of systems, all measures together."""
+    each = found.fit.differences
+    count = sum(len(one.sd) for one in each)
+    kept = generator(1, "chart", "differences").permutation(count)[:MOST_POINTS]
+    names = [one.measure for one in each for _ in one.sd]
+    words = {"sd": "sd of a difference", "skew": "skew of a difference", "kurtosis": "excess kurtosis of a difference"}
+    panels = []
+    for word, title in words.items() if count else ():
+        seen, drawn = (
+            np.concatenate([getattr(one, name) for one in each])[kept] for name in (word, f"simulated_{word}")
+        )
+        panels.append(_scatter([names[at] for at in kept], seen, drawn, f"{title}, seen", f"{title}, drawn", size=8))
+    return panels
 
 
 def _scatter(names: Sequence[str], x: Any, y: Any, x_title: str, y_title: str, size: int = 22) -> Any:

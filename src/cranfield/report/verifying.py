@@ -15,7 +15,7 @@ MOST_LOOKS = 12  # of the curve, nearest to the target
 
 
 def verify_document(found: Sequence[Verification], inputs: Mapping[str, Any]) -> Document:
-    """A row a design: what was meant, what came, whether it is enough, and the number of topics that is."""
+    """One row per design: the power asked for and achieved, whether it is enough, and the number of topics that is."""
     rows = [each.to_dict() for each in found]
     tables = [_power_table(rows), _rates_table(rows)]
     if len(found) == 1 and found[0].curve:
@@ -65,7 +65,7 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 def _rates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     words = ["test", "topics", "anything", "reversed", "error_rate", "error_rate_lower", "error_rate_upper", "variance",
              "simulated_variance", "residual_variance", "anytime_lower", "anytime_upper"]  # fmt: skip
-    titles = {"test": "test", "anything": "anything found", "error_rate": "found among equals",
+    titles = {"test": "test", "anything": "any pair significant", "error_rate": "family-wise error rate",
               "error_rate_lower": "low", "error_rate_upper": "high", "variance": "σ² of the formula",
               "simulated_variance": "σ² drawn", "residual_variance": "residual drawn",
               "anytime_lower": "power, at any time: low", "anytime_upper": "high"}  # fmt: skip

@@ -1,12 +1,13 @@
-"""How systems' scores go together: a Gaussian copula, or a vine of pair copulas.
+"""How systems' scores go together: the pilot's own topics with a little noise, a Gaussian copula, or a vine.
 
-Either turns independent standard normals into dependent ones, which the margins turn into scores.
+Each turns independent standard normals into dependent ones, which the margins turn into scores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from cranfield.simulate.margins import Margin
 Array = npt.NDArray[Any]
 
 TERMS = 60  # of the Hermite series
-COPULAS = ("gaussian", "vine")
+COPULAS = ("rows", "gaussian", "vine")
 _ONE_THREAD = 200_000  # products of matrices up to this are made by one thread, and so always by the same sums
 _ROUNDS, _DRAWS = 8, 4000  # of calibrating a vine
 _MOSTLY_TIED = 0.3  # a column with one value on more topics says nothing of what its dependence is like at the ends
@@ -49,6 +50,70 @@ def product(rows: Array, by: Array) -> Array:
         for top in range(0, count, tall):
             out[top : top + tall, left : left + wide] = rows[top : top + tall] @ piece
     return out
+
+
+# --- rows of the pilot
+
+WIDTH = 0.1  # standard deviation of the noise added to a row, in standard deviations of the normal scores
+
+
+@dataclass(frozen=True, eq=False)
+class RowCopula:
+    """A smoothed bootstrap of the pilot's topics: a row drawn with replacement, plus ``WIDTH`` times ``noise``.
+
+    ``rows`` has the normal score of every cell within its column, topics × columns. The noise has the correlations of
+    the normal scores, and the sum is divided by √(1 + WIDTH²), so that covariances stay (Silverman & Young 1987).
+    """
+
+    rows: Array
+    noise: GaussianCopula
+
+    @property
+    def inputs(self) -> int:
+        return 1 + self.noise.inputs
+
+    def join(self, normals: Array) -> Array:
+        at = np.minimum(special.ndtr(normals[:, 0]) * len(self.rows), len(self.rows) - 1).astype(np.intp)
+        return self.smoothed(self.rows[at], self.noise.join(normals[:, 1:]))
+
+    def smoothed(self, rows: Array, noise: Array) -> Array:
+        """Rows with noise, each column exactly standard normal again."""
+        total = (rows + WIDTH * noise) / np.sqrt(1 + WIDTH**2)  # Silverman & Young 1987: shrunk
+        return np.asarray(np.interp(total, *_to_normal(len(self.rows))))
+
+    def describe(self) -> dict[str, int]:
+        columns = self.rows.shape[1]
+        return {"rows": columns * (columns - 1) // 2}
+
+
+@lru_cache(maxsize=16)
+def _to_normal(count: int) -> tuple[Array, Array]:
+    """A grid, and the standard normal with as much below it as a smoothed column of ``count`` normal scores has."""
+    grid = np.linspace(-6.0, 6.0, 1201)
+    place = (grid[:, np.newaxis] * np.sqrt(1 + WIDTH**2) - _normal_scores(count)) / WIDTH
+    below, above = special.ndtr(place).mean(axis=1), special.ndtr(-place).mean(axis=1)
+    # From whichever end is nearer, for 1 − 1e-17 is 1.
+    return grid, np.where(below < 0.5, special.ndtri(below), -special.ndtri(above))
+
+
+def _normal_scores(count: int) -> Array:
+    return np.asarray(special.ndtri((np.arange(count) + 0.5) / count))
+
+
+def fit_rows(scores: Array, *, rng: np.random.Generator) -> RowCopula:
+    """Normal scores of every column, topics × columns.
+
+    Equal scores are put in order by how easy the topic is for all columns, and as much by chance: by chance alone
+    columns would resemble each other less than they do, by topics alone more. Equal columns stay equal.
+    """
+    easy = scores.mean(axis=1)
+    spread = float(easy.std()) or 1.0
+    different, same = np.unique(scores, axis=1, return_inverse=True)
+    order = np.lexsort((easy[:, np.newaxis] / spread + rng.standard_normal(different.shape), different), axis=0)
+    rows = np.empty(different.shape)
+    np.put_along_axis(rows, order, np.broadcast_to(_normal_scores(len(rows))[:, np.newaxis], rows.shape), axis=0)
+    rows = rows[:, same.ravel()]
+    return RowCopula(rows, GaussianCopula(factor(correlations(rows))))
 
 
 # --- Gaussian

@@ -51,6 +51,7 @@ def write_example(
         raise RequestError("an example needs at least one topic, and lists no longer than the collection")
     if seed < 0:
         raise RequestError(f"a seed cannot be {seed}", fix="The smallest seed is 0.")
+    # The whole seed is this one task's, as no other draws from a seed without a name; so the demo stays what it was.
     rng = np.random.default_rng(seed)
     world = _World.draw(rng, topics, documents)
     runs = {

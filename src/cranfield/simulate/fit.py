@@ -1,4 +1,4 @@
-"""How well simulated topics resemble those they were fitted to: means, variances, shapes, correlations."""
+"""How well simulated topics resemble those they were fitted to: means, variances, shapes, differences of systems."""
 
 from __future__ import annotations
 
@@ -13,6 +13,51 @@ from cranfield.simulate.dependence import correlations
 from cranfield.simulate.fitting import Simulator
 
 Array = npt.NDArray[Any]
+
+
+_SCORES = 4_000_000  # differences at a time, so that memory does not grow with the pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """The differences of all pairs of systems under one measure, seen and simulated: one value per pair.
+
+    Pairs of systems with the same score on every topic are left out. ``sd`` is over n − 1; ``skew`` is m₃/m₂^1.5 and
+    ``kurtosis`` the excess m₄/m₂² − 3, of the moments about the mean. With shards, a score is the mean over them.
+    """
+
+    measure: str
+    sd: Array
+    simulated_sd: Array
+    skew: Array
+    simulated_skew: Array
+    kurtosis: Array
+    simulated_kurtosis: Array
+
+    @property
+    def sd_ratio(self) -> Array:
+        """Simulated over seen."""
+        return np.asarray(self.simulated_sd / self.sd)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Medians over pairs: of sd, of the size of the skew, of the excess kurtosis; the middle 90 % of sd ratios."""
+        low, high = np.quantile(self.sd_ratio, [0.05, 0.95]) if len(self.sd) else (np.nan, np.nan)
+        return {
+            "measure": self.measure,
+            "pairs": len(self.sd),
+            "sd": _median(self.sd),
+            "simulated_sd": _median(self.simulated_sd),
+            "sd_ratio_lower": float(low),
+            "sd_ratio_upper": float(high),
+            "skew": _median(np.abs(self.skew)),
+            "simulated_skew": _median(np.abs(self.simulated_skew)),
+            "kurtosis": _median(self.kurtosis),
+            "simulated_kurtosis": _median(self.simulated_kurtosis),
+        }
+
+
+def _median(values: Array) -> float:
+    return float(np.median(values)) if len(values) else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +84,7 @@ class Fit:
     simulated_correlation: Array
     outside: int
     is_moved: bool
+    differences: tuple[Differences, ...]
 
     @property
     def correlation_gaps(self) -> Array:
@@ -89,6 +135,13 @@ class Fit:
         )
         if count > 1:
             text += f"; correlations are off by {self.correlation_off:.3f} on average"
+        for each in self.differences:
+            row = each.to_dict()
+            name = f" of {each.measure}" if len(self.differences) > 1 else ""
+            text += (
+                f"; differences{name} have a median excess kurtosis of {row['simulated_kurtosis']:.2f} "
+                f"({row['kurtosis']:.2f} in the pilot)"
+            )
         return text + ("." if not self.outside else f"; {self.outside:,} scores are outside the measure's support.")
 
 
@@ -115,8 +168,42 @@ def goodness_of_fit(simulator: Simulator, drawn: ScoreTable) -> Fit:
         simulator.measures, columns, tuple(margin.family for margin in simulator.margins), len(pilot), len(scores),
         mean, ours_mean, _ratio(ours_mean - mean, mean_error, ours_mean_error), variance, ours_variance,
         _ratio(ours_variance - variance, variance_error, ours_variance_error), _distances(simulator, scores),
-        correlations(pilot), correlations(scores), outside, moved,
+        correlations(pilot), correlations(scores), outside, moved, _differences(simulator, scores),
     )  # fmt: skip
+
+
+def _differences(simulator: Simulator, scores: Array) -> tuple[Differences, ...]:
+    """For every measure with two systems or more that are not the same on every topic."""
+    shape = (len(simulator.measures), len(simulator.systems), simulator.replicates)
+    found = []
+    for at, measure in enumerate(simulator.measures):
+        seen, drawn = (
+            _pair_moments(each.reshape(len(each), *shape)[:, at].mean(axis=2)) for each in (simulator.pilot, scores)
+        )
+        kept = (seen[0] > 0) & (drawn[0] > 0)
+        if kept.any():
+            moments = [each[kept] for pair in zip(seen, drawn, strict=True) for each in pair]
+            found.append(Differences(measure, *moments))
+    return tuple(found)
+
+
+def _pair_moments(scores: Array) -> tuple[Array, Array, Array]:
+    """sd, skew and excess kurtosis of the differences of all pairs of columns; sd is 0 for equal columns."""
+    n = len(scores)
+    first, second = np.triu_indices(scores.shape[1], k=1)
+    sd, skew, kurtosis = np.zeros((3, len(first)))
+    step = max(1, _SCORES // n)
+    for start in range(0, len(first) if n > 1 else 0, step):
+        part = slice(start, start + step)
+        gaps = scores[:, first[part]] - scores[:, second[part]]
+        gaps -= gaps.mean(axis=0)
+        squared = gaps**2
+        m2 = squared.mean(axis=0)
+        m2[np.sqrt(m2) < 1e-12] = np.nan
+        sd[part] = np.nan_to_num(np.sqrt(m2 * n / (n - 1)))
+        skew[part] = np.einsum("tp,tp->p", squared, gaps) / n / m2**1.5
+        kurtosis[part] = np.einsum("tp,tp->p", squared, squared) / n / m2**2 - 3
+    return sd, skew, kurtosis
 
 
 def _moments(simulator: Simulator) -> tuple[Array, Array, Array, Array]:

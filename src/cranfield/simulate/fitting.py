@@ -12,8 +12,17 @@ import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.parallel import Progress, tasks
+from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable, check_balance
-from cranfield.simulate.dependence import COPULAS, GaussianCopula, VineCopula, fit_gaussian, fit_vine
+from cranfield.simulate.dependence import (
+    COPULAS,
+    GaussianCopula,
+    RowCopula,
+    VineCopula,
+    fit_gaussian,
+    fit_rows,
+    fit_vine,
+)
 from cranfield.simulate.drawing import MarginTable
 from cranfield.simulate.margins import FAMILIES, Margin, fit_margin, move
 from cranfield.simulate.support import Support, support_of
@@ -21,7 +30,6 @@ from cranfield.simulate.support import Support, support_of
 Array = npt.NDArray[Any]
 Means = Sequence[float] | Mapping[str, float]
 
-_FIT, _DRAW = 0, 1  # streams of a seed: what fitting draws, and what drawing does
 _BLOCK = 500_000  # scores at a time, so that memory does not grow with the topics but for the answer
 FEWEST_TOPICS = 5
 
@@ -39,7 +47,7 @@ class Simulator:
     shards: tuple[str, ...]
     supports: tuple[Support, ...]
     margins: tuple[Margin, ...]
-    copula: GaussianCopula | VineCopula
+    copula: RowCopula | GaussianCopula | VineCopula
     dependence: str
     family: str
     pilot: Array
@@ -127,22 +135,15 @@ class Simulator:
 def _draw_block(simulator: Simulator, block: tuple[int, int, int]) -> Array:
     """Some topics, topics × columns, from a stream of their own."""
     seed, first, count = block
-    normals = stream(seed, _DRAW, first).standard_normal((count, simulator.copula.inputs))
+    normals = generator(seed, "simulate", "topics", first).standard_normal((count, simulator.copula.inputs))
     return simulator.table.scores(simulator.copula.join(normals))
-
-
-def stream(seed: int, *key: int) -> np.random.Generator:
-    """A stream of its own for every purpose of a seed."""
-    if seed < 0:
-        raise RequestError(f"a seed cannot be {seed}", fix="The smallest seed is 0.")
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def fit_simulator(
     table: ScoreTable,
     *,
     margins: str = "auto",
-    dependence: str = "gaussian",
+    dependence: str = "rows",
     trees: int = 2,
     truncate: bool = False,
     seed: int = 1,
@@ -154,7 +155,9 @@ def fit_simulator(
     margins
         ``auto`` (the likeliest for each system), ``beta``, ``normal``, ``kernel`` or ``empirical``.
     dependence
-        ``gaussian``: a Gaussian copula with exactly the scores' correlations. ``vine``: a C-vine, whose pairs may be
+        ``rows``: topics of the table drawn with replacement, with a little noise, so that differences of systems have
+        the spread, skew and tails of the table's. ``gaussian``: a Gaussian copula with exactly the scores'
+        correlations, whose differences have lighter tails. ``vine``: a C-vine, whose pairs may be
         closer at the low end (Clayton), at the high end (survival Clayton), in the middle (Frank) or evenly (Gaussian).
     trees
         How many trees of a vine choose families; higher ones are Gaussian, or independent with ``truncate``.
@@ -185,15 +188,22 @@ def fit_simulator(
         mine[:] = support.snap(mine)
         supports.append(support)
         fitted += [fit_margin(mine[:, column], support, family=margins) for column in range(count)]
-    copula: GaussianCopula | VineCopula
-    if dependence == "gaussian" or len(fitted) == 1:
-        copula = fit_gaussian(fitted, pilot)
-    else:
-        copula = fit_vine(fitted, pilot, trees=trees, rng=stream(seed, _FIT), truncate=truncate)
+    copula = _fit_dependence(fitted, pilot, dependence, trees=trees, truncate=truncate, seed=seed)
     return Simulator(
         table.measures, table.systems, table.shards, tuple(supports), tuple(fitted), copula, dependence, margins, pilot,
         seed,
     )  # fmt: skip
+
+
+def _fit_dependence(
+    margins: Sequence[Margin], pilot: Array, dependence: str, *, trees: int, truncate: bool, seed: int
+) -> RowCopula | GaussianCopula | VineCopula:
+    rng = generator(seed, "simulate", "fit")
+    if dependence == "rows":
+        return fit_rows(pilot, rng=rng)
+    if dependence == "gaussian" or len(margins) == 1:
+        return fit_gaussian(margins, pilot)
+    return fit_vine(margins, pilot, trees=trees, rng=rng, truncate=truncate)
 
 
 def _check(table: ScoreTable) -> None:

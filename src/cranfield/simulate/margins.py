@@ -8,13 +8,13 @@ those are the atoms of AP at 0 and of nDCG at 1. Mean and variance are those of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import optimize, special
 
 from cranfield.errors import RequestError
 from cranfield.simulate.support import Support
@@ -30,13 +30,15 @@ _FEWEST = 4  # different values below which there is no shape to fit
 class Margin:
     """A distribution of scores; ``z`` are its knots and ``values`` what it has there.
 
-    With ``steps`` there is one value more than knots, and ``values[i]`` holds between knots i − 1 and i.
+    With ``steps`` there is one value more than knots, and ``values[i]`` holds between knots i − 1 and i. No score lies
+    outside ``bounds``.
     """
 
     family: str
     z: Array
     values: Array
     steps: bool
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
     def quantile(self, z: Array) -> Array:
         """The scores at standard normals z."""
@@ -120,24 +122,57 @@ class Margin:
             middle = np.concatenate([self.values[:1], middle, self.values[-1:]])
         exponent = theta * middle
         masses = self._masses * np.exp(exponent - exponent.max())
-        return _from_masses(self.family, masses / masses.sum(), self.values, self.steps)
+        return _from_masses(self.family, masses / masses.sum(), self.values, self.steps, self.bounds)
+
+    def shifted(self, amount: float) -> Margin:
+        """Every score this much higher; what would leave the bounds stays at the bound."""
+        lowest, highest = self.bounds
+        values = np.clip(self.values + amount, lowest, highest)
+        # Of the knots at a bound the innermost says where the atom there ends.
+        kept = np.ones(len(values), bool)
+        kept[:-1] &= ~((values[:-1] == lowest) & (values[1:] == lowest))
+        kept[1:] &= ~((values[1:] == highest) & (values[:-1] == highest))
+        return replace(self, z=self.z[kept], values=values[kept])
 
 
 def move(margins: Sequence[Margin], mean: float) -> list[Margin]:
-    """Margins whose means have this mean, tilted alike: every probability p becomes p·e^(θx), normalised.
+    """Margins whose means have this mean, all moved alike.
 
-    Of all distributions with the mean asked for, exponential tilting gives the one of least Kullback–Leibler
-    divergence from the margin; no value is added to the support and none is lost.
+    Between bounds every score is shifted by the same amount, and what would leave the bounds stays at the bound (the
+    shift grows until the mean is right): differences of systems keep their shape. On a list of points, scores are
+    tilted: every probability p becomes p·e^(θx), normalised, which of all distributions with this mean is the one of
+    least Kullback–Leibler divergence from the margin, with the same values.
     """
     now = float(np.mean([margin.mean for margin in margins]))
     if abs(mean - now) < 1e-12:
         return list(margins)
+    if not any(margin.steps for margin in margins):
+        _check_reach(mean, *(float(np.mean([margin.bounds[end] for margin in margins])) for end in (0, 1)))
+        return _shift(margins, mean)
     lowest, highest = (float(np.mean([margin.values[end] for margin in margins])) for end in (0, -1))
+    _check_reach(mean, lowest, highest)
+    return _tilt(margins, mean, highest - lowest)
+
+
+def _check_reach(mean: float, lowest: float, highest: float) -> None:
     if not lowest < mean < highest:
         raise RequestError(
             f"a mean of {mean:g} is out of reach: scores lie between {lowest:g} and {highest:g}",
             fix="Name a mean well inside the measure's range.",
         )
+
+
+def _shift(margins: Sequence[Margin], mean: float) -> list[Margin]:
+    def off(amount: float) -> float:
+        return float(np.mean([margin.shifted(amount).mean for margin in margins])) - mean
+
+    # At the one end no score is above the mean asked for, at the other none is below it.
+    ends = [mean - end(margin.values) for margin in margins for end in (np.max, np.min)]
+    amount = optimize.brentq(off, min(ends) - 1e-9, max(ends) + 1e-9, xtol=1e-13)
+    return [margin.shifted(amount) for margin in margins]
+
+
+def _tilt(margins: Sequence[Margin], mean: float, span: float) -> list[Margin]:
     theta, low, high = 0.0, -np.inf, np.inf
     found = list(margins)
     for _ in range(200):
@@ -147,7 +182,7 @@ def move(margins: Sequence[Margin], mean: float) -> list[Margin]:
         low, high = (theta, high) if gap > 0 else (low, theta)
         # The mean's derivative in θ is the variance; a step out of what is known to hold the answer is cut.
         step = theta + gap / max(float(np.mean([margin.variance for margin in found])), 1e-300)
-        reach = 4 * abs(theta) + 100 / (highest - lowest)
+        reach = 4 * abs(theta) + 100 / span
         step = min(max(step, theta - reach), theta + reach)
         theta = step if low < step < high else (low + high) / 2
         found = [margin.tilted(theta) for margin in margins]
@@ -171,7 +206,9 @@ def _hermite_functions(z: Array, terms: int) -> Array:
     return found
 
 
-def _from_masses(family: str, masses: Array, values: Array, steps: bool, *, thin: bool = False) -> Margin:
+def _from_masses(
+    family: str, masses: Array, values: Array, steps: bool, bounds: tuple[float, float], *, thin: bool = False
+) -> Margin:
     """A margin from probabilities; what has none leaves."""
     upper = np.cumsum(masses[:-1])
     lower = np.cumsum(masses[:0:-1])[::-1]
@@ -180,12 +217,12 @@ def _from_masses(family: str, masses: Array, values: Array, steps: bool, *, thin
     z = np.clip(z, -9.0, 9.0)
     if steps:
         kept = np.flatnonzero(masses > 1e-15)
-        return Margin(family, z[kept[:-1]], values[kept], True)
+        return Margin(family, z[kept[:-1]], values[kept], True, bounds)
     # A knot in every sixteenth of z keeps the moments to a thousandth; both ends stay, for they bound the atoms.
     kept = np.flatnonzero(np.diff(np.floor(z * 16) if thin else z, prepend=-np.inf) > (0 if thin else 1e-9))
     last = np.flatnonzero(z < z[-1] - 1e-9)[-1] + 1
     kept = np.append(kept[z[kept] < z[last] - 1e-9], last)
-    return Margin(family, z[kept], values[kept], False)
+    return Margin(family, z[kept], values[kept], False, bounds)
 
 
 # --- fitting
@@ -205,13 +242,13 @@ def fit_margin(scores: Array, support: Support, *, family: str = "auto") -> Marg
     seen = support.snap(scores)
     rest = seen[~np.isin(seen, support.atoms)]
     if family == "empirical" or len(np.unique(rest)) < _FEWEST:
-        return _empirical(seen)
+        return _empirical(seen, support)
     shape = _Shape.of(seen, rest, support)
     names = FAMILIES[:-1] if family == "auto" else (family,)
     tried = [found for name in names if (found := shape.fit(name)) is not None]
     if family == "auto":  # a shape that a test of fit refuses at 5 % is none
         tried = [each for each in tried if distance(each[0], seen) < 1.36 / np.sqrt(len(seen))]
-    return max(tried, key=lambda each: each[1])[0] if tried else _empirical(seen)
+    return max(tried, key=lambda each: each[1])[0] if tried else _empirical(seen, support)
 
 
 def distance(margin: Margin, scores: Array) -> float:
@@ -222,9 +259,9 @@ def distance(margin: Margin, scores: Array) -> float:
     return float(max(np.abs(margin.up_to(places) - upto).max(), np.abs(margin.below(places) - below).max()))
 
 
-def _empirical(seen: Array) -> Margin:
+def _empirical(seen: Array, support: Support) -> Margin:
     values, counts = np.unique(seen, return_counts=True)
-    return _from_masses("empirical", counts / len(seen), values, True)
+    return _from_masses("empirical", counts / len(seen), values, True, (support.lowest, support.highest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +322,8 @@ class _Shape:
         whole = np.concatenate([[self.low_share], share * masses, [self.high_share]])
         if self.edges is None:
             whole, values = whole[:-1], np.concatenate([[self.support.lowest], self.points])  # 0 is the one atom
-        margin = _from_masses(family, whole, values, self.edges is None, thin=True)
+        bounds = (self.support.lowest, self.support.highest)
+        margin = _from_masses(family, whole, values, self.edges is None, bounds, thin=True)
         # A variance that only a hair of mass at the far end can give is no shape of these scores.
         return (margin, likelihood) if abs(margin.variance / self.total_variance - 1) < 0.01 else None
 

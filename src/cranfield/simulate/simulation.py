@@ -29,8 +29,8 @@ def simulate(
     *,
     topics: int | None = None,
     margins: str = "auto",
-    dependence: str = "gaussian",
-    trees: int = 2,
+    dependence: str = "rows",
+    trees: int | None = None,
     truncate: bool = False,
     equal: bool = False,
     gap: float | None = None,
@@ -48,7 +48,14 @@ def simulate(
     """
     if sum((equal, gap is not None, means is not None)) > 1:
         raise RequestError("true means are set in one way", fix="Choose one of equal, gap and means.")
-    made = fit_simulator(pilot, margins=margins, dependence=dependence, trees=trees, truncate=truncate, seed=seed)
+    if dependence != "vine" and (trees is not None or truncate):
+        raise RequestError(
+            f"trees are those of a vine, and the dependence is «{dependence}»",
+            fix="Leave out --trees and --truncate, or add --dependence vine.",
+        )
+    made = fit_simulator(
+        pilot, margins=margins, dependence=dependence, trees=2 if trees is None else trees, truncate=truncate, seed=seed
+    )
     if equal:
         made = made.equal()
     elif gap is not None:

@@ -1,8 +1,8 @@
 """The tests users run, on many collections at once.
 
 A tally takes topics as they come and keeps what its test needs; a test looks at a tally whenever it is asked and says
-of every collection whether the best system was told from the worst, whether anything was found, and whether the two
-were found the wrong way round.
+of every collection whether the best system is significantly better than the worst, whether any pair is significant,
+and whether the worst is significantly better than the best. The worst is also the baseline, for tests that have one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from cranfield.compare.anova import EFFECTS, MODELS
 from cranfield.compare.comparison import randomised_p, shuffled_ranges
@@ -20,9 +21,18 @@ from cranfield.compare.pairwise import TESTS as PAIR_TESTS
 from cranfield.compare.sharding import RANDOM, SHARD_MODELS
 from cranfield.compare.tukey import critical_range
 from cranfield.errors import RequestError
+from cranfield.runtime.random import Seed, generator, sequence
+from cranfield.simulate.dependence import product
+from cranfield.stats.dunnett import dunnett_critical
 from cranfield.stats.tails import f_critical
 
 Array = npt.NDArray[Any]
+
+BASELINE = 1  # the worst system
+HAIR = 1e-12  # equal statistics may differ by rounding
+# The variance of a resample counts as at least a fifth of the sample's: one that drew few different topics may have
+# next to none, and would make every critical value infinite.
+LEAST_VARIANCE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +180,87 @@ def _by_margin(means: Array, margin: Array) -> Verdicts:
     return Verdicts((gap >= margin) & (gap > 0), (reach >= margin) & (reach > 0), (-gap >= margin) & (gap < 0))
 
 
+@dataclass(frozen=True)
+class DunnettTest:
+    """Dunnett's test of all systems against the second one, topics as blocks."""
+
+    alpha: float
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Sums:
+        return Sums()
+
+    def decide(self, tally: Any) -> Verdicts:
+        ms, df = tally.mean_square(RESIDUAL)
+        margin = dunnett_critical(self.alpha, tally.shape[0] - 1, df) * np.sqrt(2 * ms / tally.topics)
+        gaps = np.delete(tally.means, BASELINE, axis=1) - tally.means[:, [BASELINE]]
+        significant = (np.abs(gaps) >= margin[:, np.newaxis]) & (gaps != 0)
+        return _by_pair(significant, gaps)
+
+
+# --- tests that need each pair's own standard error
+
+
+@dataclass(eq=False)
+class Products:
+    """Running sums of scores and of their products, from which the sd of every difference follows."""
+
+    topics: int = 0
+    sums: Array = field(default_factory=lambda: np.zeros(0))
+    products: Array = field(default_factory=lambda: np.zeros(0))
+
+    def add(self, scores: Array) -> None:
+        mine = np.moveaxis(scores[..., 0], 0, 2)  # collections × systems × topics
+        products = mine @ np.swapaxes(mine, 1, 2)
+        first = self.topics == 0
+        self.sums = mine.sum(axis=2) if first else self.sums + mine.sum(axis=2)
+        self.products = products if first else self.products + products
+        self.topics += len(scores)
+
+    def t(self) -> Array:
+        """t of every pair, collections × pairs; 0 where the difference does not vary, so that nothing is claimed."""
+        n = self.topics
+        first, second = np.triu_indices(self.sums.shape[1], k=1)
+        covariance = self.products - self.sums[:, :, np.newaxis] * self.sums[:, np.newaxis, :] / n
+        own = np.diagonal(covariance, axis1=1, axis2=2)
+        squares = own[:, first] + own[:, second] - 2 * covariance[:, first, second]
+        gaps = (self.sums[:, first] - self.sums[:, second]) / n
+        floor = HAIR * (own[:, first] + own[:, second])
+        error = np.sqrt(np.maximum(squares, floor) / (n * (n - 1)))
+        return np.divide(gaps, error, out=np.zeros_like(gaps), where=squares > floor)
+
+
+@dataclass(frozen=True)
+class HolmTest:
+    """Paired t tests of all pairs with Holm's correction."""
+
+    alpha: float
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Products:
+        return Products()
+
+    def decide(self, tally: Any) -> Verdicts:
+        t = tally.t()
+        p_value = 2 * special.stdtr(tally.topics - 1, -np.abs(t))
+        order = p_value.argsort(axis=1, kind="stable")
+        # Holm 1979: the k-th smallest of K is compared with α/(K − k + 1), and none after the first that fails.
+        steps = np.take_along_axis(p_value, order, axis=1) <= self.alpha / np.arange(t.shape[1], 0, -1)
+        significant = np.empty_like(steps)
+        np.put_along_axis(significant, order, np.logical_and.accumulate(steps, axis=1), axis=1)
+        return _by_pair(significant, t)
+
+
+def _by_pair(significant: Array, t: Array) -> Verdicts:
+    """Of pairs of which the first is the best and the worst system's, as in ``np.triu_indices``; signs by ``t``."""
+    pair, gap = significant[:, 0], t[:, 0]
+    return Verdicts(pair & (gap > 0), np.asarray(significant.any(axis=1)), pair & (gap < 0))
+
+
 # --- tests that need the scores themselves
 
 
@@ -198,11 +289,11 @@ class RandomisedTest:
 
     alpha: float
     resamples: int
-    seed: int
+    seed: Seed
 
     def for_batch(self, batch: int) -> Self:
         """The same with resamples of the batch's own."""
-        return replace(self, seed=self.seed + batch * 1_000_003)
+        return replace(self, seed=sequence(self.seed, "test", batch))
 
     def tally(self) -> Scores:
         return Scores()
@@ -213,11 +304,61 @@ class RandomisedTest:
         p_value = np.empty((len(means), 2))
         for at, mine in enumerate(means):
             table = np.ascontiguousarray(scores[:, at])
-            ranges = shuffled_ranges(table, count=self.resamples, seed=self.seed + at, workers=1)
+            stream: Any = sequence(self.seed, at)
+            ranges = shuffled_ranges(table, count=self.resamples, seed=stream, workers=1)
             p_value[at] = randomised_p(ranges, np.array([mine[0] - mine[1], np.ptp(mine)]))
         pair, widest = (p_value <= self.alpha).T
         gap = means[:, 0] - means[:, 1]
         return Verdicts(pair & (gap > 0), widest, pair & (gap < 0))
+
+
+@dataclass(frozen=True)
+class MaxTTest:
+    """Each pair by its own standard error, against the largest |t| of all pairs in resamples of the topics."""
+
+    alpha: float
+    resamples: int
+    seed: Seed
+
+    def for_batch(self, batch: int) -> Self:
+        """The same with resamples of the batch's own."""
+        return replace(self, seed=sequence(self.seed, "test", batch))
+
+    def tally(self) -> Scores:
+        return Scores()
+
+    def decide(self, tally: Any) -> Verdicts:
+        scores = tally.all
+        moments = Products()
+        moments.add(scores[..., np.newaxis])
+        t = moments.t()
+        significant = np.empty(t.shape, bool)
+        for at, mine in enumerate(np.abs(t)):
+            largest = largest_t(scores[:, at], count=self.resamples, rng=generator(self.seed, at))
+            more = len(largest) - np.searchsorted(largest, mine * (1 - HAIR), side="left")
+            significant[at] = (more + 1) / (len(largest) + 1) <= self.alpha
+        return _by_pair(significant & (t != 0), t)
+
+
+def largest_t(scores: Array, *, count: int, rng: np.random.Generator) -> Array:
+    """The largest |t| of all pairs in each of ``count`` resamples of the topics (topics × systems); in order.
+
+    Differences are centred, so that no pair differs, and each is divided by its own standard error in the resample.
+    """
+    n, systems = scores.shape
+    centred = scores - scores.mean(axis=0)
+    first, second = np.triu_indices(systems, k=1)
+    gaps = centred[:, first] - centred[:, second]
+    sd = np.sqrt((gaps**2).mean(axis=0))
+    vary = sd > HAIR * np.abs(scores).max(initial=HAIR)
+    if not vary.any():
+        return np.zeros(count)
+    scaled = gaps[:, vary] / sd[vary]
+    drawn = rng.integers(0, n, (count, n)) + np.arange(count)[:, np.newaxis] * n
+    weights = np.bincount(drawn.ravel(), minlength=count * n).reshape(count, n) / n
+    squared_mean = product(weights, scaled) ** 2
+    variance = np.maximum(product(weights, scaled**2) - squared_mean, LEAST_VARIANCE)
+    return np.sort(np.sqrt((n - 1) * (squared_mean / variance).max(axis=1)))  # Romano & Wolf 2005
 
 
 @dataclass(frozen=True)
@@ -228,11 +369,11 @@ class PairTest:
     name: str
     sides: int
     resamples: int
-    seed: int
+    seed: Seed
 
     def for_batch(self, batch: int) -> Self:
         """The same with resamples of the batch's own."""
-        return replace(self, seed=self.seed + batch * 1_000_003)
+        return replace(self, seed=sequence(self.seed, "test", batch))
 
     def tally(self) -> Scores:
         return Scores(pairs=True)
@@ -251,12 +392,15 @@ class PairTest:
         return Verdicts(significant & right, significant, significant & ~right)
 
 
-Test = FTest | TukeyTest | RandomisedTest | PairTest
+Test = FTest | TukeyTest | DunnettTest | HolmTest | MaxTTest | RandomisedTest | PairTest
 
 TITLES = {
+    "max-t": "max-t test of all pairs",
+    "tukey": "Tukey's HSD, topics as blocks",
+    "dunnett": "Dunnett's test against a baseline, topics as blocks",
+    "holm": "paired t of all pairs with Holm's correction",
     "anova": "one-way ANOVA's F",
     "blocked": "two-way ANOVA's F, topics as blocks",
-    "tukey": "Tukey's HSD, topics as blocks",
     "unpaired": "one-way Tukey, which ignores that topics are shared",
     "randomised": "Tukey's HSD by permutation within topics",
     **{name: f"Tukey's HSD on the error of {name}" for name in SHARD_MODELS},
@@ -267,27 +411,39 @@ TITLES = {
     "randomisation": "Fisher's randomisation",
 }
 OF_TWO = tuple(PAIR_TESTS)
+RESAMPLES = {"max-t": 499, "randomised": 1000, "bootstrap": 1000, "randomisation": 1000}
+"""How many permutations or resamples the tests that need them take, unless said otherwise."""
 
 
-def make_test(name: str, *, alpha: float, systems: int, sides: int = 2, resamples: int = 1000, seed: int = 1) -> Test:
-    """A test by its name, for so many systems."""
+def make_test(
+    name: str, *, alpha: float, systems: int, sides: int = 2, resamples: int | None = None, seed: Seed = 1
+) -> Test:
+    """A test by its name, for ``systems`` systems."""
     if name not in TITLES:
         raise RequestError(f"there is no test «{name}» to verify", fix=f"Choose one of: {', '.join(TITLES)}.")
     if sides == 1 and name not in OF_TWO:
         raise RequestError(f"{TITLES[name]} has no sides", fix="One-sided is for tests of two systems.")
+    if resamples is not None and name not in RESAMPLES:
+        raise RequestError(
+            f"{TITLES[name]} draws no resamples", fix=f"Leave out --resamples, or test by: {', '.join(RESAMPLES)}."
+        )
+    count = RESAMPLES.get(name, 0) if resamples is None else resamples
     if name in OF_TWO:
         if systems != 2:
             raise RequestError(
                 f"{TITLES[name]} is for two systems, and there are {systems}",
-                fix="Use tukey or randomised, which take all pairs together.",
+                fix="Use max-t, tukey or holm, which take all pairs together, or leave out the number of systems.",
             )
-        return PairTest(alpha, name, sides, resamples, seed)
+        return PairTest(alpha, name, sides, count, seed)
     made: dict[str, Callable[[], Test]] = {
         "anova": lambda: FTest(alpha, WITHIN),
         "blocked": lambda: FTest(alpha, RESIDUAL),
         "tukey": lambda: TukeyTest(alpha, RESIDUAL),
         "unpaired": lambda: TukeyTest(alpha, WITHIN),
-        "randomised": lambda: RandomisedTest(alpha, resamples, seed),
+        "dunnett": lambda: DunnettTest(alpha),
+        "holm": lambda: HolmTest(alpha),
+        "max-t": lambda: MaxTTest(alpha, count, seed),
+        "randomised": lambda: RandomisedTest(alpha, count, seed),
     }
     return made[name]() if name in made else TukeyTest(alpha, _left_by(name))
 

@@ -14,17 +14,25 @@ from cranfield.errors import InputError, RequestError
 from cranfield.formats.text import read_bytes, show
 
 # The test a user of each sizing method will run.
-TEST_OF = {"exact": "anova", "sakai": "anova", "blocked": "blocked", "t": "t", "normal": "t", "unpaired": "anova"}
+TEST_OF = {
+    "exact": "anova",
+    "sakai": "anova",
+    "blocked": "blocked",
+    "t": "t",
+    "normal": "t",
+    "unpaired": "anova",
+    **{name: name for name in ("max-t", "tukey", "dunnett", "holm")},
+}
 NO_NUMBER = float("nan")
 
 
 @dataclass(frozen=True)
 class Design:
-    """So many topics and systems, the test that will be run, and what it is to find.
+    """Numbers of topics and systems, the test that will be run, and the difference it is to detect.
 
-    ``goal`` is ``min_range`` (best and worst system that far apart, the others half way) or ``difference`` (two
-    systems). ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the formula
-    gives for ``topics``; both are nan where there is no formula.
+    ``goal`` is ``min_range`` or ``difference``: the best and the worst of the systems are that far apart, the others
+    half way between them. ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the
+    formula gives for ``topics``; both are nan where there is no formula.
     """
 
     source: str
@@ -64,8 +72,12 @@ def designs_from_sizes(sizes: Sequence[Size], *, sides: int = 2, measure: str = 
     return _from_rows([row for size in sizes for row in size.to_dict()], sides, measure)
 
 
+GOALS = ("min_range", "difference", "effect_size")
+
+
 def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "") -> list[Design]:
-    found = [_from_row(row, sides, measure) for row in rows if "power" in row and row.get("topics") is not None]
+    with_power = [row for row in rows if "power" in row and any(goal in row for goal in GOALS)]
+    found = [_from_row(row, sides, measure) for row in with_power if row.get("topics") is not None]
     if not found:
         raise RequestError(
             "there is no design with a power to verify",
@@ -75,17 +87,29 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "")
 
 
 def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
-    goal = "min_range" if "min_range" in row else "difference"
+    goal = next(name for name in GOALS if name in row)
     method = str(row["method"])
-    if method not in TEST_OF:
+    test = row.get("test") or TEST_OF.get(method)
+    if test is None:
         raise RequestError(f"no test is known for the method «{method}»", fix=f"One of: {', '.join(TEST_OF)}.")
     # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
-    variance = row["variance"] if goal == "min_range" else row["sd"] ** 2 / (1 if method == "unpaired" else 2)
+    sd = row.get("sd", 1.0)
+    variance = row["variance"] if goal == "min_range" else sd**2 / (1 if method == "unpaired" else 2)
     return Design(
-        "size", TEST_OF[method], int(row.get("systems", 2)), int(row["topics"]), float(row[goal]), float(row["alpha"]),
-        float(row["power"]), method, goal, float(variance), float(row.get("achieved_power") or NO_NUMBER),
-        sides if goal == "difference" else 2, measure=str(row.get("measure", measure)),
-    )  # fmt: skip
+        source="size",
+        test=str(test),
+        systems=int(row.get("systems", 2)),
+        topics=int(row["topics"]),
+        difference=float(row[goal]),
+        alpha=float(row["alpha"]),
+        power=float(row["power"]),
+        method=method,
+        goal="min_range" if goal == "min_range" else "difference",
+        variance=float(variance),
+        promised_power=float(row.get("achieved_power") or NO_NUMBER),
+        sides=sides if test == "t" else 2,
+        measure=str(row.get("measure", measure)),
+    )
 
 
 def _read_size(content: Mapping[str, Any]) -> list[Design]:
@@ -139,7 +163,7 @@ def read_designs(path: str | Path) -> list[Design]:
         return SOURCES[source](content)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, RequestError):
-            raise
+            raise InputError(error.what, where=where, fix=error.fix) from None
         raise InputError(f"its rows lack something: {error}", where=where, fix="Make the design again.") from None
 
 

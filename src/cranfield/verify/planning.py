@@ -15,9 +15,11 @@ from cranfield.design.sizing import Size
 from cranfield.design.solving import power_of
 from cranfield.errors import RequestError
 from cranfield.measures import parse_measure
+from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable, score_view
 from cranfield.variance import estimate_variance
 from cranfield.verify.design import Design, designs_from_sizes
+from cranfield.verify.families import designs_for_pairs
 
 
 def designs_from_request(request: Request, *, topics: int | None = None) -> list[Design]:
@@ -26,15 +28,29 @@ def designs_from_request(request: Request, *, topics: int | None = None) -> list
     return _with_topics(plan(request)[:1], topics, request.sides, "")
 
 
-def designs_from_pilot(
-    request: Request, pilot: ScoreTable, *, topics: int | None = None, seed: int = 1
-) -> list[Design]:
+def designs_from_pilot(request: Request, pilot: ScoreTable, *, topics: int | None = None) -> list[Design]:
     """The same with the variance from the pilot; its own number of systems unless another is named."""
     _one_goal(request)
     if request.min_range is not None and request.systems is None:
         request = replace(request, systems=(len(pilot.systems),))
     found = plan_from_pilot(request, estimate_variance(pilot))
     return _with_topics([found[0].size], topics, request.sides, pilot.measures[0])
+
+
+def pair_designs(
+    request: Request, test: str, pilot: ScoreTable | None = None, *, topics: int | None = None
+) -> list[Design]:
+    """Designs for one pair among the systems of a request (a pilot's, unless it says) under a test of all of them."""
+    _one_goal(request)
+    if pilot is not None:
+        if request.sd is not None or request.variance is not None:
+            raise RequestError("the variance comes from the scores", fix="Leave out --sd, or the scores.")
+        variance = estimate_variance(pilot).get("residual", measure=pilot.measures[0]).variance
+        systems = request.systems or (len(pilot.systems),)
+        request = replace(request, sd=(float(np.sqrt(2 * variance)),), systems=systems)
+    if request.sd is None:
+        raise RequestError("--sd is missing", fix="Add the sd of paired differences, or give pilot scores.")
+    return designs_for_pairs(request, test, topics=topics, measure="" if pilot is None else pilot.measures[0])
 
 
 def _one_goal(request: Request) -> None:
@@ -101,7 +117,7 @@ def sharded_pilot(
     collection: Collection, measure: str, *, shards: int, undefined: float = 0.0, seed: int = 1
 ) -> ScoreTable:
     """Scores of a collection split into random shards; a shard without relevant documents scores ``undefined``."""
-    view = collection.sharded(collection.random_shards(shards, seed=np.random.default_rng(seed)))
+    view = collection.sharded(collection.random_shards(shards, seed=generator(seed, "verify", "shards")))
     scores = score_view(view, [parse_measure(measure)])
     scores = np.where(undefined_cells(view)[:, np.newaxis, :], undefined, scores)
     names = tuple(str(at + 1) for at in range(shards))

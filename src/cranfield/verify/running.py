@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.parallel import tasks
+from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
-from cranfield.simulate.fitting import fit_simulator, stream
+from cranfield.simulate.fitting import fit_simulator
 from cranfield.stats.proportions import anytime_interval, wilson_interval
 from cranfield.verify.deciding import RESIDUAL, TITLES, WITHIN, Sums, Test, Verdicts, make_test
 from cranfield.verify.design import Design
@@ -39,7 +40,7 @@ class Task:
     world: World
     test: Test
     looks: tuple[int, ...]  # numbers of topics at which the test is run
-    seed: int
+    seed: Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,8 @@ def run_batch(task: Task, batch: int) -> Counts:
     Topics are drawn in order, so that the first n are the same whatever the last look is: designs of different n are
     compared on the same random numbers.
     """
-    cast = task.world.cast(stream(task.seed, batch, 0), BATCH)
-    rng = stream(task.seed, batch, 1)
+    cast = task.world.cast(generator(task.seed, "systems", batch), BATCH)
+    rng = generator(task.seed, "topics", batch)
     test = task.test.for_batch(batch)
     tallies = (test.tally(), test.tally())
     extra = tallies[0] if isinstance(tallies[0], Sums) else Sums()
@@ -133,12 +134,12 @@ class Look:
 class Verification:
     """What came of a design.
 
-    ``power`` is the share of collections in which what is there was found: an F test rejects, a test of pairs tells the
-    best system from the worst. ``error`` is the share, when all systems are equal, in which anything was found at all.
-    ``reversed`` is the share in which the worst came out significantly better than the best. ``verdict`` is ``enough``,
-    ``short`` or ``undecided``, and wrong with a probability of at most 1 − ``confidence``. ``topics_needed`` is the
-    smallest number of topics seen to reach the power, between ``needed_lower`` and ``needed_upper``. ``left_out`` are
-    systems of the pilot whose scores cannot be given the means in question.
+    ``power`` is the share of collections in which an F test rejects, or a test of pairs finds the best system
+    significantly better than the worst. ``error`` is the family-wise error rate: the share, when all systems are equal,
+    in which any pair is significant. ``reversed`` is the share in which the worst is significantly better. ``verdict``
+    is ``enough``, ``short`` or ``undecided``, and wrong with a probability of at most 1 − ``confidence``.
+    ``topics_needed`` is the smallest number of topics seen to reach the power, between ``needed_lower`` and
+    ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question.
     """
 
     design: Design
@@ -230,7 +231,7 @@ class Verification:
             f"MORE than the α = {self.design.alpha:g} it claims" if low > self.design.alpha else
             f"less than the α = {self.design.alpha:g} it allows"
         )  # fmt: skip
-        return f" Of equal systems it finds something in {self.error.rate:.3f} [{low:.3f}, {high:.3f}], {holds}."
+        return f" Family-wise error rate with equal systems: {self.error.rate:.3f} [{low:.3f}, {high:.3f}], {holds}."
 
 
 def _span(low: int | None, high: int | None) -> str:
@@ -250,9 +251,9 @@ def verify(
     tolerance: float = 0.02,
     confidence: float = 0.95,
     search: bool = True,
-    margins: str = "auto",
-    dependence: str = "gaussian",
-    resamples: int = 1000,
+    margins: str | None = None,
+    dependence: str | None = None,
+    resamples: int | None = None,
     seed: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -263,6 +264,10 @@ def verify(
     ----------
     pilot
         Scores whose topics and systems the collections resemble; without, scores are normal with the design's variance.
+    margins, dependence
+        How the pilot's scores are simulated, as in ``fit_simulator``: ``auto`` and ``rows`` unless given.
+    resamples
+        Permutations or resamples of the tests that draw some (``RESAMPLES`` has the defaults).
     collections
         The most to draw. Fewer are drawn when an interval that holds at every look at once (``anytime_interval``) lies
         above ``design.power − tolerance`` or below ``design.power``.
@@ -280,10 +285,12 @@ def verify(
     """
     _check(design, collections, tolerance, confidence)
     world, left_out = make_world(design, pilot, margins=margins, dependence=dependence, seed=seed)
+    # Measures have collections of their own; designs for one measure are tried on the same ones.
+    stream = sequence(seed, "verify", design.measure)
     test = make_test(
-        design.test, alpha=design.alpha, systems=design.systems, sides=design.sides, resamples=resamples, seed=seed
+        design.test, alpha=design.alpha, systems=design.systems, sides=design.sides, resamples=resamples, seed=stream
     )
-    task = Task(world, test, (design.topics,), seed)
+    task = Task(world, test, (design.topics,), stream)
     found, verdict = _rounds(task, design.power, collections, tolerance, confidence, workers, progress)
     curve: tuple[Look, ...] = ()
     needed: tuple[int | None, int | None, int | None] = (None, None, None)
@@ -299,7 +306,12 @@ def verify(
 
 
 def make_world(
-    design: Design, pilot: ScoreTable | None, *, margins: str, dependence: str, seed: int
+    design: Design,
+    pilot: ScoreTable | None,
+    *,
+    margins: str | None = None,
+    dependence: str | None = None,
+    seed: int = 1,
 ) -> tuple[World, tuple[str, ...]]:
     """Normal scores without a pilot, topics like its own with one; and the pilot's systems that cannot take part."""
     if pilot is not None:
@@ -308,8 +320,13 @@ def make_world(
                 f"the design has {design.shards} shards and the pilot {max(1, len(pilot.shards))}",
                 fix="Give a pilot with a column «shard» for the models MD2 to MD6, and one without for other tests.",
             )
-        simulator = fit_simulator(pilot, margins=margins, dependence=dependence, seed=seed)
+        simulator = fit_simulator(pilot, margins=margins or "auto", dependence=dependence or "rows", seed=seed)
         return PilotWorld.of(simulator, design.systems, design.difference)
+    if margins is not None or dependence is not None:
+        raise RequestError(
+            "--margins and --dependence describe the scores of a pilot, and there is none",
+            fix="Leave them out, or give pilot scores.",
+        )
     if design.shards > 1 or design.source == "shards":
         raise RequestError("a design with shards needs a pilot with shards", fix="Give scores with a column «shard».")
     if not design.variance > 0:
@@ -321,7 +338,7 @@ def _check(design: Design, collections: int, tolerance: float, confidence: float
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: --topics, --systems.")
     if not design.difference > 0:
-        raise RequestError("what is to be found is missing", fix="Name it: --min-range or --difference.")
+        raise RequestError("the difference to detect is missing", fix="Name it: --min-range or --difference.")
     if not (0 < design.alpha < 1 and design.alpha < design.power < 1):
         raise RequestError("α and power are probabilities, power the larger", fix="0.05 and 0.8 are usual.")
     if collections < BATCH:

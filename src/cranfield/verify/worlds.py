@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import RequestError
-from cranfield.simulate.dependence import GaussianCopula, VineCopula
+from cranfield.simulate.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.simulate.drawing import MarginTable
 from cranfield.simulate.fitting import Simulator
 from cranfield.simulate.margins import Margin, move
@@ -75,7 +75,7 @@ class PilotWorld:
     has every player half way, then all of them as the best, then as the worst.
     """
 
-    copula: GaussianCopula | VineCopula
+    copula: RowCopula | GaussianCopula | VineCopula
     margins: MarginTable
     players: Array
     systems: int
@@ -102,7 +102,7 @@ class PilotWorld:
 
     @property
     def columns(self) -> int:
-        if isinstance(self.copula, GaussianCopula):
+        if isinstance(self.copula, RowCopula | GaussianCopula):
             return self.systems * self.shards
         return max(self.copula.inputs, len(self.players) * self.shards)
 
@@ -127,16 +127,27 @@ class PilotWorld:
 
     def _joined(self, rng: Random, columns: Array, topics: int) -> Array:
         """Dependent normals of some columns a collection, topics × collections × columns."""
-        collections, chosen = columns.shape
-        if isinstance(self.copula, GaussianCopula) and chosen < self.copula.inputs:
-            # Of a few columns the triangular factor is as good as all loadings, and needs as many normals as columns.
-            loadings = np.moveaxis(self.copula.loadings[:, columns], 0, 1)
-            small = np.linalg.qr(loadings, mode="r")
-            normals = rng.standard_normal((topics, collections, 1, chosen))
-            return np.asarray(np.einsum("tcuk,ckj->tcj", normals, small) if chosen <= 4 else (normals @ small)[:, :, 0])
-        normals = rng.standard_normal((topics * collections, self.copula.inputs))
-        joined = self.copula.join(normals).reshape(topics, collections, -1)
+        if isinstance(self.copula, RowCopula):
+            at = rng.integers(0, len(self.copula.rows), (topics, len(columns), 1))
+            return self.copula.smoothed(self.copula.rows[at, columns], _some(self.copula.noise, rng, columns, topics))
+        if isinstance(self.copula, GaussianCopula):
+            return _some(self.copula, rng, columns, topics)
+        normals = rng.standard_normal((topics * len(columns), self.copula.inputs))
+        joined = self.copula.join(normals).reshape(topics, len(columns), -1)
         return np.take_along_axis(joined, columns[np.newaxis], axis=2)
+
+
+def _some(copula: GaussianCopula, rng: Random, columns: Array, topics: int) -> Array:
+    """Dependent normals of some columns of a Gaussian copula, topics × collections × columns."""
+    collections, chosen = columns.shape
+    if chosen < copula.inputs:
+        # Of a few columns the triangular factor is as good as all loadings, and needs as many normals as columns.
+        small = np.linalg.qr(np.moveaxis(copula.loadings[:, columns], 0, 1), mode="r")
+        normals = rng.standard_normal((topics, collections, 1, chosen))
+        return np.asarray(np.einsum("tcuk,ckj->tcj", normals, small) if chosen <= 4 else (normals @ small)[:, :, 0])
+    normals = rng.standard_normal((topics * collections, copula.inputs))
+    joined = copula.join(normals).reshape(topics, collections, -1)
+    return np.take_along_axis(joined, columns[np.newaxis], axis=2)
 
 
 def _moved(simulator: Simulator, system: int, means: tuple[float, ...]) -> list[list[Margin]] | None:

@@ -17,7 +17,7 @@ from cranfield.web.page import Answer
 from cranfield.web.queries import Count, Flag, Name, Number, ScoresQuery, amount, field
 
 Margins = Literal["auto", "beta", "normal", "kernel", "empirical"]
-Dependence = Literal["gaussian", "vine"]
+Dependence = Literal["rows", "gaussian", "vine"]
 
 
 class SimulateQuery(ScoresQuery):
@@ -29,8 +29,8 @@ class SimulateQuery(ScoresQuery):
     gap: Number = amount("Gap", "Put the best system so far above all others.", 1e3)
     means: Name = field("True means", "0.3,0.25,… for all, or system=0.3,… for some.", max_length=5000)
     margins: Margins = field("Margins", "How a system's scores are spread.", "auto")
-    dependence: Dependence = field("Dependence", "How systems go together.", "gaussian")
-    trees: int = field("Trees", "Trees of a vine that choose their copulas; the rest is Gaussian.", 2, ge=1, le=20)
+    dependence: Dependence = field("Dependence", "How systems go together.", "rows")
+    trees: Count = field("Trees", "Trees of a vine that choose their copulas; 2 unless given.", ge=1, le=20)
     truncate: Flag = field("independent after them", "Let the vine's other trees be independent.", False)
 
 

@@ -27,31 +27,32 @@ class VerifyQuery(ScoresQuery):
     """What ``cranfield verify`` takes with scores."""
 
     choices: ClassVar[Choices] = {
-        "test": {"": "the formula's", "anova": "ANOVA", "blocked": "ANOVA, topics as blocks", "tukey": "Tukey",
-                 "randomised": "Tukey by permutation", "unpaired": "one-way Tukey", "t": "paired t",
+        "test": {"": "the usual one", "max-t": "max-t, all pairs", "tukey": "Tukey", "dunnett": "Dunnett, a baseline",
+                 "holm": "paired t with Holm", "randomised": "Tukey by permutation", "unpaired": "one-way Tukey",
+                 "anova": "ANOVA", "blocked": "ANOVA, topics as blocks", "t": "paired t of one pair",
                  "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation"},
     }  # fmt: skip
     front = ("measure", "difference", "min_range", "systems", "topics", "test", "alpha", "power")
     systems: Numbers = numbers("Systems", "How many systems will be compared; the data's unless given.", "10")
-    min_range: Numbers = numbers("Range", "Range of the systems' means that is to be found.", "0.1")
-    difference: Numbers = numbers("Difference", "Difference of two systems that is to be found.", "0.05")
+    min_range: Numbers = numbers("Range", "Range of the systems' means to detect.", "0.1")
+    difference: Numbers = numbers("Difference", "Difference of two of the systems to detect.", "0.05")
     variance: Numbers = numbers("Variance", "σ² of one system's scores; the data's unless given.", "0.053")
     sd: Numbers = numbers("Sd", "Standard deviation of paired differences; the data's unless given.", "0.15")
     topics: Count = field("Topics", "What the formula asks for unless given.", ge=2, le=10_000)
     alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
-    power: Numbers = numbers("Power", "Probability of finding what is there; 0.8 unless given.", "0.8")
+    power: Numbers = numbers("Power", "Power 1 − β; 0.8 unless given.", "0.8")
     one_sided: Flag = field("one-sided test", "Test one direction only.", False)
     method: Name = field("Method", "The formula: exact, sakai, blocked; t, normal.", max_length=20)
-    test: Name = field("Test", "The test you will run; the formula's unless given.", max_length=20)
+    test: Name = field("Test", "The test that will be run; max-t of several systems unless given.", max_length=20)
     model: Name = field("Models", "With shards: MD2 to MD6, MD6r; a list for several.", max_length=60)
-    shards: Count = field("Shards", "Split runs into so many shards first.", ge=2, le=100)
-    collections: int = field("Collections", "The most to draw.", 20_000, ge=250, le=100_000)
-    tolerance: float = field("Tolerance", "A power so much below is still enough.", 0.02, gt=0, lt=1)
+    shards: Count = field("Shards", "Split runs into this many shards first.", ge=2, le=100)
+    collections: int = field("Collections", "The largest number of collections to draw.", 20_000, ge=250, le=100_000)
+    tolerance: float = field("Tolerance", "A power this much lower is still enough.", 0.02, gt=0, lt=1)
     confidence: float = field("Confidence", "Of the intervals and of stopping.", 0.95, ge=0.5, le=0.9999)
     search: bool = field("Search", "Find the number of topics that is enough.", True)
     margins: Margins = field("Margins", "How a system's scores are spread.", "auto")
-    dependence: Dependence = field("Dependence", "How systems go together.", "gaussian")
-    resamples: int = field("Resamples", "Permutations or resamples of a test.", 1000, ge=100, le=10_000)
+    dependence: Dependence = field("Dependence", "How systems go together.", "rows")
+    resamples: Count = field("Resamples", "Permutations or resamples of a test that draws some.", ge=100, le=10_000)
 
 
 def answer(asked: Asked) -> Answer:
@@ -74,7 +75,7 @@ def answer(asked: Asked) -> Answer:
     inputs = asked.inputs(
         design=None, **given, sides=design.sides,
         **asked.chosen("topics", "method", "test", "model", "shards", "collections", "tolerance", "confidence",
-                       "margins", "dependence"),
+                       "resamples", "margins", "dependence"),
     )  # fmt: skip
     return Answer(verify_document(found, inputs), asked.command(), pictures=_pictures(found))
 
