@@ -39,6 +39,12 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
+def kept() -> Path:
+    """Published tables and small matrices that the project has itself, laid out as in the folder of real data."""
+    return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the example collection."""
     folder = tmp_path_factory.mktemp("example")

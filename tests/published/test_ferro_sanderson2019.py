@@ -89,8 +89,8 @@ def test_richer_models_find_more_on_the_other_measures_too(collection: cranfield
     assert found.get("MD6")[0].omega_squared > 0.14
 
 
-def test_blocking_finds_14_5_percent_of_the_top_30_pairs_where_one_way_finds_none(shared: Path) -> None:
-    table = cranfield.read_scores(shared / "data" / "trec8" / "scores" / "map.csv", measure="AP")
+def test_blocking_finds_14_5_percent_of_the_top_30_pairs_where_one_way_finds_none(kept: Path) -> None:
+    table = cranfield.read_scores(kept / "data" / "trec8" / "scores" / "map.csv", measure="AP")
     means = table.mean()
     top = sorted(means, key=lambda system: -means[system])[:30]
     shares = {test: compare(table.select(systems=top), test=test).significant.mean() for test in ("tukey", "unpaired")}

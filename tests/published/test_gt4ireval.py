@@ -19,13 +19,13 @@ def table_of(path: Path) -> ScoreTable:
 
 
 @pytest.fixture(scope="module")
-def trec3(shared: Path) -> ScoreTable:
-    return table_of(shared / "data" / "matrices" / "trec3_map.csv")
+def trec3(kept: Path) -> ScoreTable:
+    return table_of(kept / "data" / "matrices" / "trec3_map.csv")
 
 
 @pytest.fixture(scope="module")
-def synthetic4(shared: Path) -> ScoreTable:
-    return table_of(shared / "data" / "matrices" / "brennan_synthetic4.csv")
+def synthetic4(kept: Path) -> ScoreTable:
+    return table_of(kept / "data" / "matrices" / "brennan_synthetic4.csv")
 
 
 def printed(value: float) -> str:

@@ -19,8 +19,8 @@ from cranfield.variance.components import squares
 ODD = {"table": "4", "measure": "nDCG", "systems": "10", "alpha": "0.05", "beta": "0.10", "min_range": "0.05"}
 
 
-def _rows(shared: Path, name: str) -> list[dict[str, str]]:
-    with open(shared / "published" / name, newline="") as stream:
+def _rows(kept: Path, name: str) -> list[dict[str, str]]:
+    with open(kept / "published" / name, newline="") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -40,8 +40,8 @@ def _sizes(rows: list[dict[str, str]], method: str) -> np.ndarray:
     return np.asarray(found.topics)
 
 
-def test_tables_4_to_7_come_out_to_the_topic_in_638_of_639_cells(shared: Path) -> None:
-    rows = _rows(shared, "sakai2014_power.csv")
+def test_tables_4_to_7_come_out_to_the_topic_in_638_of_639_cells(kept: Path) -> None:
+    rows = _rows(kept, "sakai2014_power.csv")
     assert len(rows) == 639
     ours = _sizes(rows, "sakai")
     differing = [(row, int(n)) for row, n in zip(rows, ours, strict=True) if n != int(row["topics"])]
@@ -51,16 +51,16 @@ def test_tables_4_to_7_come_out_to_the_topic_in_638_of_639_cells(shared: Path) -
     assert (row["topics"], n) == ("894", 896)
 
 
-def test_exact_sizes_are_within_one_and_a_half_percent_of_the_tables_or_two_topics(shared: Path) -> None:
-    rows = _rows(shared, "sakai2014_power.csv")
+def test_exact_sizes_are_within_one_and_a_half_percent_of_the_tables_or_two_topics(kept: Path) -> None:
+    rows = _rows(kept, "sakai2014_power.csv")
     printed = np.array([int(row["topics"]) for row in rows])
     gap = np.abs(_sizes(rows, "exact") - printed)
     assert (gap <= np.maximum(0.012 * printed, 2)).all()
     assert gap.max() > 2  # they do differ
 
 
-def test_table_8_comes_out_exactly_with_374_and_393_in_its_blanks(shared: Path) -> None:
-    rows = _rows(shared, "sakai2014_interval.csv")
+def test_table_8_comes_out_exactly_with_374_and_393_in_its_blanks(kept: Path) -> None:
+    rows = _rows(kept, "sakai2014_interval.csv")
     ours = size_for_width(
         width=[float(row["width"]) for row in rows],
         sd=np.sqrt([2 * float(row["variance"]) for row in rows]),

@@ -11,8 +11,8 @@ from cranfield.design import size_for_range
 from cranfield.design.targets import Target
 
 
-def test_all_25_cells_of_table_3_come_out_to_the_topic(shared: Path) -> None:
-    with open(shared / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
+def test_all_25_cells_of_table_3_come_out_to_the_topic(kept: Path) -> None:
+    with open(kept / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 25
     ours = size_for_range(
@@ -26,8 +26,8 @@ def test_all_25_cells_of_table_3_come_out_to_the_topic(shared: Path) -> None:
     assert ours.tolist() == [int(row["topics"]) for row in rows]
 
 
-def test_table_3_follows_from_its_variances_in_one_go(shared: Path) -> None:
-    with open(shared / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
+def test_table_3_follows_from_its_variances_in_one_go(kept: Path) -> None:
+    with open(kept / "published" / "sakai_shang2016_table3.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     target = Target("min_range", 0.15, systems=10, alpha=0.05, power=0.8, method="sakai")
     found = target.topics(np.array([float(row["variance"]) for row in rows]))

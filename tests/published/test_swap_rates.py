@@ -13,8 +13,8 @@ from cranfield.reliability import assess_reliability
 
 
 @pytest.fixture(scope="module")
-def trec8(shared: Path) -> ScoreTable:
-    return cranfield.read_scores(shared / "data" / "trec8" / "scores" / "map.csv", measure="AP")
+def trec8(kept: Path) -> ScoreTable:
+    return cranfield.read_scores(kept / "data" / "trec8" / "scores" / "map.csv", measure="AP")
 
 
 @pytest.fixture(scope="module")

@@ -35,8 +35,8 @@ DESCRIPTION_ONLY = re.compile(
 
 
 @pytest.fixture(scope="module")
-def robust(shared: Path) -> ScoreTable:
-    table = cranfield.read_scores(shared / "data" / "matrices" / "robust04_map.csv", measure="AP")
+def robust(kept: Path) -> ScoreTable:
+    table = cranfield.read_scores(kept / "data" / "matrices" / "robust04_map.csv", measure="AP")
     return table.select(topics=[topic for topic in table.topics if 301 <= int(topic) <= 450])
 
 

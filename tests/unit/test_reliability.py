@@ -84,8 +84,8 @@ def test_a_pairwise_test_needs_the_difference_from_which_all_are_significant(noi
     assert np.isnan(discriminative_power(equal, test="t").difference)
 
 
-def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(shared: Path) -> None:
-    table = cranfield.read_scores(shared / "data" / "trec8" / "scores" / "map.csv", measure="AP")
+def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(kept: Path) -> None:
+    table = cranfield.read_scores(kept / "data" / "trec8" / "scores" / "map.csv", measure="AP")
     found = discriminative_power(table)
     assert (found.significant_pairs, len(found.p_values)) == (3423, 8256)
     # Shuffled scores keep the systems' own variance, so that the randomised margin is wider by its share.

@@ -83,7 +83,7 @@ def test_two_topics_have_a_wide_interval_and_a_constant_table_has_none() -> None
 
 @cache
 def _robust04() -> Array:
-    path = Path(__file__).parents[1] / "published" / "matrices" / "robust04_map.csv"
+    path = Path(__file__).parents[1] / "data" / "data" / "matrices" / "robust04_map.csv"
     with path.open() as file:
         return np.array([row[1:] for row in list(csv.reader(file))[1:]], float)
 

@@ -43,7 +43,7 @@ def compare(
             "--all-pairs", help="List the pairs however many there are; with --csv, they and not the ranking."
         ),
     ] = False,
-    missing: options.MissingOrRefuse = None,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     matrix: Annotated[

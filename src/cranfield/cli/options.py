@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cranfield.collection import Collection
+    from cranfield.errors import Caution
+    from cranfield.formats.problems import Problem
     from cranfield.report import Document
     from cranfield.report.whole import Report
     from cranfield.scores import ScoreTable
@@ -45,6 +48,15 @@ class NameChoice(StrEnum):
 
 
 class MissingChoice(StrEnum):
+    """What becomes of a cell without a score in a question that takes complete tables."""
+
+    ZERO = "zero"
+    DROP = "drop"
+
+
+class UnscoredChoice(StrEnum):
+    """What ``score`` writes for a topic that it cannot score."""
+
     ZERO = "zero"
     NAN = "nan"
     DROP = "drop"
@@ -103,17 +115,24 @@ Measures = Annotated[
     typer.Option("--measure", "-m", help="Only this measure; may be repeated. Runs are scored with it (default: AP).",
                  show_default=False, metavar="NAME"),
 ]  # fmt: skip
-Missing = Annotated[MissingChoice, typer.Option("--missing", help="A cell without a score.")]
-MissingOrRefuse = Annotated[
+Missing = Annotated[
     MissingChoice | None,
-    typer.Option("--missing", help="A cell without a score [default: 0 for runs; a score table with such is refused].",
-                 show_default=False),
-]  # fmt: skip
+    typer.Option(
+        "--missing",
+        help="A missing score: zero counts it as 0, drop leaves out its topic. Unless given, a score table with "
+        "missing scores is refused, and a run scores 0 on a topic for which it returned nothing.",
+        show_default=False,
+    ),
+]
 TargetSystems = Annotated[
     int | None,
-    typer.Option("--systems", help="How many systems will be compared. (default: 10 for a range; else all there are)",
-                 metavar="M", min=2),
-]  # fmt: skip
+    typer.Option(
+        "--systems",
+        help="How many systems will be compared. (default: 10 for a range; else all there are)",
+        metavar="M",
+        min=2,
+    ),
+]
 MinRange = Annotated[
     float | None,
     typer.Option("--min-range", help="Smallest range of the systems' means to detect. (default: 0.15)", metavar="D"),
@@ -126,9 +145,12 @@ Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
 Power = Annotated[float, typer.Option("--power", help="Probability of finding what is there.")]
 RangeMethod = Annotated[
     str,
-    typer.Option("--method", help="For a range: blocked (systems share topics); exact or sakai (they do not; as "
-                 "published).", metavar="NAME"),
-]  # fmt: skip
+    typer.Option(
+        "--method",
+        help="For a range: blocked (systems share topics); exact or sakai (they do not; as published).",
+        metavar="NAME",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Cluster = Annotated[
@@ -152,6 +174,10 @@ _FACES: dict[Face, Any] = {
 }
 
 
+_NOTED: ContextVar[list[Problem | Caution]] = ContextVar("noted")
+"""The warnings of the tables that the running command has read."""
+
+
 def printed(command: Callable[..., None]) -> Callable[..., None]:
     """A command with --json, --csv, --md and --latex, which is told as ``face`` the one asked for."""
     signature = inspect.signature(command, eval_str=True)
@@ -166,17 +192,34 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
         wanted = [face for face in _FACES if given.pop(face)]
         if len(wanted) > 1:
             raise typer.BadParameter(f"choose one of --{', --'.join(wanted)}")
-        command(**given, face=wanted[0] if wanted else Face.TEXT)
+        token = _NOTED.set([])
+        try:
+            command(**given, face=wanted[0] if wanted else Face.TEXT)
+        finally:
+            _NOTED.reset(token)
 
     asked.__signature__ = signature.replace(parameters=[*own, *faces])  # type: ignore[attr-defined]
     asked.__annotations__ = {each.name: each.annotation for each in [*own, *faces]}
     return asked
 
 
+def note_tables(tables: Mapping[str, ScoreTable]) -> None:
+    """Keep what a result from these tables should be read with: `output` puts it into whatever is printed."""
+    from cranfield.scores.cautions import table_warnings
+
+    _NOTED.get([]).extend(table_warnings(tables))
+
+
+def warned(document: Document) -> Document:
+    """The document with the warnings of the tables that the running command has read."""
+    return document.warned(_NOTED.get([]))
+
+
 def output(document: Document, chosen: Face) -> None:
     """Print a document; whatever the face, warnings stay out of the way on standard error."""
     from cranfield.report import faces, terminal
 
+    document = warned(document)
     if chosen is Face.TEXT:
         terminal.print_document(document)
         return
@@ -275,7 +318,7 @@ def machines(command: str, *, cluster: str | None, workers: int | None, resume: 
 
 def score_runs(
     runs: list[str], measures: list[str], *, qrels: str | None, intents: str | None, probabilities: str | None,
-    order: OrderChoice, name: NameChoice, missing: MissingChoice, no_relevant: MissingChoice, apart: bool,
+    order: OrderChoice, name: NameChoice, missing: UnscoredChoice, no_relevant: UnscoredChoice, apart: bool,
 ) -> ScoreTable:  # fmt: skip
     """Scores of runs and judgments, or of a packed collection; ``apart``: a few files at a time, on other machines."""
     from cranfield.collection.packed import is_packed
@@ -301,10 +344,12 @@ def load_tables(
     measures: list[str] | None,
     missing: MissingChoice | None,
     columns: str | None = None,
+    noted: bool = True,
 ) -> dict[str, ScoreTable]:
     """Score tables by collection: from score files, or from runs (or a packed collection) that are scored first.
 
-    Without a policy for missing cells, runs score 0 where they returned nothing, and score files are left as they are.
+    Without a policy for missing cells, runs score 0 where they returned nothing, and score files with such are refused.
+    What the tables should be read with is put into the result, unless it is not to be ``noted``.
     """
     from cranfield.collection.packed import is_packed
     from cranfield.formats.text import expand
@@ -322,8 +367,12 @@ def load_tables(
             order=OrderChoice.SCORE,
             name=NameChoice.AUTO,
         )
-        return {scores[0]: collection.score(measures or ["AP"], missing=missing or MissingChoice.ZERO)}
-    return read_tables(expand(scores), measures=measures, missing=missing, columns=columns)
+        tables = {scores[0]: collection.score(measures or ["AP"], missing=missing or MissingChoice.ZERO)}
+    else:
+        tables = read_tables(expand(scores), measures=measures, missing=missing, columns=columns)
+    if noted:
+        note_tables(tables)
+    return tables
 
 
 def sources(files: list[str], columns: str | None, word: str = "scores") -> dict[str, Any]:
@@ -357,7 +406,7 @@ def load_pilots(
     *,
     qrels: str | None,
     measures: list[str] | None,
-    missing: MissingChoice,
+    missing: MissingChoice | None,
     shards: int | None,
     seed: int,
     columns: str | None = None,
@@ -373,6 +422,7 @@ def load_pilots(
             scores, qrels=qrels, intents=None, probabilities=None, teams=None,
             order=OrderChoice.SCORE, name=NameChoice.AUTO,
         )  # fmt: skip
+        note_tables({scores[0]: collection.score(measures or ["AP"])})
         return [*pilots_of(collection, measures, shards=shards, seed=seed)]
     table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
     return [*pilots_of(table, shards=shards)]
@@ -391,21 +441,22 @@ def load_material(
     qrels: str | None,
     teams: str | None,
     measures: list[str] | None,
-    missing: MissingChoice,
+    missing: MissingChoice | None,
     columns: str | None = None,
 ) -> tuple[dict[str, ScoreTable], Collection | None]:
     """Score tables by collection and, where runs or a packed collection were named, the collection itself."""
     if is_score_table(scores, qrels):
         if teams is not None:
             raise typer.BadParameter("--teams goes with runs and --qrels, not with scores")
-        return load_tables(scores, qrels=None, measures=measures, missing=missing, columns=columns), None
+        tables = load_tables(scores, qrels=None, measures=measures, missing=missing, columns=columns, noted=False)
+        return tables, None
     if columns is not None:
         raise typer.BadParameter("--columns goes with score files, not with runs or a packed collection")
     collection = load_collection(
         scores, qrels=qrels, intents=None, probabilities=None, teams=teams,
         order=OrderChoice.SCORE, name=NameChoice.AUTO,
     )  # fmt: skip
-    return {scores[0]: collection.score(measures or ["AP", "nDCG@10"], missing=missing)}, collection
+    return {scores[0]: collection.score(measures or ["AP", "nDCG@10"], missing=missing or "zero")}, collection
 
 
 def report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:

@@ -35,7 +35,7 @@ def power(
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     columns: options.Columns = None,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:

@@ -49,7 +49,7 @@ def reliability(
     unpaired: Annotated[
         bool, typer.Option("--unpaired", help="Swaps: score the two systems of a pair on topics of their own.")
     ] = False,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     chart: Annotated[
@@ -95,8 +95,7 @@ def reliability(
               "qrels": qrels, "measures": measure, "topics": topics, "target": target, "sets": sets,
               "drop": drop, "test": test, "correct": correct, "alpha": alpha, "confidence": confidence,
               "trials": trials, "resamples": resamples, "replacement": replacement, "unpaired": unpaired,
-              "missing": str(missing)}  # fmt: skip
-    warnings = [problem for table in tables.values() for problem in table.warnings]
+              "missing": missing}  # fmt: skip
     if plot is not None:
         drawing.draw_reliability(found, plot, chart)
-    options.output(reliability_document(found, inputs, warnings), face)
+    options.output(reliability_document(found, inputs), face)

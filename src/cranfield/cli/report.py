@@ -61,7 +61,7 @@ def report(
         ),
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The report's title.", show_default=False)] = "",
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).")] = False,
     xlsx: Annotated[bool, typer.Option("--xlsx", help="Also as a workbook with live formulas for n.")] = False,
@@ -87,7 +87,7 @@ def report(
     counts = [whole(value, "shards") for value in parse_grid(shards, name="shards")]
     inputs = {**options.sources(scores, columns),
               "qrels": qrels, "teams": teams, "measure": measure, **vars(goal), "shards": shards,
-              "samples": samples, "section": section, "title": title, "missing": str(missing),
+              "samples": samples, "section": section, "title": title, "missing": missing,
               "seed": seed}  # fmt: skip
     tables, collection = options.load_material(
         scores, qrels=qrels, teams=teams, measures=measure, missing=missing, columns=columns

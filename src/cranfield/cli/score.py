@@ -35,11 +35,11 @@ def score(
     order: options.Ordering = options.OrderChoice.SCORE,
     name: options.Naming = options.NameChoice.AUTO,
     missing: Annotated[
-        options.MissingChoice, typer.Option("--missing", help="A judged topic a run returned nothing for.")
-    ] = options.MissingChoice.ZERO,
+        options.UnscoredChoice, typer.Option("--missing", help="A judged topic a run returned nothing for.")
+    ] = options.UnscoredChoice.ZERO,
     no_relevant: Annotated[
-        options.MissingChoice, typer.Option("--no-relevant", help="A topic without relevant documents.")
-    ] = options.MissingChoice.ZERO,
+        options.UnscoredChoice, typer.Option("--no-relevant", help="A topic without relevant documents.")
+    ] = options.UnscoredChoice.ZERO,
     cluster: options.Cluster = None,
     workers: options.Workers = None,
     resume: options.Resume = None,

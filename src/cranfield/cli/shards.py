@@ -46,7 +46,7 @@ def shards(
             metavar="MODEL",
         ),
     ] = None,
-    missing: options.MissingOrRefuse = None,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     figure: Annotated[
@@ -72,16 +72,16 @@ def shards(
               "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
               "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
     if options.is_score_table(runs, qrels):
-        tables = options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns)
-        table = only_table(tables)
-        warnings = table.warnings
+        table = only_table(options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns))
         study = replicate_study(table, alpha=alpha, resamples=resamples, held_out=held_out, seed=seed)
     else:
+        if missing is not None:
+            raise typer.BadParameter("--missing goes with score tables; runs score 0 where they returned nothing")
         collection = options.load_collection(
             runs, qrels=qrels, intents=None, probabilities=None, teams=None,
             order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,
         )  # fmt: skip
-        warnings = collection.warnings
+        options.note_tables({runs[0]: collection.score(measure or ["AP"])})
         with (
             options.machines("shards", cluster=cluster, workers=workers, resume=resume),
             options.progress_bar("sharding") as step,
@@ -92,5 +92,5 @@ def shards(
             )  # fmt: skip
     if plot is not None:
         drawing.draw_shards(study, plot, figure)
-    document = shard_document(study, inputs, warnings, anova=names, pairs=pairs)
+    document = shard_document(study, inputs, anova=names, pairs=pairs)
     options.output(document.showing("pairs") if pairs and face is options.Face.CSV else document, face)

@@ -42,7 +42,7 @@ def simulate(
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     columns: options.Columns = None,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     cluster: options.Cluster = None,
@@ -76,7 +76,7 @@ def simulate(
     inputs = {**options.sources(scores, columns),
               "measures": measure, "topics": topics, "equal": equal, "gap": gap, "means": means,
               "margins": margins, "dependence": dependence, "trees": trees, "truncate": truncate}  # fmt: skip
-    document = simulation_document(found, inputs, out=out)
+    document = options.warned(simulation_document(found, inputs, out=out))
     if out is not None:
         write_scores(found.table, out, wide=wide, details=document.details())
     if plot is not None:

@@ -46,7 +46,7 @@ def size(
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     columns: options.Columns = None,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:

@@ -46,12 +46,19 @@ Cautious = Annotated[
 
 
 def _one_table(
-    scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice, columns: str | None
+    scores: list[str],
+    qrels: str | None,
+    measure: str | None,
+    missing: options.MissingChoice | None,
+    columns: str | None,
+    noted: bool = True,
 ) -> ScoreTable:
     from cranfield.scores.choosing import only_table
 
     measures = [measure] if measure else None
-    return only_table(options.load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
+    return only_table(
+        options.load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns, noted=noted)
+    )
 
 
 @app.command("new")
@@ -76,6 +83,7 @@ def new(
     baseline: Baseline = None,
     measure: Measure = None,
     columns: options.Columns = None,
+    missing: options.Missing = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
     """Start a study: a new file that fixes the goal before the first topic.
@@ -90,7 +98,7 @@ def new(
     inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
               "plan": plan, "alpha": alpha, "power": power}  # fmt: skip
     tables: dict[str, Any] = {
-        word: _one_table(files, None, measure, options.MissingChoice.NAN, columns) if files else None
+        word: _one_table(files, None, measure, missing, columns) if files else None
         for word, files in (("past", past), ("trial", trial))
     }
     estimate = estimate_sd(sd=sd, **tables, system=system, baseline=baseline, measure=measure, cautious=cautious)
@@ -114,7 +122,7 @@ def add(
     qrels: options.Qrels = None,
     measure: Measure = None,
     columns: options.Columns = None,
-    missing: options.Missing = options.MissingChoice.NAN,
+    missing: options.Missing = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
     """Add the scores of both systems on topics that have been judged; they are on the disk when this ends.
@@ -126,8 +134,9 @@ def add(
 
     study = open_study(file)
     wanted = measure or study.status().measure
-    table = _one_table(scores, qrels, wanted, missing, columns)
-    options.output(added_document(study.add(table, measure=wanted), {"file": file, "scores": scores}), face)
+    table = _one_table(scores, qrels, wanted, missing, columns, noted=False)  # cautions would tell who is ahead
+    document = added_document(study.add(table, measure=wanted), {"file": file, "scores": scores})
+    options.output(document.warned(table.warnings), face)
 
 
 @app.command("status")
@@ -255,7 +264,7 @@ def past_experience(
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     percentile: Annotated[float, typer.Option("--percentile", help="Of the pairs' sds.", min=1, max=100)] = 95.0,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -300,7 +309,7 @@ def trial_size(
     columns: options.Columns = None,
     pairs: Annotated[int, typer.Option("--pairs", help="With scores: pairs of systems to sample.", min=1)] = 200,
     repeats: Annotated[int, typer.Option("--repeats", help="With scores: trials drawn of each pair.", min=10)] = 1000,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
@@ -341,9 +350,16 @@ def trial_size(
 
 
 def _pairs(
-    scores: list[str], qrels: str | None, measure: str | None, missing: options.MissingChoice, columns: str | None,
-    system: str | None, baseline: str | None, count: int | None, seed: int,
-) -> Pairs:  # fmt: skip
+    scores: list[str],
+    qrels: str | None,
+    measure: str | None,
+    missing: options.MissingChoice | None,
+    columns: str | None,
+    system: str | None,
+    baseline: str | None,
+    count: int | None,
+    seed: int,
+) -> Pairs:
     from cranfield.sequential.journal import is_journal
     from cranfield.sequential.pairs import choose_pairs
     from cranfield.sequential.study import open_study
@@ -393,7 +409,7 @@ def simulate(
         int | None, typer.Option("--most", help="Where endless plans are given up [default: 5 × fixed].", min=2)
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="Studies a pair.", min=1)] = 10_000,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     figure: Annotated[
@@ -443,7 +459,7 @@ def peek(
     high: Annotated[float, typer.Option("--high", help="… and below this, on all topics.")] = 0.10,
     alpha: Alpha = 0.05,
     repeats: Annotated[int, typer.Option("--repeats", help="Random orders of the topics.", min=1)] = 200,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,

@@ -21,7 +21,7 @@ def variance(
         bool, typer.Option("--pairs", help="What every pair of systems would need (Dinçer's tables).")
     ] = False,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level, for --pairs.")] = 0.05,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -41,7 +41,7 @@ def variance(
             "--plot draws estimates, not pairs", fix="Leave out --pairs, or see: cranfield compare --matrix."
         )
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-    inputs = {**options.sources(scores, columns), "qrels": qrels, "measures": measure, "missing": str(missing)}
+    inputs = {**options.sources(scores, columns), "qrels": qrels, "measures": measure, "missing": missing}
     if pairs:
         for table in tables.values():
             for name in table.measures:

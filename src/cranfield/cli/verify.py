@@ -75,7 +75,7 @@ def verify(
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     columns: options.Columns = None,
-    missing: options.Missing = options.MissingChoice.ZERO,
+    missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,

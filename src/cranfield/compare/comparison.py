@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.compare.anova import TINY, check_table
-from cranfield.compare.balance import check_balance
 from cranfield.compare.cautions import nothing_to_tell, too_few_resamples, too_few_topics, unpaired_loses
 from cranfield.compare.corrections import correction
 from cranfield.compare.kernels import permuted_ranges
@@ -19,6 +18,7 @@ from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, 
 from cranfield.errors import Caution, RequestError
 from cranfield.parallel import available_workers, pieces, tasks
 from cranfield.scores import ScoreTable
+from cranfield.scores.balance import check_balance
 from cranfield.scores.frames import rows_frame
 from cranfield.stats.tails import t_critical
 from cranfield.variance.components import squares

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from cranfield.collection import Collection, View
 from cranfield.compare.anova import MODELS, AnovaTable, Decomposition, anova, decompose
-from cranfield.compare.balance import check_balance
 from cranfield.compare.cautions import nothing_to_tell, too_few_resamples
 from cranfield.compare.replicates import BootstrapAnova, bootstrap_anova
 from cranfield.compare.tukey import (
@@ -28,6 +27,7 @@ from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measures
 from cranfield.parallel import tasks
 from cranfield.scores import ScoreTable, score_view
+from cranfield.scores.balance import check_balance
 from cranfield.scores.frames import rows_frame
 from cranfield.stats.kendall import kendall_tau
 

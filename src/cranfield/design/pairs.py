@@ -12,7 +12,7 @@ from scipy import special
 
 from cranfield.design.checking import broadcast
 from cranfield.errors import InputError
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, check_balance
 from cranfield.stats.tails import normal_critical
 from cranfield.variance.components import squares
 
@@ -109,8 +109,7 @@ def pair_sizes(table: ScoreTable, *, measure: str | None = None, alpha: float = 
     scores = table.of(measure)
     if scores.shape[1] < 2 or scores.shape[0] < 2:
         raise InputError("pairs take two systems and two topics or more", fix="Give a larger score table.")
-    if np.isnan(scores).any():
-        raise InputError("some scores are missing", fix="Settle them first: settle('zero') or settle('drop').")
+    check_balance(table, measure)
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     scores, n = scores[:, order], len(scores)
     means, cov = scores.mean(axis=0), np.atleast_2d(np.cov(scores, rowvar=False, ddof=1))

@@ -6,24 +6,29 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cranfield.formats.lines import Inspection, careful_lines
 from cranfield.formats.problems import Problem
 from cranfield.formats.text import BOM
 
 LONG = ("topic", "system", "score")
-NOTHING = {"", "nan", "na", "n/a", "null", "none"}
+NOTHING = {"", "nan", "na", "n/a", "<na>", "null", "none"}
+"""What stands in a cell without a score, in any case of letters."""
 
 Row = tuple[str, str, str, str, float]
 
 
 @dataclass(frozen=True)
 class ScoreRows:
-    """(measure, topic, system, shard, score) rows; ``measure`` is empty where the file names none."""
+    """(measure, topic, system, shard, score) rows; ``measure`` is empty where the file names none.
+
+    A cell without a score is a row with nan; ``empty`` has the lines of these, by their place among the rows.
+    """
 
     rows: list[Row]
     sharded: bool
+    empty: dict[int, int] = field(default_factory=dict)
 
 
 def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
@@ -40,10 +45,10 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
         look.add("score-twice", header[0], ",".join(names), f"two columns are called «{twice[0]}»")
         return ScoreRows([], False), look.problems
     cells = _long(names, body, look) if set(LONG) <= set(names) else _wide(names, body, look, header[0])
-    rows = _once(cells, look)
-    if not rows and not look.failed:
-        look.add("empty-file", detail="a header and nothing else")
-    return ScoreRows(rows, "shard" in names and set(LONG) <= set(names)), look.problems
+    rows, empty = _once(cells, look)
+    if len(rows) == len(empty) and not look.failed:
+        look.add("empty-file", detail="no cell has a score" if rows else "a header and nothing else")
+    return ScoreRows(rows, "shard" in names and set(LONG) <= set(names), empty), look.problems
 
 
 def looks_like_scores(line: bytes) -> bool:
@@ -113,10 +118,10 @@ def _fits(names: Sequence[str], number: int, cells: Sequence[str], look: Inspect
     return False
 
 
-def _once(cells: Iterator[_Cell], look: Inspection) -> list[Row]:
+def _once(cells: Iterator[_Cell], look: Inspection) -> tuple[list[Row], dict[int, int]]:
     seen: dict[tuple[str, str, str, str], int] = {}
     rows: list[Row] = []
-    empty: list[int] = []
+    empty: dict[int, int] = {}
     for line, *key_parts, raw in cells:
         key = (key_parts[0], key_parts[1], key_parts[2], key_parts[3])
         before = seen.setdefault(key, line)
@@ -125,13 +130,13 @@ def _once(cells: Iterator[_Cell], look: Inspection) -> list[Row]:
             look.add("score-twice", line, " ".join(filter(None, key)), f"the first is on line {before}")
         elif score is None:
             look.add("score-not-a-number", line, raw)
-        elif math.isnan(score):
-            empty.append(line)
         else:
+            if math.isnan(score):
+                empty[len(rows)] = line
             rows.append((*key, score))
     if empty:
-        look.add("cell-missing", empty[0], detail=f"{len(empty)} cells", count=len(empty))
-    return rows
+        look.add("cell-missing", next(iter(empty.values())), detail=f"{len(empty)} cells", count=len(empty))
+    return rows, empty
 
 
 def _number(raw: str) -> float | None:

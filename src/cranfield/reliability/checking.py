@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, check_balance
 
 Array = npt.NDArray[Any]
 
@@ -22,12 +22,7 @@ def chosen_scores(
         raise RequestError(
             "this table has shards", fix="Average over them (--columns mean=shard), or use cranfield shards."
         )
-    if np.isnan(scores).any():
-        missing = int(np.isnan(scores).sum())
-        raise InputError(
-            f"{missing} of {scores.size} scores of {measure or table.measures[0]} are missing",
-            fix="Choose what becomes of them: --missing zero, or --missing drop (the topics that miss any).",
-        )
+    check_balance(table, measure)
     if not 0 <= drop < 1:
         raise RequestError(f"a share of {drop:g} of the systems cannot be left out", fix="Give 0 or more, below 1.")
     means = scores.mean(axis=0)

@@ -46,6 +46,10 @@ class Document:
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    def warned(self, warnings: Warnings) -> Document:
+        """The same with these warnings in front of its own, each once."""
+        return replace(self, warnings=tuple(dict.fromkeys((*warnings, *self.warnings))))
+
     def showing(self, part: str) -> Document:
         """The same with another list of ``extra`` as the rows, for CSV."""
         return replace(self, rows=self.extra[part])

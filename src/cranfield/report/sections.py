@@ -17,7 +17,8 @@ from cranfield.report import figures
 from cranfield.report.document import Column, Document, Table, show
 from cranfield.report.scoring import measure_citation, quartile_rows, score_document
 from cranfield.report.whole import LeftOut, Part, Picture, Report, Section, Start
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, check_balance
+from cranfield.scores.cautions import table_warnings
 from cranfield.variance import Variances, estimate_variance
 
 Progress = Callable[[int, int], None]
@@ -435,10 +436,12 @@ def make_report(
     """Everything there is to say about the material.
 
     A section that the input cannot have (a comparison of one system, shards of a score table) is left out, and the
-    report says why. ``sections`` names those wanted; all of them, unless said otherwise.
+    report says why; missing scores are refused. ``sections`` names those wanted; all of them, unless said otherwise.
     """
     material.goal.check()
     check_sections(sections)
+    for table in material.tables.values():
+        check_balance(table)
     wanted = list(SECTIONS) if sections is None else list(dict.fromkeys(sections))
     made, left_out = [], []
     for at, name in enumerate(wanted):
@@ -451,7 +454,10 @@ def make_report(
         if progress is not None:
             progress(at + 1, len(wanted))
     starts = _starts(material) if any(section.slug == "size" for section in made) else ()
-    return Report(title or _title(material), material.inputs, tuple(made), tuple(left_out), starts, material.seed)
+    return Report(
+        title or _title(material), material.inputs, tuple(made), tuple(left_out), starts, material.seed,
+        input_warnings=table_warnings(material.tables),
+    )  # fmt: skip
 
 
 def check_sections(names: Sequence[str] | None) -> None:

@@ -80,6 +80,7 @@ class Report:
     starts: tuple[Start, ...] = ()
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=versions)
+    input_warnings: tuple[Problem | Caution, ...] = ()
 
     @property
     def documents(self) -> list[Document]:
@@ -111,8 +112,9 @@ class Report:
 
     @property
     def warnings(self) -> tuple[Problem | Caution, ...]:
-        """What was odd about the input, each problem once however many sections carry it."""
-        return tuple(dict.fromkeys(problem for document in self.documents for problem in document.warnings))
+        """What the input and the sections should be read with, each once however many sections carry it."""
+        found = (problem for document in self.documents for problem in document.warnings)
+        return tuple(dict.fromkeys((*self.input_warnings, *found)))
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON has: the usual words, and one row a document."""

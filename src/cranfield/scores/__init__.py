@@ -1,5 +1,6 @@
 """Scores: the table every later question is asked of."""
 
+from cranfield.scores.balance import check_balance
 from cranfield.scores.columns import Columns
 from cranfield.scores.files import read_score_files, read_scores, write_scores
 from cranfield.scores.scoring import score, score_view
@@ -9,6 +10,7 @@ __all__ = [
     "Columns",
     "Missing",
     "ScoreTable",
+    "check_balance",
     "read_score_files",
     "read_scores",
     "score",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import InputError, RequestError
+from cranfield.scores.balance import check_balance
 from cranfield.scores.files import read_score_files
-from cranfield.scores.table import Missing, ScoreTable
+from cranfield.scores.table import ScoreTable
 
 
 def read_tables(
@@ -17,12 +18,24 @@ def read_tables(
     missing: str | None = None,
     columns: Any = None,
 ) -> dict[str, ScoreTable]:
-    """Score files, under names of their own or theirs, with the measures wanted and missing cells settled, or left."""
+    """Score files, under names of their own or theirs, with the measures wanted; ``missing`` settles missing cells.
+
+    Without it a table with missing cells is refused.
+    """
     only = measures[0] if measures and len(measures) == 1 else None
-    return {
-        name: (table if measures is None else table.select(measures=measures)).settle(missing or Missing.NAN)
-        for name, table in read_score_files(paths, measure=only, columns=columns).items()
-    }
+    tables = read_score_files(paths, measure=only, columns=columns)
+    chosen = {name: table if measures is None else table.select(measures=measures) for name, table in tables.items()}
+    return {name: _complete(name, table, missing) for name, table in chosen.items()}
+
+
+def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:
+    if missing is not None:
+        return table.settle(missing)
+    try:
+        check_balance(table)
+    except InputError as error:  # a cell without a row has no place but its table
+        raise InputError(error.what, where=error.where or name, fix=error.fix) from None
+    return table
 
 
 def named_measures(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:

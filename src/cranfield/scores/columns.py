@@ -10,10 +10,10 @@ from typing import Any
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.records import Record
+from cranfield.formats.scores import NOTHING
 from cranfield.scores.table import ScoreTable
 
 PARTS = ("topic", "system", "measure", "shard", "mean", "score")
-NOTHING = {"", "nan", "na", "n/a", "null", "none"}
 TRUTH = {"true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
 
 _ABSENT = object()
@@ -142,18 +142,21 @@ def table_from_records(
     records = _with_topics(lists, given, file)
     averaged = given.mean is not None
     given = _completed(given, records, file, alone=alone)
-    cells: dict[tuple[str, str, str, str], tuple[float, str]] = {}
+    cells: dict[_Key, tuple[float, str]] = {}
+    empty: dict[_Key, str] = {}
     idle = 0
     for record in records:
         before = len(cells)
-        for key, raw in _scores(record, given, system, measure):
+        for key, raw, column in _scores(record, given, system, measure):
             if key in cells:
                 raise _twice(key, record, cells[key][1])
             cells[key] = (_number(raw, record), record.where)
+            if math.isnan(cells[key][0]):
+                empty[key] = f"{record.where}, column {column}"
         idle += len(cells) == before
-    if not cells:
+    if len(empty) == len(cells):
         raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
-    table = _table(cells, idle, len(records), sharded=given.shard is not None)
+    table = _table(cells, empty, idle, len(records), sharded=given.shard is not None, averaged=averaged)
     return table.without_shards() if averaged else table
 
 
@@ -213,22 +216,22 @@ def _is_numbers(name: str, records: Sequence[Record]) -> bool:
 _Key = tuple[str, str, str, str]
 
 
-def _scores(record: Record, given: Columns, system: str, measure: str | None) -> Iterator[tuple[_Key, Any]]:
-    """The cells of one record: a score of each column, or of each element of a list within it."""
+def _scores(record: Record, given: Columns, system: str, measure: str | None) -> Iterator[tuple[_Key, Any, str]]:
+    """The cells of one record and their columns: a score of each column, or of each element of a list within it."""
     if all(_value(record.fields, column) is _ABSENT for column in given.score):
         return
     topic = _text(record, given.topic, "topic")
     shard = "" if given.shard is None else _text(record, given.shard, "shard")
     if given.system == "*":
         named = measure or "score" if given.measure is None else _text(record, given.measure, "measure")
-        yield from (((named, topic, name, shard), record.fields.get(name)) for name in given.score)
+        yield from (((named, topic, name, shard), record.fields.get(name), name) for name in given.score)
         return
     whose = system if given.system is None else _text(record, given.system, "system")
     for column in given.score:
         found = _value(record.fields, column)
         if found is not _ABSENT:
             for name, raw in _measured(record, column, found, given, measure):
-                yield (name, topic, whose, shard), raw
+                yield (name, topic, whose, shard), raw, column
 
 
 def _measured(
@@ -324,15 +327,21 @@ def _there(records: Sequence[Record]) -> str:
     return f"There are: {', '.join(names[:20])}{more}."
 
 
-def _table(cells: Mapping[_Key, tuple[float, str]], idle: int, records: int, *, sharded: bool) -> ScoreTable:
+def _table(
+    cells: Mapping[_Key, tuple[float, str]],
+    empty: Mapping[_Key, str],
+    idle: int,
+    records: int,
+    *,
+    sharded: bool,
+    averaged: bool,
+) -> ScoreTable:
     names = ("measure", "topic", "system", "shard" if sharded else "", "score")
     rows = [(*key, score) for key, (score, _) in cells.items()]
-    empty = sum(math.isnan(score) for score, _ in cells.values())
     warnings = []
     if idle:
         warnings.append(Caution("row-without-score", f"{idle:,} of {records:,} records have no score and are left out"))
-    if empty:
-        warnings.append(
-            Caution("cell-missing", f"{empty:,} of {len(rows):,} scores are empty", "Choose with --missing.")
-        )
-    return ScoreTable.from_rows(rows, columns=names, warnings=warnings)
+    if empty and averaged:
+        what = f"{len(empty):,} of {len(rows):,} scores are empty and left out of the means"
+        warnings.append(Caution("cell-missing", what, f"Fill them in; the first: {next(iter(empty.values()))}."))
+    return replace(ScoreTable.from_rows(rows, columns=names, warnings=warnings), empty=empty)

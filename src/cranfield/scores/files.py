@@ -33,7 +33,16 @@ def read_scores(
     columns of any other table, JSON or JSON lines are (see `Columns`): ``"topic=question,score=faithfulness"``, or a
     dict. Where nothing in a file names the system, ``system`` does, or the file's name.
     """
-    return parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
+    table = parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
+    return _noting_missing(table, "")
+
+
+def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
+    """With a warning that cells have no score, unless there is one."""
+    if not table.missing or any(warning.slug == "cell-missing" for warning in table.warnings):
+        return table
+    what = f"{table.missing:,} of {table.values.size:,} scores are missing{why}"
+    return replace(table, warnings=(*table.warnings, Caution("cell-missing", what, "Choose with --missing.")))
 
 
 def read_score_files(
@@ -57,12 +66,11 @@ def _are_one(tables: Sequence[ScoreTable]) -> bool:
 
 def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     warnings = [warning for table in tables for warning in table.warnings]
-    rows = (row for table in tables for row in table.rows())
-    joined = ScoreTable.from_rows(rows, columns=tables[0].columns, warnings=warnings)
-    if joined.missing and not any(warning.slug == "cell-missing" for warning in warnings):
-        what = f"{joined.missing:,} of {joined.values.size:,} scores are missing: the files have different topics"
-        return replace(joined, warnings=(*joined.warnings, Caution("cell-missing", what, "Choose with --missing.")))
-    return joined
+    names = ("measure", "topic", "system", "shard" if tables[0].shards else "", "score")
+    scores = ((*row[:3], row[3] if table.shards else "", row[-1]) for table in tables for row in table.rows())
+    empty = {cell: place for table in tables for cell, place in table.empty.items()}
+    joined = ScoreTable.from_rows([*scores, *((*cell, None) for cell in empty)], columns=names, warnings=warnings)
+    return _noting_missing(replace(joined, empty=empty), ": the files have different topics")
 
 
 def parse_scores(
@@ -94,8 +102,9 @@ def parse_scores(
         else ("measure", "topic", "system", "", "score")
     )
     kept = tuple(problem for problem in problems if problem.severity is Severity.WARNING)
-    rows = ((row[0] or title, *row[1:]) for row in found.rows)
-    return ScoreTable.from_rows(rows, columns=names, warnings=kept)
+    rows = [(row[0] or title, *row[1:]) for row in found.rows]
+    empty = {rows[at][:4]: f"{file}:{line}" for at, line in found.empty.items()}
+    return replace(ScoreTable.from_rows(rows, columns=names, warnings=kept), empty=empty)
 
 
 def system_name(file: str) -> str:
@@ -151,10 +160,16 @@ def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, sys
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
-        return from_frame(frame, measure=measure, columns=columns, system=system, name=system_name(file))
+        table = from_frame(frame, measure=measure, columns=columns, system=system, name=system_name(file))
+        return _in_file(table, file)
     except InputError as error:
         place = f"{file}, {error.where}" if error.where.startswith("row") else file
         raise InputError(error.what, where=place, fix=error.fix) from None
+
+
+def _in_file(table: ScoreTable, file: str) -> ScoreTable:
+    """With the places of empty cells in the file, as messages name them."""
+    return replace(table, empty={cell: f"{file}, {place}" for cell, place in table.empty.items()})
 
 
 def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
@@ -168,7 +183,8 @@ def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
         if isinstance(content, Mapping):
             return ScoreTable.from_dict(content, system=measure)
         columns = list(dict.fromkeys(key for row in content for key in row))
-        return table_from_columns(columns, (tuple(row.get(key) for key in columns) for row in content), measure=measure)
+        rows = (tuple(row.get(key) for key in columns) for row in content)
+        return _in_file(table_from_columns(columns, rows, measure=measure, word="record"), file)
     except InputError as error:
         fix = error.fix if "--columns" in error.fix else f"{error.fix} Or say which fields are which: --columns."
         raise InputError(error.what, where=file, fix=fix) from None

@@ -9,7 +9,7 @@ from typing import Any
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.records import Record
 from cranfield.scores.columns import Columns, known_layout, name_of_measure, table_from_records
-from cranfield.scores.table import COLUMNS, ScoreTable
+from cranfield.scores.table import COLUMNS, PLACE, ScoreTable
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -100,12 +100,15 @@ def from_frame(
     )
 
 
-def table_from_columns(columns: list[str], rows: Iterator[Any], *, measure: str | None) -> ScoreTable:
-    """Whichever form the columns have."""
+def table_from_columns(
+    columns: list[str], rows: Iterator[Any], *, measure: str | None, word: str = "row"
+) -> ScoreTable:
+    """Whichever form the columns have; ``word`` is what a row is called where a cell of it is empty."""
+    placed = ((*row, f"{word} {at}") for at, row in enumerate(rows, start=1))
     if "score" in columns and "topic" in columns and "system" in columns:
-        return _from_long(columns, rows, measure)
+        return _from_long([*columns, PLACE], placed, measure)
     if "topic" in columns:
-        return _from_wide(columns, rows, measure)
+        return _from_wide([*columns, PLACE], placed, measure)
     raise InputError(
         "there is no column «topic»",
         fix=f"Long: {', '.join(COLUMNS)}. Wide: topic, then one column for each system. Others: say which is "
@@ -120,10 +123,11 @@ def _from_long(columns: list[str], rows: Iterator[Any], measure: str | None) -> 
 
 
 def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> ScoreTable:
-    systems = [(at, name) for at, name in enumerate(columns) if name not in ("topic", "measure")]
+    systems = [(at, name) for at, name in enumerate(columns) if name not in ("topic", "measure", PLACE)]
     topic, named = columns.index("topic"), columns.index("measure") if "measure" in columns else None
-    return ScoreTable.from_rows(
-        (measure or "score" if named is None else row[named], row[topic], system, row[at])
+    cells = (
+        (measure or "score" if named is None else row[named], row[topic], system, row[at], row[-1])
         for row in rows
         for at, system in systems
     )
+    return ScoreTable.from_rows(cells, columns=[*COLUMNS, PLACE])

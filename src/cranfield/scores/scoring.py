@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.collection import Collection, View
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
+from cranfield.formats.problems import Problem
 from cranfield.measures import Measure, parse_measures
-from cranfield.scores.table import Missing, ScoreTable, choose
+from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 
 Array = npt.NDArray[Any]
 
@@ -49,8 +50,20 @@ def score(
         tuple(topic for topic, gone in zip(collection.topics, dropped, strict=True) if not gone),
         collection.systems,
         values[:, ~dropped],
-        warnings=collection.warnings,
+        warnings=_warnings(collection, policies[0], absent),
     )
+
+
+def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[Problem | Caution, ...]:
+    """The collection's, with what became of topics for which a run returned nothing."""
+    if policy is Missing.ZERO or not absent.any():
+        return collection.warnings  # which count them, and say that they score 0
+    kept = tuple(problem for problem in collection.warnings if problem.slug != "topic-missing")
+    if policy is Missing.NAN:
+        what = f"runs returned nothing for {int(absent.sum()):,} of {absent.size:,} topics, which have no score"
+        return *kept, Caution("cell-missing", what)
+    lost = [topic for topic, gone in zip(collection.topics, np.asarray(absent.any(axis=1)), strict=True) if gone]
+    return *kept, dropped_topics(lost, len(collection.topics), "got nothing from a run")
 
 
 def score_view(view: View, measures: Sequence[Measure]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -13,10 +13,18 @@ import numpy.typing as npt
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.names import natural_key
 from cranfield.formats.problems import Problem
+from cranfield.formats.scores import NOTHING
 
 Array = npt.NDArray[Any]
 
 COLUMNS = ("measure", "topic", "system", "score")
+PLACE = "(place)"
+"""The column of rows that says where each stands; no file has a column of that name."""
+
+FILL = "Fill them in to be sure."
+
+Cell = tuple[str, str, str, str]
+"""Measure, topic, system and shard, which is empty where there are none."""
 
 
 class Missing(StrEnum):
@@ -32,7 +40,8 @@ class ScoreTable:
     """Scores of systems on topics.
 
     ``values[measure, topic, system, shard]``; a table without shards has one, and ``shards`` is empty. A cell without
-    a score is nan. ``warnings`` is what was odd about where the scores come from.
+    a score is nan; ``empty`` says where such a cell stands (file and line) if its row is there. ``warnings`` is what
+    was odd about where the scores come from.
 
     >>> table = ScoreTable.from_rows([("AP", "401", "a", 0.5), ("AP", "402", "a", 0.25)])
     >>> table.mean("AP")
@@ -45,6 +54,7 @@ class ScoreTable:
     values: Array
     shards: tuple[str, ...] = ()
     warnings: tuple[Problem | Caution, ...] = ()
+    empty: Mapping[Cell, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
@@ -96,7 +106,9 @@ class ScoreTable:
             "topics": _positions("topic", self.topics, topics),
             "systems": _positions("system", self.systems, systems),
         }
-        names = {field: tuple(getattr(self, field)[at] for at in places) for field, places in parts.items()}
+        names: dict[str, Any] = {
+            part: tuple(getattr(self, part)[at] for at in places) for part, places in parts.items()
+        }
         return replace(self, values=self.values[np.ix_(*parts.values())], **names)
 
     @property
@@ -110,31 +122,27 @@ class ScoreTable:
         if policy is Missing.NAN or not self.missing:
             return self
         if policy is Missing.ZERO:
-            noted = self._noting(
-                "cell-zero", f"{self.missing:,} of {self.values.size:,} scores are missing and count 0"
-            )
+            what = f"{self.missing:,} of {self.values.size:,} scores are missing and count as 0"
+            noted = self._noting(Caution("cell-zero", what, FILL))
             return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
         whole = np.asarray(~np.isnan(self.values).any(axis=(0, 2, 3)))
         if not whole.any():
             raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
         lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
-        names = ", ".join(lost[:5]) + f" and {len(lost) - 5:,} more" * (len(lost) > 5)
-        noted = self._noting(
-            "topic-dropped", f"{len(lost):,} of {len(self.topics):,} topics miss a score and are left out ({names})"
-        )
+        noted = self._noting(dropped_topics(lost, len(self.topics), "miss a score"))
         return noted.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
 
-    def _noting(self, slug: str, what: str) -> ScoreTable:
+    def _noting(self, settled: Caution) -> ScoreTable:
         """With what was settled among the warnings, in place of the cells having been missing."""
         kept = tuple(warning for warning in self.warnings if warning.slug != "cell-missing")
-        return replace(self, warnings=(*kept, Caution(slug, what, "Fill them in to be sure.")))
+        return replace(self, warnings=(*kept, settled))
 
     def without_shards(self) -> ScoreTable:
         """Every cell the mean over its shards that have a score: seeds and repeats averaged, topics kept."""
         counts = np.isfinite(self.values).sum(axis=3, keepdims=True)
         means = np.divide(np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan),
                           where=counts > 0)  # fmt: skip
-        return replace(self, values=means, shards=())
+        return replace(self, values=means, shards=(), empty={})
 
     # --- other shapes
 
@@ -166,9 +174,10 @@ class ScoreTable:
         warnings: Sequence[Problem | Caution] = (),
     ) -> ScoreTable:
         """A table from (measure, topic, system, score) rows, or whatever ``columns`` says, in any order."""
-        place = _row_places(columns)
+        place, stands = _row_places(columns), list(columns).index(PLACE) if PLACE in columns else None
         score = list(columns).index("score")
-        cells: dict[tuple[str, str, str, str], float] = {}
+        cells: dict[Cell, float] = {}
+        empty: dict[Cell, str] = {}
         for row in rows:
             measure, topic, system, shard = ("" if at is None else str(row[at]) for at in place)
             key = (measure, topic, system, shard)
@@ -176,9 +185,11 @@ class ScoreTable:
                 raise InputError(f"two scores for measure {measure}, topic {topic}, system {system}",
                                  fix="Delete one of them.")  # fmt: skip
             cells[key] = _number(row[score])
+            if stands is not None and cells[key] != cells[key]:
+                empty[key] = str(row[stands])
         if not cells:
             raise InputError("there are no scores", fix="Check where they come from.")
-        return _filled(cls, cells, warnings)
+        return replace(_filled(cls, cells, warnings), empty=empty)
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """``{system: {topic: {measure: score}}}``: for each system what pytrec_eval returns."""
@@ -253,6 +264,12 @@ class ScoreTable:
         return from_frame(frame, measure=measure, columns=columns, system=system)
 
 
+def dropped_topics(lost: Sequence[str], topics: int, why: str) -> Caution:
+    """That topics were left out, how many, which, and why."""
+    names = ", ".join(lost[:5]) + f" and {len(lost) - 5:,} more" * (len(lost) > 5)
+    return Caution("topic-dropped", f"{len(lost):,} of {topics:,} topics {why} and are left out ({names})", FILL)
+
+
 def choose(kind: type[Missing], value: str, what: str) -> Missing:
     """One of the policies by name."""
     try:
@@ -267,10 +284,8 @@ def natural(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _number(value: Any) -> float:
-    if value is None:
-        return float("nan")
     try:
-        number = float(value)
+        number = float("nan") if value is None or str(value).strip().lower() in NOTHING else float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("inf")
     if number in (float("inf"), float("-inf")):
@@ -296,9 +311,7 @@ def _row_places(columns: Sequence[str]) -> list[int | None]:
     return [place["measure"], place["topic"], place["system"], place.get("shard")]
 
 
-def _filled(
-    cls: type[ScoreTable], cells: Mapping[tuple[str, str, str, str], float], warnings: Sequence[Problem | Caution]
-) -> ScoreTable:
+def _filled(cls: type[ScoreTable], cells: Mapping[Cell, float], warnings: Sequence[Problem | Caution]) -> ScoreTable:
     measures = tuple(dict.fromkeys(key[0] for key in cells))
     topics, systems, shards = (natural(key[at] for key in cells) for at in (1, 2, 3))
     places = [{name: at for at, name in enumerate(names)} for names in (measures, topics, systems, shards)]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, check_balance
 
 Array = npt.NDArray[Any]
 
@@ -31,12 +31,7 @@ def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: in
         raise RequestError(
             "this table has shards", fix="Average over them (--columns mean=shard), or score whole topics."
         )
-    if np.isnan(scores).any():
-        at = int(np.argmax(np.isnan(scores).any(axis=1)))
-        raise InputError(
-            f"{int(np.isnan(scores).sum())} scores are missing, the first of topic {table.topics[at]}",
-            fix="Settle them first: settle('zero') or settle('drop'); --missing zero or drop.",
-        )
+    check_balance(table, measure)
     if len(scores) < fewest:
         raise InputError(f"{len(scores)} topics are too few", fix=f"Give {fewest} topics or more.")
     return scores

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.parallel import Progress, tasks
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, check_balance
 from cranfield.simulate.dependence import COPULAS, GaussianCopula, VineCopula, fit_gaussian, fit_vine
 from cranfield.simulate.drawing import MarginTable
 from cranfield.simulate.margins import FAMILIES, Margin, fit_margin, move
@@ -197,10 +197,7 @@ def fit_simulator(
 
 
 def _check(table: ScoreTable) -> None:
-    if table.missing:
-        raise InputError(
-            f"{table.missing} scores are missing", fix="Choose a policy: settle('zero') or settle('drop'); --missing."
-        )
+    check_balance(table)
     if len(table.topics) < FEWEST_TOPICS:
         raise InputError(
             f"{len(table.topics)} topics say too little to draw others like them",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, check_balance
 from cranfield.variance.components import (
     Squares,
     jackknife_df,
@@ -191,10 +191,7 @@ def _complete(table: ScoreTable, measure: str, name: str) -> Array:
     if scores.ndim != 2:
         fix = "Average over them: --columns mean=shard."
         raise RequestError(f"{where}variance is estimated from whole topics, not from shards", fix=fix)
-    if np.isnan(scores).any():
-        missing = int(np.isnan(scores).sum())
-        raise InputError(f"{where}{missing} scores of {measure} are missing",
-                         fix="Choose a policy: settle('zero') or settle('drop'); --missing zero or drop.")  # fmt: skip
+    check_balance(table, measure)
     if scores.shape[0] < 2:
         raise InputError(f"{where}one topic has no variance", fix="Give scores of at least two topics.")
     return scores

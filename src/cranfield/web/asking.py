@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import Collection, open_collection
+from cranfield.errors import Caution
+from cranfield.formats.problems import Problem
 from cranfield.scores import ScoreTable
+from cranfield.scores.cautions import table_warnings
 from cranfield.scores.choosing import read_tables
 from cranfield.variance import Variances, estimate_variance
 from cranfield.web.command import command_line
@@ -55,6 +58,7 @@ class Asked:
     about: About
     query: Any
     progress: Progress
+    noted: list[Problem | Caution] = field(default_factory=list)  # what the answer should be read with
 
     def _named(self) -> tuple[list[str], dict[str, str]]:
         """The files as the command names them: as they came, or packed where it has no flag for one that matters."""
@@ -103,11 +107,14 @@ class Asked:
         asked = self.query.measure
         measures = [asked] if isinstance(asked, str) else asked
         if self.about["kind"] == "collection":
-            return {self.arguments[0]: self.collection.score(measures or usual, missing=missing or "zero")}
-        with chdir(FILES):  # so that messages name files as they came
-            return read_tables(
-                self.about["names"], measures=measures, missing=missing, columns=self.about["columns"] or None
-            )
+            tables = {self.arguments[0]: self.collection.score(measures or usual, missing=missing or "zero")}
+        else:
+            with chdir(FILES):  # so that messages name files as they came
+                tables = read_tables(
+                    self.about["names"], measures=measures, missing=missing, columns=self.about["columns"] or None
+                )
+        self.noted.extend(table_warnings(tables))
+        return tables
 
     def variances(self) -> Variances:
         return estimate_variance(self.tables(self.query.missing))

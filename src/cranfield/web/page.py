@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 import cranfield
 from cranfield.report import faces
-from cranfield.report.document import Document, show, warning_lines
+from cranfield.report.document import Document, Warnings, show, warning_lines
 from cranfield.report.pages import asset
 from cranfield.report.references import REFERENCES
 from cranfield.report.sketch import stacked, standalone
@@ -51,7 +51,7 @@ class Reply(Protocol):
 
     def files(self) -> Makers: ...
 
-    def noting(self, note: str) -> Reply: ...
+    def noting(self, note: str, warnings: Warnings = ()) -> Reply: ...
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,9 @@ class Answer:
         """The part of a page that changes with the question."""
         return render("answer.html", answer=self, links=links, drawn=self._shown())
 
-    def noting(self, note: str) -> Answer:
-        return replace(self, note=note)
+    def noting(self, note: str, warnings: Warnings = ()) -> Answer:
+        """With what the names in the command stand for, and what the answer should be read with."""
+        return replace(self, note=note, document=self.document.warned(warnings))
 
     def files(self) -> Makers:
         """The files there are of an answer, each made when it is asked for."""

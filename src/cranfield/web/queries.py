@@ -47,8 +47,7 @@ Choices = dict[str, dict[str, str]]
 WORDS: Choices = {
     "missing": {
         "": "0 in runs, refused in tables",
-        "zero": "counts 0",
-        "nan": "stays missing",
+        "zero": "counts as 0",
         "drop": "drops its topic",
     },
     "no_relevant": {"zero": "counts 0", "nan": "stays missing", "drop": "is dropped"},
@@ -159,10 +158,14 @@ class TrialPlanQuery(Query):
 
 # --- what many questions about uploaded data share
 
-Missing = Literal["zero", "nan", "drop"]
+Missing = Annotated[Literal["zero", "drop"] | None, Given]
 MEASURES: Any = field("Measure", "A measure, such as AP or nDCG@10; may be repeated.", max_length=20)
 MEASURE: Any = field("Measure", "The measure; the first there is unless given.", max_length=200)
-MISSED: Any = field("A missing score", "A cell without a score.", "zero")
+MISSED: Any = field(
+    "A missing score",
+    "zero counts it as 0, drop leaves out its topic. Unless given, a score table with missing scores is refused, and a "
+    "run scores 0 on a topic for which it returned nothing.",
+)
 SEED: Any = field("Seed", "Of everything random.", 1, ge=0, le=2**63 - 1)
 ALPHA: Any = field("α", "Significance level.", 0.05, gt=0, lt=1)
 POWER: Any = field("Power", "Probability of finding what is there.", 0.8, gt=0, lt=1)

@@ -17,8 +17,9 @@ def answer(
 ) -> None:
     """Answer one question and leave every face of the answer in a folder."""
     folder = Path(f"{out}.part")
-    found = QUESTIONS[name].answer(Asked(QUESTIONS[name], about, query, progress))
-    found = found.noting(_note(about, found.command))
+    asked = Asked(QUESTIONS[name], about, query, progress)
+    found = QUESTIONS[name].answer(asked)
+    found = found.noting(_note(about, found.command), asked.noted)
     folder.mkdir(parents=True, exist_ok=True)
     links = {kind: f"{page}.{kind}{address}" for kind in found.files()}
     (folder / "answer").write_text(found.html(links), encoding="utf-8")

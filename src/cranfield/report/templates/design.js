@@ -177,6 +177,36 @@ const Design = (() => {
     return noncentralFTail(fCritical(d.alpha, 1, n - 1), 1, n - 1, (n * d.difference ** 2) / d.sd ** 2);
   }
 
+  // P(range of m independent normals ≥ w), by the trapezoidal rule.
+  function rangeTail(w, m) {
+    const step = 0.05;
+    let sum = 0;
+    for (let z = -9; z <= 9 + w; z += step) {
+      const below = normal(z);
+      sum += Math.exp((-z * z) / 2) * (below ** (m - 1) - Math.max(0, below - normal(z - w)) ** (m - 1));
+    }
+    return (m * step * sum) / Math.sqrt(2 * Math.PI);
+  }
+
+  // The level of one pair at which the family of all pairs of m systems keeps α: that of the studentised range.
+  const pairLevels = new Map();
+  function pairLevel(alpha, m) {
+    const key = `${alpha} ${m}`;
+    if (!pairLevels.has(key)) {
+      let low = 0;
+      let high = 60;
+      for (let round = 0; round < 60; round++) {
+        const middle = (low + high) / 2;
+        if (rangeTail(middle, m) > alpha) low = middle;
+        else high = middle;
+      }
+      pairLevels.set(key, 2 * normal(-high / Math.SQRT2));
+    }
+    return pairLevels.get(key);
+  }
+
+  const maxTPower = (n, d) => pairedPower(n, { ...d, alpha: pairLevel(d.alpha, d.systems) });
+
   function expectedWidth(n, d) {
     const half = (n - 1) / 2;
     const sd = (d.sd * Math.exp(logGammaRatio(half, 0.5))) / Math.sqrt(half);
@@ -188,6 +218,7 @@ const Design = (() => {
     blocked: { value: (n, d) => anovaPower(n, d, (d.systems - 1) * (n - 1)), target: (d) => d.power, sign: 1 },
     exact: { value: (n, d) => anovaPower(n, d, d.systems * (n - 1)), target: (d) => d.power, sign: 1 },
     sakai: { value: sakaiPower, target: (d) => d.power, sign: 1 },
+    "max-t": { value: maxTPower, target: (d) => d.power, sign: 1 },
     t: { value: pairedPower, target: (d) => d.power, sign: 1 },
     interval: { value: (n, d) => -expectedWidth(n, d), target: (d) => -d.width, sign: -1 },
     clt: { value: (n, d) => (-normalCritical(d.alpha / 2) * d.sd) / Math.sqrt(n), target: (d) => -d.sensitivity, sign: -1 },
@@ -213,6 +244,6 @@ const Design = (() => {
     return { topics: n, achieved: method.sign * method.value(n, d), below: before };
   }
 
-  return { METHODS, MOST_TOPICS, size, fCritical, noncentralFTail, normal, normalCritical };
+  return { METHODS, MOST_TOPICS, size, fCritical, noncentralFTail, normal, normalCritical, pairLevel };
 })();
 if (typeof module !== "undefined") module.exports = Design;

@@ -33,10 +33,11 @@
   const form = find("#calculator");
   if (!form) return;
   const starts = JSON.parse(find("#starts").textContent);
-  const GOALS = { blocked: "min_range", exact: "min_range", sakai: "min_range", t: "difference", interval: "width" };
+  const GOALS = { "max-t": "difference", blocked: "min_range", exact: "min_range", sakai: "min_range", t: "difference", interval: "width" };
   const FLAGS = { min_range: "--min-range", difference: "--difference", width: "--width" };
   const NAMES = { min_range: "smallest range to find", difference: "smallest difference to find", width: "widest interval" };
   const estimateOf = (method) => (method === "exact" || method === "sakai" ? "two-way" : "residual");
+  const amongSystems = (method) => method === "max-t" || GOALS[method] === "min_range";
   const control = (name) => form.elements[name];
   const number = (name) => Number(control(name).value);
   const chosen = () => starts[number("measure")];
@@ -47,7 +48,7 @@
     const variance = number("variance");
     const found = { method, alpha: number("alpha"), power: number("power"), variance, sd: Math.sqrt(2 * variance) };
     found[GOALS[method]] = number("goal");
-    if (GOALS[method] === "min_range") found.systems = number("systems");
+    if (amongSystems(method)) found.systems = number("systems");
     return found;
   }
 
@@ -68,7 +69,7 @@
     set("goal", from[GOALS[method]], 0.01, 0.5);
     find("#goal-name").textContent = NAMES[GOALS[method]];
     find("#variance-name").textContent = estimateOf(method) === "residual" ? "residual variance σ²" : "variance σ²";
-    find("#systems-row").hidden = GOALS[method] !== "min_range";
+    find("#systems-row").hidden = !amongSystems(method);
     find("#power-row").hidden = method === "interval";
     update();
   }
@@ -79,17 +80,17 @@
     if (Number(variance.toPrecision(4)) !== wanted.variance) return "";
     const at = (value) => Design.size(wanted.method, { ...wanted, variance: value, sd: Math.sqrt(2 * value) }).topics;
     const words = [at(lower), at(upper)].map((n) => (n === null ? "more than can be" : n.toLocaleString("en")));
-    return `Between ${words[0]} and ${words[1]}, as the pilot knows the variance only so well.`;
+    return `Between ${words[0]} and ${words[1]}, reflecting the uncertainty of the pilot variance.`;
   }
 
   function command(wanted) {
     const goal = GOALS[wanted.method];
     const parts = ["cranfield size", `${FLAGS[goal]} ${wanted[goal]}`];
-    if (goal === "min_range") parts.push(`--systems ${wanted.systems} --variance ${wanted.variance}`);
-    else parts.push(`--sd ${shown(wanted.sd)}`);
+    if (amongSystems(wanted.method)) parts.push(`--systems ${wanted.systems}`);
+    parts.push(goal === "min_range" ? `--variance ${wanted.variance}` : `--sd ${shown(wanted.sd)}`);
     parts.push(`--alpha ${wanted.alpha}`);
-    if (wanted.method !== "interval") parts.push(`--power ${wanted.power}`);
-    return `${parts.join(" ")} --method ${wanted.method}`;
+    if (goal !== "width") parts.push(`--power ${wanted.power}`);
+    return `${parts.join(" ")} ${goal === "difference" ? "--test" : "--method"} ${wanted.method}`;
   }
 
   function valid() {

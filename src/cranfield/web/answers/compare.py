@@ -17,6 +17,7 @@ from cranfield.web.page import Answer
 from cranfield.web.queries import (
     ALPHA,
     MEASURES,
+    MISSED,
     SEED,
     Choices,
     Flag,
@@ -53,9 +54,7 @@ class CompareQuery(Query):
     all_pairs: Flag = field("list all pairs", "List the pairs however many there are; CSV has them alone.", False)
     matrix: Flag = field("draw the pair matrix", "Draw every pair as a cell in place of intervals.", False)
     resamples: int = field("Resamples", "Permutations or resamples.", 10_000, ge=100, le=1_000_000)
-    missing: Annotated[Missing | None, Given] = field(
-        "A missing score", "A cell without a score; 0 for runs unless given, and a score table with such is refused."
-    )
+    missing: Missing = MISSED
     seed: int = SEED
 
 

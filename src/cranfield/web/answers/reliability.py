@@ -59,9 +59,8 @@ def answer(asked: Asked) -> Answer:
         **asked.chosen("topics", "target", "sets", "drop", "test", "correct", "alpha", "confidence", "trials",
                        "resamples", "replacement", "unpaired", "missing"),
     )  # fmt: skip
-    warnings = [problem for table in tables.values() for problem in table.warnings]
     pictures = tuple(Picture(title, reliability_chart(found, name)) for name, title in CHARTS.items())
-    return Answer(reliability_document(found, inputs, warnings), asked.command(), pictures=pictures)
+    return Answer(reliability_document(found, inputs), asked.command(), pictures=pictures)
 
 
 QUESTION = Question("reliability", "How far to trust it", "Generalisability, swaps, halves, discrimination, rankings",

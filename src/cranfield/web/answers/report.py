@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from cranfield.design.grid import parse_counts
 from cranfield.errors import CranfieldError
+from cranfield.report.document import Warnings
 from cranfield.report.sections import SECTIONS, Goal, Material, make_report
 from cranfield.report.whole import Report
 from cranfield.report.writing import FACES
@@ -60,7 +61,7 @@ class WholeAnswer:
     def files(self) -> Makers:
         return {kind: partial(bytes, data) for kind, data in self.made.items()}
 
-    def noting(self, note: str) -> WholeAnswer:
+    def noting(self, note: str, warnings: Warnings = ()) -> WholeAnswer:
         return replace(self, note=" ".join(filter(None, (self.note, note))))
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 from cranfield.measures import parse_measures, with_companions
 from cranfield.report.faces import scores_csv
 from cranfield.report.scoring import score_document
 from cranfield.report.sections import spread_picture
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.queries import MEASURES, Missing, Names, Query, field
+from cranfield.web.queries import MEASURES, Choices, Names, Query, field
+
+Unscored = Literal["zero", "nan", "drop"]
 
 
 class ScoreQuery(Query):
     """What ``cranfield score`` takes."""
 
+    choices: ClassVar[Choices] = {"missing": {"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"}}
     scored_by = "AP P@10 nDCG@10"
     front = ("measure",)
     measure: Names = MEASURES
-    missing: Missing = field("A topic without results", "A judged topic a run returned nothing for.", "zero")
-    no_relevant: Missing = field("A topic without relevant documents", "A topic without relevant documents.", "zero")
+    missing: Unscored = field("A topic without results", "A judged topic a run returned nothing for.", "zero")
+    no_relevant: Unscored = field("A topic without relevant documents", "A topic without relevant documents.", "zero")
 
 
 def answer(asked: Asked) -> Answer:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from cranfield.compare.sharding import replicate_study, shard_study
 from cranfield.design.grid import parse_counts
-from cranfield.report.document import Warnings
+from cranfield.errors import RequestError
 from cranfield.report.shard_charts import shard_chart
 from cranfield.report.sharding import anova_names, shard_document
 from cranfield.report.whole import Picture
 from cranfield.scores.choosing import only_table
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.queries import ALPHA, MEASURES, SEED, Given, Missing, Name, Names, Query, field
+from cranfield.web.queries import ALPHA, MEASURES, MISSED, SEED, Missing, Name, Names, Query, field
 
 
 class ShardsQuery(Query):
@@ -31,27 +31,26 @@ class ShardsQuery(Query):
     held_out: bool = field("Held-out topics", "See which findings hold on other topics.", True)
     anova: str = field("ANOVA tables", "A list of MD1 to MD6, all or none.", "MD1,MD6", max_length=40)
     pairs: Name = field("Pairs by model", "Also give every pair by this model; CSV has them alone.", max_length=20)
-    missing: Annotated[Missing | None, Given] = field("A missing score", "A cell of a table without a score.")
+    missing: Missing = MISSED
     seed: int = SEED
 
 
 def answer(asked: Asked) -> Answer:
     query, names = asked.query, anova_names(asked.query.anova)
-    warnings: Warnings
     inputs = asked.inputs("qrels", measures=query.measure, **asked.chosen("shards", "samples", "alpha", "undefined",
                           "resamples", "missing"))  # fmt: skip
     shared: dict[str, Any] = asked.chosen("alpha", "resamples", "held_out", "seed")
     if asked.about["kind"] == "collection":
-        collection = asked.collection
-        warnings = collection.warnings
+        if query.missing is not None:
+            raise RequestError("--missing goes with score tables; runs score 0 where they returned nothing")
+        asked.tables(None)  # for what the answer should be read with
         study = shard_study(
-            collection, query.measure or ["AP"], shards=parse_counts(query.shards, name="shards", most=100),
+            asked.collection, query.measure or ["AP"], shards=parse_counts(query.shards, name="shards", most=100),
             samples=query.samples, x=query.undefined, progress=asked.progress, **shared,
         )  # fmt: skip
     else:
-        table = only_table(asked.tables(query.missing))
-        warnings, study = table.warnings, replicate_study(table, **shared)
-    document = shard_document(study, inputs, warnings, anova=names, pairs=query.pairs)
+        study = replicate_study(only_table(asked.tables(query.missing)), **shared)
+    document = shard_document(study, inputs, anova=names, pairs=query.pairs)
     pictures = tuple(Picture(title, shard_chart(study, name)) for name, title in FIGURES.items())
     return Answer(document, asked.command(), pictures=pictures, listed="pairs" if query.pairs else "")
 

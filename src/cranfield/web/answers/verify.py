@@ -62,6 +62,7 @@ def answer(asked: Asked) -> Answer:
         test=query.test, models=tuple(query.model.split(",")) if query.model else (),
     )  # fmt: skip
     if query.shards is not None and asked.about["kind"] == "collection":
+        asked.tables(None)  # for what the answer should be read with
         pilots = pilots_of(asked.collection, query.measure, shards=query.shards, seed=query.seed)
     else:
         pilots = pilots_of(only_table(asked.tables(query.missing)), shards=query.shards)

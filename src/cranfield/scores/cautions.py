@@ -1,0 +1,326 @@
+"""What every result should be read with because of the scores it is made of: one list of rules for every question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import Caution, RequestError
+from cranfield.formats.problems import Problem
+from cranfield.measures import parse_measure
+from cranfield.scores.table import ScoreTable
+from cranfield.stats.tails import t_critical
+
+Array = npt.NDArray[Any]
+
+FEW_TOPICS = 20
+SKEW = 0.25  # |g| / √n of a pair's differences
+ZEROS = 0.5  # share of topics on which a pair has equal scores
+SD_RATIO = 2.0
+"""95th over 5th percentile of the pairs' sds. Of equal independent systems, 10 of them on 20 topics, 1 % exceed it."""
+DUPLICATE = 0.99  # correlation of two systems' scores over topics
+FEWEST_CORRELATED = 10  # topics below which unlike systems reach that by chance
+BOUND_SHARE = 0.3
+ALPHA = 0.05
+DECISIVE = 20  # one topic in so many, or fewer, that each turn a verdict
+ROUNDED = 5.1e-5  # scores printed with four decimals may lie outside by half a unit of the last
+MOST_SYSTEMS, MOST_CELLS = 200, 40_000_000  # systems whose pairs are looked at: 19,900; and topics × systems²
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The scores of the best systems, topics × systems with the best system first, and what their pairs look like."""
+
+    measure: str
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    scores: Array
+    whole: int  # systems there are
+
+    @classmethod
+    def of(cls, table: ScoreTable, measure: str, scores: Array) -> _Pairs:
+        most = max(2, min(MOST_SYSTEMS, math.isqrt(MOST_CELLS // max(1, len(scores)))))
+        order = np.argsort(-scores.mean(axis=0), kind="stable")[:most]
+        names = tuple(table.systems[at] for at in order.tolist())
+        return cls(measure, table.topics, names, scores[:, order], len(table.systems))
+
+    @property
+    def count(self) -> int:
+        """How many topics."""
+        return len(self.topics)
+
+    @cached_property
+    def which(self) -> tuple[Array, Array]:
+        """The two systems of each pair."""
+        return np.triu_indices(len(self.systems), k=1)
+
+    @cached_property
+    def _centred(self) -> Array:
+        return np.asarray(self.scores - self.scores.mean(axis=0))
+
+    @cached_property
+    def _squares(self) -> Array:
+        return np.asarray(self._centred.T @ self._centred)
+
+    @cached_property
+    def squares(self) -> Array:
+        """Σ(d − d̄)² of each pair; 0 where rounding leaves nothing else."""
+        first, second = self.which
+        own = np.diag(self._squares)
+        found = own[first] + own[second] - 2 * self._squares[first, second]
+        return np.where(found > 1e-12 * (own[first] + own[second]), found, 0.0)
+
+    @cached_property
+    def skews(self) -> Array:
+        """g = m₃ / m₂^1.5 of each pair's differences, from sums over topics of a²b; nan for a constant difference."""
+        first, second = self.which
+        mixed = np.square(self._centred).T @ self._centred
+        cubes = np.diag(mixed)
+        third = cubes[first] - 3 * mixed[first, second] + 3 * mixed[second, first] - cubes[second]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(third / self.count / (self.squares / self.count) ** 1.5)
+
+    @cached_property
+    def correlations(self) -> Array:
+        """Of each pair's scores over topics; 1 for equal scores, nan where one system's scores are all alike."""
+        first, second = self.which
+        own = np.sqrt(np.diag(self._squares))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self._squares[first, second] / (own[first] * own[second])
+        return np.where(self.zeros == self.count, 1.0, found)
+
+    @cached_property
+    def zeros(self) -> Array:
+        """Topics on which each pair has equal scores."""
+        equal = np.zeros((len(self.systems), len(self.systems)), np.int64)
+        for row in self.scores.round(12):
+            equal += row[:, np.newaxis] == row
+        return np.asarray(equal[self.which])
+
+    def name(self, at: int, join: str = " and ") -> str:
+        return join.join(self.systems[int(index[at])] for index in self.which)
+
+    def among(self) -> str:
+        """Which pairs were looked at, where it was not all of them."""
+        return f" among the best {len(self.systems):,} systems" if len(self.systems) < self.whole else ""
+
+    def counted(self, chosen: Array) -> str:
+        """How many pairs a caution is about."""
+        total = len(chosen)
+        if total == 1:
+            return f"{self.name(0)}"
+        pairs = f"{int(chosen.sum()):,} of {total:,} pairs of systems"
+        return f"{pairs}{self.among()}"
+
+
+def table_cautions(table: ScoreTable, measure: str | None = None) -> tuple[Caution, ...]:
+    """What any result from these scores should be read with, in a fixed order; at most one caution of a kind.
+
+    Parameters
+    ----------
+    table
+        A complete table; shards are averaged. One with missing scores gets no cautions, as no question takes it.
+    measure
+        The measure looked at; the only one where none is named.
+
+    Returns
+    -------
+    tuple of Caution
+        ``few-topics``, ``score-out-of-range``, ``floor-or-ceiling``, ``near-duplicates``, ``zero-differences``,
+        ``skewed-differences``, ``unequal-pair-sds``, ``decisive-topic``: those that apply.
+
+    Examples
+    --------
+    >>> rows = [("AP", str(topic), system, 0.25) for topic in range(1, 13) for system in "ab"]
+    >>> [caution.slug for caution in table_cautions(ScoreTable.from_rows(rows), "AP")]
+    ['few-topics', 'near-duplicates', 'zero-differences']
+    """
+    name = measure or table.measures[0]
+    values = table.of(measure)
+    scores = values if values.ndim == 2 else values.mean(axis=2)
+    if np.isnan(scores).any() or not scores.size:
+        return ()
+    found = [_few_topics(len(scores)), _out_of_range(table, name, scores), _bounds(name, scores)]
+    pairs = _Pairs.of(table, name, scores)
+    if len(pairs.systems) > 1 and pairs.count > 2:
+        found += [rule(pairs) for rule in PAIR_RULES]
+    return tuple(caution for caution in found if caution is not None)
+
+
+def table_warnings(tables: Mapping[str, ScoreTable]) -> tuple[Problem | Caution, ...]:
+    """Everything a result from these tables should be read with: what reading them gave, then their cautions.
+
+    This is the one place where the two come together; the commands, the page and the report all call it.
+    """
+    found: list[Problem | Caution] = []
+    for name, table in tables.items():
+        where = f"{name}: " if len(tables) > 1 else ""
+        found += table.warnings
+        for measure in table.measures:
+            found += (replace(each, what=where + each.what) for each in table_cautions(table, measure))
+    return tuple(dict.fromkeys(found))
+
+
+def _few_topics(topics: int) -> Caution | None:
+    if topics >= FEW_TOPICS:
+        return None
+    counted = f"{topics} topics are" if topics > 1 else "one topic is"
+    return Caution(
+        "few-topics",
+        f"{counted} few: below {FEW_TOPICS}, tests and variances rest on assumptions that the scores cannot confirm",
+        "Add topics.",
+    )
+
+
+def _range(measure: str) -> tuple[float, float] | None:
+    """Lowest and highest score of a measure of the catalogue."""
+    try:
+        kind = parse_measure(measure).kind
+    except RequestError:
+        return None
+    return kind.lowest, kind.highest
+
+
+def _out_of_range(table: ScoreTable, measure: str, scores: Array) -> Caution | None:
+    limits = _range(measure)
+    if limits is None:
+        return None
+    outside = np.argwhere((scores < limits[0] - ROUNDED) | (scores > limits[1] + ROUNDED))
+    if not len(outside):
+        return None
+    topic, system = outside[0].tolist()
+    verb = "lies" if len(outside) == 1 else "lie"
+    return Caution(
+        "score-out-of-range",
+        f"{measure}: {len(outside):,} of {scores.size:,} scores {verb} outside the measure's range from {limits[0]:g} "
+        f"to {limits[1]:g} (topic {table.topics[topic]}, system {table.systems[system]}: {scores[topic, system]:g})",
+        "Check that these are scores of this measure, on its own scale.",
+    )
+
+
+def _bounds(measure: str, scores: Array) -> Caution | None:
+    """Whether many scores are the lowest or the highest there can be."""
+    limits = _range(measure) or ((0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else None)
+    if limits is None:
+        return None
+    shares = {
+        f"{word} {bound:g}": float(np.mean(np.abs(scores - bound) < 1e-9))
+        for word, bound in zip(("minimum", "maximum"), limits, strict=True)
+        if math.isfinite(bound)
+    }
+    said = [f"{share:.0%} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE]
+    if not said:
+        return None
+    return Caution(
+        "floor-or-ceiling",
+        f"{measure}: {' and '.join(said)}, where systems cannot differ further",
+        "Use topics, or a measure, that leave room on both sides.",
+    )
+
+
+def _near_duplicates(pairs: _Pairs) -> Caution | None:
+    alike = pairs.correlations > DUPLICATE if pairs.count >= FEWEST_CORRELATED else pairs.zeros == pairs.count
+    if not alike.any():
+        return None
+    at = int(np.argmax(np.where(alike, pairs.correlations, -1.0)))
+    least = math.floor(1e4 * pairs.correlations[at]) / 1e4  # never rounded up to 1
+    some = f": {pairs.name(at)}" if alike.sum() == 1 else f", most of all {pairs.name(at)}"
+    counted = "two systems" if alike.sum() == 1 else f"{int(alike.sum()):,} pairs of systems{pairs.among()}"
+    return Caution(
+        "near-duplicates",
+        f"{pairs.measure}: {counted} have nearly the same scores{some} (r = {least:.4g})",
+        "Keep one of each: variants of one system make a shared error term too small for the others.",
+    )
+
+
+def _zero_differences(pairs: _Pairs) -> Caution | None:
+    chosen = pairs.zeros > ZEROS * pairs.count
+    if not chosen.any():
+        return None
+    at = int(np.argmax(pairs.zeros))
+    verb = "have" if len(chosen) == 1 or chosen.sum() > 1 else "has"
+    most = "" if len(chosen) == 1 else f"; most: {pairs.name(at)}, {pairs.zeros[at] / pairs.count:.0%}"
+    share = f"{pairs.zeros[at] / pairs.count:.0%}" if len(chosen) == 1 else "more than half"
+    return Caution(
+        "zero-differences",
+        f"{pairs.measure}: {pairs.counted(chosen)} {verb} equal scores on {share} of the topics{most}",
+        "Few topics carry the comparison: read the number of wins and losses beside the mean.",
+    )
+
+
+def _skewed_differences(pairs: _Pairs) -> Caution | None:
+    size = np.nan_to_num(np.abs(pairs.skews) / math.sqrt(pairs.count), posinf=0.0)
+    chosen = size > SKEW
+    if not chosen.any():
+        return None
+    at = int(np.argmax(size))
+    verb = "have" if len(chosen) == 1 or chosen.sum() > 1 else "has"
+    most = "" if len(chosen) == 1 else f"most: {pairs.name(at)}, "
+    return Caution(
+        "skewed-differences",
+        f"{pairs.measure}: {pairs.counted(chosen)} {verb} skewed differences "
+        f"(|g|/√n > {SKEW:g}; {most}g = {pairs.skews[at]:.2f} on {pairs.count:,} topics)",
+        "One-sided p and intervals may be off; compare with --audit, or add topics.",
+    )
+
+
+def _unequal_sds(pairs: _Pairs) -> Caution | None:
+    squares = pairs.squares[pairs.squares > 0]
+    if pairs.count < FEW_TOPICS or len(squares) < 3:
+        return None
+    low, high = np.sqrt(np.quantile(squares, [0.05, 0.95]) / (pairs.count - 1)).tolist()
+    if high <= SD_RATIO * low:
+        return None
+    return Caution(
+        "unequal-pair-sds",
+        f"{pairs.measure}: the sd of paired differences varies by a factor of {high / low:.1f} between pairs "
+        f"({low:.3g} to {high:.3g}, 5th to 95th percentile{pairs.among()}), so one error term does not fit all of them",
+        "Use a test with each pair's own standard error.",
+    )
+
+
+def _decisive_topic(pairs: _Pairs) -> Caution | None:
+    """Whether one topic turns the paired t-test of the best system against another, at α = .05."""
+    n = pairs.count
+    differences = pairs.scores[:, :1] - pairs.scores[:, 1:]
+    before = _significant(differences.mean(axis=0), differences.var(axis=0, ddof=1), n)
+    left = (differences.sum(axis=0) - differences) / (n - 1)  # means without each topic
+    squares = np.square(differences - differences.mean(axis=0))
+    rest = np.maximum(squares.sum(axis=0) - squares * n / (n - 1), 0.0)  # Σ(d − d̄)² without each topic
+    turned = _significant(left, rest / max(1, n - 2), n - 1) != before
+    few = turned.any(axis=0) & (turned.sum(axis=0) <= max(1, n // DECISIVE))
+    if n < 4 or not few.any():
+        return None
+    at = int(np.argmax(few))
+    influence = np.where(turned[:, at], np.abs(differences[:, at] - differences[:, at].mean()), -1.0)
+    topic = pairs.topics[int(np.argmax(influence))]
+    others = int(few.sum()) - 1
+    more = f", and one topic decides {others:,} more pairs with {pairs.systems[0]}" if others else ""
+    verdict = "no longer differs" if before[at] else "differs"
+    return Caution(
+        "decisive-topic",
+        f"{pairs.measure}: without topic {topic}, {pairs.systems[0]} {verdict} "
+        f"significantly from {pairs.systems[at + 1]} (paired t, α = {ALPHA:g}){more}",
+        "Look at that topic before you rest a claim on it.",
+    )
+
+
+def _significant(mean: Array, variance: Array, n: int) -> Array:
+    """The verdict of the paired t-test; a constant difference is not called significant."""
+    critical = float(t_critical(ALPHA / 2, n - 1))
+    return np.asarray((variance > 1e-24) & (np.abs(mean) > critical * np.sqrt(variance / n)))
+
+
+PAIR_RULES: tuple[Callable[[_Pairs], Caution | None], ...] = (
+    _near_duplicates,
+    _zero_differences,
+    _skewed_differences,
+    _unequal_sds,
+    _decisive_topic,
+)
