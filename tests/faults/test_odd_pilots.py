@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cranfield
 from cranfield.design.planning import Request, plan_from_pilot
+from cranfield.errors import Caution
 from cranfield.report.manuscript import report_json, report_latex, report_markdown
 from cranfield.report.pages import to_html
 from cranfield.report.sections import Material, make_report
+from cranfield.report.sizing import pilot_size_document
 from cranfield.scores import ScoreTable
 from cranfield.variance import estimate_variance
 from cranfield.variance.components import squares
@@ -59,7 +62,13 @@ def test_no_mean_square_is_below_0() -> None:
     assert (np.asarray(found.residual) >= 0).all()
 
 
-def test_a_pilot_of_two_topics_has_a_size_with_a_wide_range() -> None:
-    sizes = plan_from_pilot(Request(difference=[0.05]), estimate_variance(table(ODD["two topics, two systems"])))
+def test_a_pilot_of_two_topics_is_refused_or_gets_a_wide_range() -> None:
+    variances = estimate_variance(table(ODD["two topics, two systems"]))
+    with pytest.raises(cranfield.RequestError, match="too few"):
+        plan_from_pilot(Request(difference=[0.05]), variances)
+    sizes = plan_from_pilot(Request(difference=[0.05], small_pilot=True), variances)
     lower, upper = (int(size.topics.flat[0]) for size in (sizes[0].lower, sizes[0].upper))
     assert upper > 50 * lower
+    document = pilot_size_document(sizes, {})
+    assert document.sentence.startswith(f"AP: between {lower:,} and {upper:,} topics")
+    assert [caution.slug for caution in document.warnings if isinstance(caution, Caution)] == ["small-pilot"]

@@ -1,4 +1,4 @@
-"""The workbook's formulas, recalculated by LibreOffice: the same n as ``--method sakai``."""
+"""The workbook's formulas, recalculated by LibreOffice: the same n as ``cranfield size``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.design.sizing import size_for_range, size_for_width
+from cranfield.design.sizing import size_for_difference, size_for_range, size_for_width
 from cranfield.report.whole import Report, Start
 from cranfield.report.workbook import to_xlsx
 
@@ -68,17 +68,34 @@ def recalculated(data: bytes, folder: Path) -> dict[str, list[list[str]]]:
 
 def test_libreoffice_finds_the_same_n(tmp_path: Path) -> None:
     starts = tuple(
-        Start(f"design {at}", systems, min_range, 0.05, min_range, alpha, power, {"two-way": (variance,) * 3})
+        Start(
+            f"design {at}",
+            systems,
+            min_range,
+            0.05,
+            min_range,
+            alpha,
+            power,
+            {"two-way": (variance,) * 3, "residual": (variance,) * 3},
+        )
         for at, (systems, min_range, variance, alpha, power) in enumerate(DESIGNS)
     )
     sheets = recalculated(to_xlsx(Report("designs", {}, (), starts=starts)), tmp_path)
-    rows = [row for row in sheets["Topics (ANOVA)"][4:] if re.fullmatch(r"design \d+", row[0])]
+    for sheet, method in (("Sakai", "sakai"), ("range", "blocked")):
+        rows = [row for row in sheets[f"Topics ({sheet})"][4:] if re.fullmatch(r"design \d+", row[0])]
+        assert len(rows) == len(DESIGNS)
+        for row, (systems, min_range, variance, alpha, power) in zip(rows, DESIGNS, strict=True):
+            wanted = size_for_range(systems=systems, min_range=min_range, variance=variance, alpha=alpha, power=power,
+                                    method=method).to_dict()[0]  # fmt: skip
+            assert int(row[6]) == wanted["topics"], row
+            assert float(row[7]) == pytest.approx(wanted["achieved_power"], rel=1e-6)
+    rows = [row for row in sheets["Topics (pair)"][4:] if re.fullmatch(r"design \d+, max-t among \d+ systems", row[0])]
     assert len(rows) == len(DESIGNS)
-    for row, (systems, min_range, variance, alpha, power) in zip(rows, DESIGNS, strict=True):
-        wanted = size_for_range(systems=systems, min_range=min_range, variance=variance, alpha=alpha, power=power,
-                                method="sakai").to_dict()[0]  # fmt: skip
-        assert int(row[6]) == wanted["topics"], row
-        assert float(row[7]) == pytest.approx(wanted["achieved_power"], rel=1e-6)
+    for row, (systems, _, variance, alpha, power) in zip(rows, DESIGNS, strict=True):
+        pair = size_for_difference(
+            difference=0.05, sd=(2 * variance) ** 0.5, systems=systems, test="max-t", alpha=alpha, power=power
+        )
+        assert int(row[5]) == int(pair.topics), row
     rows = [row for row in sheets["Topics (interval)"][4:] if re.fullmatch(r"design \d+", row[0])]
     for row, (_, width, variance, alpha, _) in zip(rows, DESIGNS, strict=True):
         assert int(row[4]) == int(size_for_width(width=width, sd=(2 * variance) ** 0.5, alpha=alpha).topics), row

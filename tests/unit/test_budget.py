@@ -30,6 +30,7 @@ from cranfield.collection import Collection
 from cranfield.design import detectable_difference
 from cranfield.design.targets import Target
 from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
 from cranfield.stats.kendall import kendall_tau
 from cranfield.variance import estimate_variance
 from cranfield.variance.components import squares
@@ -125,7 +126,8 @@ def test_documents_no_run_retrieved_are_in_the_whole_alone_and_said(write: Write
     qrels = write("qrels", "1 0 d1 1\n1 0 a 1\n1 0 d9 1\n2 0 d1 1\n")
     study = depth_study(cranfield.read_collection(runs, qrels), "AP", depths=[1])
     assert [point.judged for point in study.of("AP")] == [1.0, 2.0]
-    (said,) = [problem for problem in study.warnings if problem.slug == "contributor-unknown"]
+    (said,) = [problem for problem in study.warnings if isinstance(problem, Problem)]
+    assert said.slug == "contributor-unknown"
     assert said.count == 1
     assert "1 of 4 were retrieved by no run" in said.detail
 
@@ -470,7 +472,7 @@ def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
     assert best["chosen"] == {"AP": "the best 4 of 12 runs by mean AP at full depth"}
     pair = answer("budget", *files, "-d", "5", "--pair", "cleverdon1, aldgate1")
     assert pair["inputs"]["pair"] == ["cleverdon1", "aldgate1"]
-    assert pair["inputs"]["systems"] == 2
+    assert (pair["inputs"]["systems"], pair["inputs"]["test"]) == (2, "t")
     assert pair["rows"][-1]["relative_topics"] == 1
     raw = answer("budget", *files, "-d", "5", "--rule", "raw-difference", "--method", "sakai")
     assert (raw["rule"], raw["estimate"]) == ("raw-difference", "two-way")
@@ -483,9 +485,16 @@ def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
         (["--pair", "aldgate1,barnhill1", "--min-range", "0.1"], "not a range"),
         (["--pair", "aldgate1,barnhill1", "--systems", "5"], "a pair has two systems"),
         (["--pair", "aldgate1,barnhill1", "-m", "AP", "-m", "RR"], "not the same in every measure"),
-        (["--best", "4", "--reuse"], "choose the systems of designs"),
+        (["--best", "4", "--reuse"], "--best has no effect with --reuse"),
+        (["--difference", "0.1", "--pairs", "5"], "--difference has no effect with --pairs"),
+        (["--reuse", "--budget", "100"], "--budget has no effect with --reuse"),
+        (["--width", "0.1", "--systems", "5"], "--systems has no effect with --width"),
+        (["--difference", "0.1", "--systems", "5", "--test", "t"], "--systems has no effect with --test t"),
+        (["--difference", "0.1", "--method", "sakai"], "--method goes with --min-range"),
+        (["--min-range", "0.1", "--test", "tukey"], "--test goes with --difference"),
         (["--estimate", "within"], "does not go with the within variance"),
         (["--estimate", "residual", "--method", "sakai"], "does not go with the residual variance"),
+        (["--estimate", "within", "--difference", "0.1"], "has no within variance"),
         (["--rule", "magic"], "no rule «magic»"),
     ],
 )
@@ -497,7 +506,13 @@ def test_combinations_without_a_meaning_are_refused(files: list[str], flags: lis
 
 @pytest.mark.parametrize(
     "goal",
-    [["--min-range", "0.1", "--systems", "10"], ["--difference", "0.05"], ["--difference", "0.05", "--systems", "4"]],
+    [
+        ["--min-range", "0.1", "--systems", "10"],
+        ["--difference", "0.05"],
+        ["--difference", "0.05", "--systems", "4", "--test", "tukey"],
+        ["--difference", "0.05", "--test", "t"],
+        ["--width", "0.1"],
+    ],
 )
 def test_full_depth_and_all_teams_require_the_topics_that_size_does(files: list[str], goal: list[str]) -> None:
     """One goal on one data set has one number of topics."""
@@ -506,6 +521,7 @@ def test_full_depth_and_all_teams_require_the_topics_that_size_does(files: list[
     pilot = answer("pilot", *files, "-k", "1", "-n", "10", "--trials", "2", *goal)
     assert deepest["full"]
     assert deepest["topics"] == pilot["measures"][0]["topics"] == size["topics"]
+    assert (deepest["topics_low"], deepest["topics_high"]) == (size["topics_lower"], size["topics_upper"])
 
 
 def test_the_command_pools_packed_collections_and_writes_pools(files: list[str], tmp_path: Path) -> None:

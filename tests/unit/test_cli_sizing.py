@@ -54,8 +54,8 @@ def test_lists_and_ranges_make_the_grid_of_all_combinations() -> None:
 def test_size_from_scores_gives_a_range_and_an_assurance(scores: str) -> None:
     rows = answer("size", scores, "-m", "AP", "--difference", "0.05")["rows"]
     for row in rows:
-        assert row["lower"] <= row["topics"] <= row["upper"]
-        assert 0 < row["assurance"] < 1
+        assert row["topics_lower"] <= row["topics"] <= row["topics_upper"]
+        assert 0 < row["assurance"] <= row["achieved_power"]
 
 
 def test_size_takes_runs_and_qrels_in_place_of_scores(example: Path, scores: str) -> None:
@@ -109,12 +109,12 @@ def test_a_curve_of_one_point_is_refused_before_anything_is_written(tmp_path: Pa
 
 
 def test_variance_shows_every_estimate_of_every_measure(scores: str) -> None:
-    rows = answer("variance", scores, "--resamples", "100")["rows"]
+    rows = answer("variance", scores)["rows"]
     methods = ["two-way", "one-way", "within", "residual", "percentile"]
     assert [(row["measure"], row["method"]) for row in rows] == [
         (measure, method) for measure in ("AP", "nDCG@10") for method in methods
     ]
-    text = run("variance", scores, "--resamples", "100").stdout
+    text = run("variance", scores).stdout
     assert "the question it answers" in text
 
 
@@ -122,7 +122,7 @@ def test_variance_pools_several_collections(scores: str, tmp_path: Path) -> None
     other = tmp_path / "other.csv"
     table = cranfield.read_scores(scores)
     cranfield.write_scores(table.select(topics=table.topics[:20]), other)
-    rows = answer("variance", scores, str(other), "-m", "AP", "--resamples", "100")["rows"]
+    rows = answer("variance", scores, str(other), "-m", "AP")["rows"]
     assert [row["collection"] for row in rows if row["method"] == "two-way"] == [scores, str(other), "pooled"]
 
 
@@ -145,13 +145,13 @@ def test_power_makes_a_card_and_a_badge(scores: str, tmp_path: Path) -> None:
     row = answer("power", scores, "-m", "AP", "--badge", str(badge))["rows"][0]
     assert (row["topics"], row["systems"]) == (40, 12)
     assert badge.read_text().startswith("<svg")
-    assert f"see {row['detectable_difference']:.3f} AP" in badge.read_text()
+    assert f"detect {row['detectable_difference']:.3f} AP" in badge.read_text()
     assert run("power", scores, "-m", "AP", "--md").stdout.startswith("**AP: 40 topics")
 
 
 def test_power_of_many_sizes_is_one_table_and_a_chart(tmp_path: Path) -> None:
     path = tmp_path / "card.svg"
-    rows = answer("power", "--topics", "50,100", "--variance", "0.053", "--plot", str(path))["rows"]
+    rows = answer("power", "--topics", "50,100", "--sd", "0.15", "--plot", str(path))["rows"]
     assert [row["topics"] for row in rows] == [50, 100]
     assert "expected interval width" in path.read_text()
 

@@ -24,8 +24,8 @@ GOOD: dict[str, Any] = {"systems": 10, "min_range": 0.1, "variance": 0.05, "alph
         ({"power": 0.04}, "needs no topics", "above α"),
         ({"power": 1.0}, "power cannot be 1", "between 0 and 1"),
         ({"alpha": 0.0}, "alpha cannot be 0", "between 0 and 1"),
-        ({"min_range": 0.0}, "min range cannot be 0", "equal systems"),
-        ({"min_range": -0.1}, "min range cannot be -0.1", "equal systems"),
+        ({"min_range": 0.0}, "min range cannot be 0", "Equal systems"),
+        ({"min_range": -0.1}, "min range cannot be -0.1", "Equal systems"),
         ({"variance": -0.05}, "variance cannot be -0.05", "squared distance"),
         ({"variance": float("nan")}, "variance cannot be nan", "squared distance"),
         ({"systems": 1}, "systems cannot be 1", "two systems"),
@@ -153,7 +153,7 @@ def test_a_card_says_what_its_topics_see() -> None:
 
 
 def test_cards_come_in_grids_and_from_pilots() -> None:
-    cards = cards_from_grid(topics=[25, 50], variance=[0.05], difference=[0.05, 0.1])
+    cards = cards_from_grid(topics=[25, 50], sd=[0.15], difference=[0.05, 0.1])
     assert [(card.topics, card.difference) for card in cards] == [(25, 0.05), (25, 0.1), (50, 0.05), (50, 0.1)]
     pilot = cards_from_pilot(estimate_variance(_table()))
     assert (pilot[0].topics, pilot[0].systems, pilot[0].measure) == (40, 6, "AP")

@@ -95,8 +95,10 @@ def test_what_was_done_about_them_is_counted(question: str, policy: str, kind: s
     json_too = [] if question == "report" else ["--json"]
     result = run(question, gappy, "--missing", policy, *json_too)
     assert result.exit_code == 0, result.output
-    said = {"cell-zero": "3 of 150 scores are missing and count as 0",
-            "topic-dropped": "2 of 30 topics miss a score and are left out (408, 422)"}  # fmt: skip
+    said = {
+        "cell-zero": "3 of 150 scores are missing and count as 0",
+        "topic-dropped": "2 of 30 topics miss a score and are left out (408, 422)",
+    }
     warnings = json.loads(result.stdout)["warnings"]
     assert [warning["problem"] for warning in warnings if warning["kind"] == kind] == [said[kind]]
 
@@ -149,8 +151,10 @@ def in_json(path: Path, empty: Any, *, lines: bool = False) -> None:
 
 def in_parquet(path: Path, empty: Any) -> None:
     columns = list(zip(*rows("EMPTY"), strict=True))
-    cells = {name: [empty if cell == "EMPTY" else cell for cell in column] for name, column in
-             zip(("topic", *SYSTEMS), columns, strict=True)}  # fmt: skip
+    cells = {
+        name: [empty if cell == "EMPTY" else cell for cell in column]
+        for name, column in zip(("topic", *SYSTEMS), columns, strict=True)
+    }
     pandas.DataFrame(cells).to_parquet(path)
 
 

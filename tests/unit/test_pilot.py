@@ -297,7 +297,7 @@ def test_the_command_prints_points_needs_and_advice(files: list[str], tmp_path: 
     words = {"measure", "left_out", "teams", "pilot_topics", "variance", "lower", "upper", "misses", "topics", "lost"}
     assert words <= set(found["rows"][0])
     text = run("pilot", *files, "--trials", "4", "--min-range", "0.1", "--method", "sakai").stdout
-    assert "n to find a range of 0.1 among 10 systems" in text
+    assert "n to detect a range of 0.1 among 10 systems" in text
     assert "a pilot needs" in text
 
 

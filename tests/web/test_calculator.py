@@ -26,7 +26,7 @@ def ask(page: str, path: str, **query: str) -> httpx.Response:
 def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
     answer = ask(page, "/size", **SAKAI)
     assert answer.status_code == 200
-    assert "167 topics (one-way ANOVA, exact)" in answer.text
+    assert "167 topics detect a range of 0.1 among 10 systems" in answer.text
     rows = ask(page, "/size.json", **SAKAI).json()["rows"]
     assert {row["method"]: row["topics"] for row in rows} == {"exact": 167, "sakai": 166}
 
@@ -36,6 +36,11 @@ def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
     [
         ("/size", {**SAKAI, "alpha": "0.01,0.05"}),
         ("/size", {"difference": "0.05", "sd": "0.15", "one_sided": "true", "method": "t"}),
+        ("/size", {"difference": "0.05", "sd": "0.15", "systems": "10", "test": "tukey"}),
+        ("/size", {"difference": "0.05", "variance": "0.0401", "correlation": "0.66"}),
+        ("/size", {"equivalence": "0.3", "true_difference": "0.05"}),
+        ("/size", {"width": "0.1", "sd": "0.15", "probability": "0.9"}),
+        ("/power", {"topics": "50", "sd": "0.15", "systems": "10", "test": "dunnett"}),
         ("/size", {"goal": "width", "width": "0.1", "variance": "0.053", "systems": "10", "min_range": "0.3"}),
         ("/power", {"topics": "50", "variance": "0.053"}),
         ("/power", {"topics": "10:50:10", "sd": "0.2"}),
@@ -64,11 +69,14 @@ def test_every_link_of_a_page_gives_a_file_of_its_kind(page: str) -> None:
 
 
 def test_a_goal_takes_its_own_inputs_and_leaves_the_others(page: str) -> None:
-    everything = {**SAKAI, "difference": "0.05", "sd": "0.15", "width": "0.1", "effect_size": "0.4"}
-    for goal, method in {"difference": "t", "width": "interval", "effect_size": "t", "min_range": "exact"}.items():
+    everything = {**SAKAI, "difference": "0.05", "width": "0.1", "effect_size": "0.4", "equivalence": "0.1"}
+    methods = {"difference": "max-t", "width": "interval", "effect_size": "max-t", "min_range": "exact",
+               "equivalence": "tost"}  # fmt: skip
+    counts = {"difference": 6, "width": 2, "effect_size": 3, "min_range": 2, "equivalence": 4}
+    for goal, method in methods.items():
         rows = ask(page, "/size.json", goal=goal, **everything).json()["rows"]
         assert rows[0]["method"] == method
-        assert len(rows) == (1 if goal == "width" else 2)
+        assert len(rows) == counts[goal]
 
 
 def test_a_curve_passes_through_the_design(page: str) -> None:
@@ -92,6 +100,9 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         ({**SAKAI, "alpha": "0:1e90:1e-90"}, "alpha cannot be «0:1e90:1e-90»|has "),
         ({**SAKAI, "curve": "sd"}, "no «sd» to draw"),
         ({**SAKAI, "method": "nope"}, "method «nope» does not answer"),
+        ({**SAKAI, "test": "tukey"}, "--test has no effect"),
+        ({"width": "0.1", "sd": "0.1", "systems": "10"}, "--systems has no effect"),
+        ({"difference": "0.05", "sd": "0.1", "variance": "0.1"}, "--sd and --variance"),
         ({"sytems": "10"}, "no parameter «sytems»"),
     ],
 )

@@ -46,12 +46,29 @@ class Question:
     def __post_init__(self) -> None:
         if self.pairs is not None and self.reuse:
             raise RequestError("choose one of --pairs, --reuse", fix="Ask for the other afterwards.")
-        if self.choice != SystemChoice() and (self.pairs is not None or self.reuse):
-            raise RequestError("--best and --pair choose the systems of designs", fix="Leave out --pairs or --reuse.")
+        if self.pairs is not None or self.reuse:
+            self._check_unused("--reuse" if self.reuse else "--pairs")
         if self.choice.pair is not None and self.goal.get("min_range") is not None:
             raise RequestError("a pair has a difference, not a range", fix="Give --difference instead.")
         if self.choice.pair is not None and self.goal.get("systems") not in (None, 2):
             raise RequestError("a pair has two systems", fix="Leave out --systems.")
+
+    def _check_unused(self, flag: str) -> None:
+        """Refuse what has no effect where no design is asked for."""
+        unused = {
+            name: self.goal.get(name) is not None for name in ("min_range", "difference", "width", "systems", "test")
+        }
+        unused |= {
+            "best": self.choice.best is not None,
+            "pair": self.choice.pair is not None,
+            "rule": self.rule != EQUAL_POWER,
+            "estimate": self.estimate is not None,
+            "price": self.prices != Prices(),
+            "budget": self.reuse and self.budget is not None,
+        }
+        for name, given in unused.items():
+            if given:
+                raise RequestError(f"--{name.replace('_', '-')} has no effect with {flag}", fix="Leave it out.")
 
     def target(self, collections: Mapping[str, Collection]) -> Target:
         """The goal for the chosen systems; a pair's may have no value, and is then the difference that it has."""
@@ -61,6 +78,8 @@ class Question:
         unnamed = goal.get("difference") is None and goal.get("width") is None
         if unnamed:
             goal["difference"] = 1.0
+        if goal.get("width") is None and goal.get("test") is None:
+            goal["test"] = "t"  # a pair that is named in advance
         target = target_for(2, **goal)
         return replace(target, value=None) if unnamed else target
 
@@ -76,6 +95,7 @@ class Question:
             "alpha": target.alpha,
             "power": target.power,
             "method": target.method,
+            "test": target.test if target.goal == "difference" else None,
             "estimate": self.estimate,
             "price": self.prices.judgment,
             "topic_price": self.prices.topic,

@@ -12,6 +12,7 @@ from cranfield.budget.depths import DepthStudy, DepthVariance
 from cranfield.design.targets import Target
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.problems import Problem
+from cranfield.pilot.goals import variance_words
 
 Array = npt.NDArray[Any]
 
@@ -131,8 +132,8 @@ class Budget:
         if best is None:
             return f"No number of topics is enough for {measure} to {self.target.wish()}."
         text = (
-            f"To {self.target.wish()} with {measure} ({self.estimate} variance), {best.topics:,} topics at depth "
-            f"{best.depth} are cheapest: {best.judgments:,.0f} judgments"
+            f"To {self.target.wish()} with {measure} ({variance_words(self.estimate)}), {best.topics:,} topics at "
+            f"depth {best.depth} are cheapest: {best.judgments:,.0f} judgments"
         )
         if best is deepest or deepest.topics is None:
             return f"{text}."
@@ -323,7 +324,7 @@ class AffordableDesigns:
         goal = replace(self.target, value=float(f"{best.detectable:.3g}")).wish()
         text = (
             f"{self.budget:,.0f} {unit} pay for {best.topics:,} topics at depth {best.depth}, enough to {goal} with "
-            f"{measure} ({self.estimate} variance{self._units(measure)})"
+            f"{measure} ({variance_words(self.estimate)}{self._units(measure)})"
         )
         if best is deepest:
             return f"{text}."

@@ -124,6 +124,17 @@ Missing = Annotated[
         show_default=False,
     ),
 ]
+PlannedTest = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        help="Test to plan for: max-t, tukey, holm (all pairs), dunnett (a baseline), t (a pair named in advance).",
+        metavar="NAME",
+    ),
+]
+SmallPilot = Annotated[
+    bool, typer.Option("--small-pilot", help="Accept a pilot of fewer than 5 topics: the answer is a range.")
+]
 TargetSystems = Annotated[
     int | None,
     typer.Option(
@@ -385,6 +396,17 @@ def variances(tables: dict[str, ScoreTable]) -> Variances:
     from cranfield.variance import estimate_variance
 
     return estimate_variance(tables)
+
+
+def check_no_scores(**given: Any) -> None:
+    """Refuse what says how scores are read where there are none."""
+    from cranfield.errors import RequestError
+
+    for name, value in given.items():
+        if value:
+            raise RequestError(
+                f"--{name.replace('_', '-')} has no effect without scores", fix="Leave it out, or give scores."
+            )
 
 
 def grids(given: dict[str, str | None]) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def pilot(
     min_range: options.MinRange = None,
     difference: options.Difference = None,
     width: options.Width = None,
+    test: options.PlannedTest = None,
     alpha: options.Alpha = 0.05,
     power: options.Power = 0.8,
     method: options.RangeMethod = "blocked",
@@ -82,6 +83,7 @@ def pilot(
         alpha=alpha,
         power=power,
         method=method,
+        test=test,
     )
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
@@ -108,6 +110,7 @@ def pilot(
         "alpha": alpha,
         "power": power,
         "method": method,
+        "test": target.test if target.goal == "difference" else None,
         "within": within,
     }
     document = pilot_document(study, inputs)

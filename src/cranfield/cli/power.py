@@ -17,21 +17,30 @@ def power(
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="Number of systems compared (default: the collection's, or 10).", metavar="M"),
+        typer.Option("--systems", help="How many systems are compared (default: the collection's).", metavar="M"),
     ] = None,
+    test: options.PlannedTest = None,
     variance: Annotated[str | None, typer.Option("--variance", help="σ² of one system's scores.", metavar="V")] = None,
-    sd: Annotated[
+    correlation: Annotated[
         str | None,
-        typer.Option("--sd", help="Standard deviation of paired differences (default: √(2σ²)).", metavar="SD"),
+        typer.Option("--correlation", help="Of two systems' scores over topics, with --variance.", metavar="R"),
     ] = None,
-    difference: Annotated[str, typer.Option("--difference", help="A difference to see.", metavar="D")] = "0.05",
-    alpha: Annotated[str, typer.Option("--alpha", help="Significance level.")] = "0.05",
-    target: Annotated[str, typer.Option("--power", help="Power at which a difference counts as seen.")] = "0.8",
+    sd: Annotated[
+        str | None, typer.Option("--sd", help="Standard deviation of paired differences.", metavar="SD")
+    ] = None,
+    difference: Annotated[
+        str | None, typer.Option("--difference", help="A difference to detect [default: 0.05].", metavar="D")
+    ] = None,
+    alpha: Annotated[str | None, typer.Option("--alpha", help="Significance level [default: 0.05].")] = None,
+    target: Annotated[
+        str | None, typer.Option("--power", help="Power of the detectable difference [default: 0.8].")
+    ] = None,
     gate: Annotated[
         str | None,
-        typer.Option("--gate", help="Exit with 1 unless this is seen: difference=0.03,power=0.8", metavar="DEMAND"),
+        typer.Option("--gate", help="Exit with 1 unless reached: difference=0.03,power=0.8[,test=t]", metavar="DEMAND"),
     ] = None,
     badge: Annotated[str | None, typer.Option("--badge", help="Write the card as a small SVG.", metavar="FILE")] = None,
+    small_pilot: options.SmallPilot = False,
     qrels: options.Qrels = None,
     measure: options.Measures = None,
     columns: options.Columns = None,
@@ -39,34 +48,32 @@ def power(
     plot: options.Plot = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """What a number of topics, or a collection, can see: its card.
+    """What a number of topics, or a collection, detects: its card.
 
     Examples: cranfield power scores.csv --gate difference=0.05,power=0.8
 
-              cranfield power --topics 10:200:10 --variance 0.053 --plot card.svg
+              cranfield power --topics 10:200:10 --sd 0.15 --systems 10 --plot card.svg
     """
-    from cranfield.design.card import cards_from_grid, cards_from_pilot, parse_gate
+    from cranfield.design.card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
     from cranfield.formats.text import write_text
     from cranfield.report import sizing
 
     demand = None if gate is None else parse_gate(gate)
     if plot is not None:
         drawing.check_plot(plot)
-    given = {"topics": topics, "systems": systems, "variance": variance, "sd": sd, "difference": difference,
-             "alpha": alpha, "power": target}  # fmt: skip
+    given = {"topics": topics, "systems": systems, "variance": variance, "correlation": correlation, "sd": sd,
+             "difference": difference, "alpha": alpha, "power": target}  # fmt: skip
     grids = options.grids(given)
-    inputs = {
-        **options.sources(scores or [], columns),
-        **{name: text for name, text in given.items() if text is not None},
-        "gate": gate,
-    }
+    typed = {name: text for name, text in given.items() if text is not None}
+    inputs = {**options.sources(scores or [], columns), **sizing.power_inputs(typed, test=test, gate=gate)}
     if scores:
         tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
-        cards = cards_from_pilot(options.variances(tables), **grids)
+        variances = options.variances(tables)
+        cards = cards_from_pilot(variances, **grids, test=test, small_pilot=small_pilot)
     else:
-        cards = cards_from_grid(**grids)
-    one_each = len({card.measure for card in cards}) == len(cards)
-    document = sizing.card_document(cards, inputs, demand) if one_each else sizing.power_grid_document(cards, inputs)
+        options.check_no_scores(qrels=qrels, measure=measure, columns=columns, small_pilot=small_pilot)
+        variances, cards = None, cards_from_grid(**grids, test=test)
+    document = sizing.power_document(cards, inputs, demand, card_cautions(cards, variances))
     if plot is not None:
         drawing.draw_cards(document, plot)
     if badge is not None:

@@ -1,9 +1,11 @@
-"""Designs: how many topics, and what a number of topics can see."""
+"""Designs: how many topics, and what a number of topics detects."""
 
 from cranfield.design.questions import MOST_TOPICS, Method
 from cranfield.design.sizing import (
     Size,
     size_for_difference,
+    size_for_equivalence,
+    size_for_non_inferiority,
     size_for_range,
     size_for_sensitivity,
     size_for_width,
@@ -14,6 +16,7 @@ from cranfield.design.solving import (
     power_for_difference,
     power_for_range,
     sensitivity_with,
+    significant_difference,
     width_with,
 )
 
@@ -26,7 +29,10 @@ __all__ = [
     "power_for_difference",
     "power_for_range",
     "sensitivity_with",
+    "significant_difference",
     "size_for_difference",
+    "size_for_equivalence",
+    "size_for_non_inferiority",
     "size_for_range",
     "size_for_sensitivity",
     "size_for_width",

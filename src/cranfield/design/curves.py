@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.design.planning import Request
+from cranfield.design.requests import GOALS, Request
 from cranfield.design.solving import detectable_difference, detectable_range, width_with
 from cranfield.errors import RequestError
 
-AXES = ("min_range", "difference", "effect_size", "width", "sensitivity", "systems", "variance", "sd", "alpha", "power")
+AXES = (*GOALS, "systems", "variance", "correlation", "sd", "alpha", "power")
 REACH = 2.5  # how many times smaller and larger the curve goes
 POINTS = 20  # to either side
 
@@ -28,10 +28,12 @@ def curve_through(request: Request, axis: str | None = None) -> Request:
         return request
     name = axis or next(iter(request.goals), "")
     values = getattr(request, name, None) if name in AXES else None
+    if name in ("alpha", "power"):
+        values = request.values(name)
     if not values:
         given = ", ".join(each for each in AXES if getattr(request, each) is not None)
         raise RequestError(f"there is no «{name}» to draw a curve over", fix=f"Choose one of: {given}.")
-    moved: dict[str, Any] = {name: _around(name, values[0], floor=request.alpha[0])}
+    moved: dict[str, Any] = {name: _around(name, values[0], floor=request.values("alpha")[0])}
     return replace(request, **moved)
 
 
@@ -48,16 +50,18 @@ def _around(name: str, value: float, *, floor: float) -> list[float]:
 
 
 def card_curves(
-    *, topics: int, sd: float, systems: int = 10, alpha: float = 0.05, power: float = 0.8
+    *, topics: int, sd: float, systems: int = 2, test: str = "t", alpha: float = 0.05, power: float = 0.8
 ) -> tuple[Sequence[int], dict[str, list[float]]]:
-    """What numbers of topics around ``topics`` see: S14 Fig. 3 and its like."""
+    """What numbers of topics around ``topics`` detect: S14 Fig. 3 and its like."""
     around = np.unique(np.maximum(3, np.geomspace(max(3, topics / 4), topics * 4, POINTS).round()).astype(int))
     around = np.union1d(around, [topics])
     n = around.astype(float)
     ranges = detectable_range(topics=n, systems=systems, variance=sd**2 / 2, alpha=alpha, power=power, method="blocked")
+    family: dict[str, Any] = {} if test == "t" else {"systems": systems, "test": test}
     found = {
         "detectable_range": ranges,
-        "detectable_difference": detectable_difference(topics=n, sd=sd, alpha=alpha, power=power),
+        "detectable_difference": detectable_difference(topics=n, sd=sd, alpha=alpha, power=power, **family),
+        "pair_detectable_difference": detectable_difference(topics=n, sd=sd, alpha=alpha, power=power),
         "width": width_with(topics=n, sd=sd, alpha=alpha),
     }
     return around.tolist(), {name: np.asarray(values).tolist() for name, values in found.items()}

@@ -25,6 +25,13 @@ def expected_width(topics: Array, sd: Array, alpha: Array) -> Array:
     return np.asarray(2 * t * expected_sd(topics, sd) / np.sqrt(topics))  # S14 §3.2
 
 
+def width_probability(topics: Array, sd: Array, alpha: Array, width: Array) -> Array:
+    """P(2·t·s/√n ≤ width): how likely the interval of n differences is no wider than ``width``."""
+    t = t_critical(np.asarray(alpha) / 2, topics - 1)
+    largest = np.square(np.sqrt(topics) * width / (2 * t * sd))  # of s²/σ²
+    return np.asarray(special.chdtr(topics - 1, (topics - 1) * largest))  # Kupper & Hafner 1989 Eq. 5
+
+
 def sensitivity(topics: Array, sd: Array, alpha: Array, sides: int) -> Array:
     """δ = s·z/√n: what a mean over n topics may be off by, by the central limit theorem."""
     return np.asarray(normal_critical(np.asarray(alpha) / sides) * sd / np.sqrt(topics))  # D13 Inequality 1, 2

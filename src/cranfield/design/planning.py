@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.design.checking import broadcast
 from cranfield.design.grid import MOST_CELLS
-from cranfield.design.questions import (
-    MOST_TOPICS,
-    Method,
-    difference_method,
-    range_method,
-    sensitivity_method,
-    width_method,
-)
+from cranfield.design.questions import Method
+from cranfield.design.requests import TYPICAL_CORRELATION, Request, chosen_methods
 from cranfield.design.sizing import Size, size
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.variance import VarianceEstimate, Variances
 
+__all__ = ["PilotSize", "Request", "cautions_of", "check_pilot", "pilot_caution", "plan", "plan_from_pilot"]
+
 Array = npt.NDArray[Any]
-Values = Sequence[float]
 
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked for. Lists of several values ask for every combination.
-
-    ``variance`` is σ² of one system's scores; ``sd`` and ``difference`` speak of paired differences.
-    """
-
-    systems: Values | None = None
-    min_range: Values | None = None
-    difference: Values | None = None
-    effect_size: Values | None = None
-    width: Values | None = None
-    sensitivity: Values | None = None
-    variance: Values | None = None
-    sd: Values | None = None
-    alpha: Values = (0.05,)
-    power: Values = (0.8,)
-    sides: int = 2
-    paired: bool = True
-    method: str | None = None
-    limit: int = MOST_TOPICS
-
-    @property
-    def goals(self) -> list[str]:
-        """Which of the goals were named."""
-        names = ("min_range", "difference", "effect_size", "width", "sensitivity")
-        return [name for name in names if getattr(self, name) is not None]
+FEW_TOPICS, FEWEST_TOPICS = 10, 5  # of a pilot: below, a warning; below, refused
+_QUANTILES = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True, eq=False)
 class PilotSize:
-    """A size whose variance came from data: what the interval of the estimate makes of it, and the assurance.
+    """A size whose variance came from data, with the uncertainty of the estimate.
 
-    ``lower`` and ``upper`` are the sizes at the ends of the interval; ``assurance`` is the power to expect with
-    ``size.topics``, averaged over what the variance may be (nan where the method has no power).
+    ``lower`` and ``upper`` are the sizes at the ends of the interval of the variance; ``assurance`` is the expected
+    power of ``size.topics``: the average over the distribution of the true variance, and never more than the power at
+    the estimate (nan where the method has no power).
     """
 
     measure: str
@@ -73,145 +43,231 @@ class PilotSize:
 
 def plan(request: Request) -> list[Size]:
     """One size for each method that applies, the one to use by default first."""
-    sizes = [_sized(request, method, _spread(request)) for method in _methods(request)]
-    if not sizes:
-        raise _nothing_asked()
-    return sizes
+    return [
+        _sized(request, goal, method, _spread(request, goal, method))
+        for goal, methods in chosen_methods(request).items()
+        for method in methods
+    ]
 
 
-def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
-    """The same with the variance estimated: by two-way ANOVA, the residual, or a percentile, as the method needs."""
-    if request.variance is not None or request.sd is not None:
-        raise RequestError("the variance comes from the scores", fix="Leave out --variance and --sd, or the scores.")
-    measures = dict.fromkeys(estimate.measure for estimate in variances.estimates)
-    found = []
-    for measure in measures:
-        for method, way in _pilot_methods(request):
-            found.append(_pilot_size(request, method, variances.get(way, measure=measure)))
-    if not found:
-        raise _nothing_asked()
-    return found
+def cautions_of(request: Request) -> tuple[Caution, ...]:
+    """What a reader of the sizes of a request without pilot scores must know."""
+    return (correlation_caution(),) if request.variance is not None and _is_open(request) else ()
 
 
-def _nothing_asked() -> RequestError:
-    return RequestError(
-        "there is no goal",
-        fix="Name what to find: --min-range (with --systems), --difference, --effect-size, --width or --sensitivity.",
+def correlation_caution() -> Caution:
+    """The warning that a variance without a correlation gets."""
+    return Caution(
+        "correlation-unknown",
+        "a variance of one system's scores does not say how much a difference varies on shared topics: the answer is "
+        f"given for uncorrelated scores (ρ = 0, as if systems shared no topics) and for ρ = {TYPICAL_CORRELATION:g} "
+        "(AP on TREC-8)",
+        "Give --correlation, the sd of paired differences (--sd), or pilot scores.",
     )
 
 
-def _methods(request: Request) -> list[Method]:
-    methods: list[Method] = []
-    for goal in request.goals:
-        methods += _goal_methods(request, goal)
-    if request.method is None:
-        return methods
-    chosen = [method for method in methods if method.name == request.method]
-    if methods and not chosen:
-        names = ", ".join(dict.fromkeys(method.name for method in methods))
-        raise RequestError(f"method «{request.method}» does not answer this", fix=f"These do: {names}.")
-    return chosen
+def _is_open(request: Request) -> bool:
+    paired = [goal for goal in request.goals if goal in ("width", "equivalence", "non_inferiority")]
+    if request.paired and request.difference is not None:
+        paired.append("difference")
+    return request.correlation is None and request.sd is None and bool(paired)
 
 
-def _goal_methods(request: Request, goal: str) -> list[Method]:
-    if goal == "min_range":
-        if request.systems is None:
-            raise RequestError("a range needs the number of systems", fix="Add --systems 10, for instance.")
-        names = ["exact", "sakai", "blocked"] if request.method == "blocked" else ["exact", "sakai"]
-        return [range_method(name) for name in names]
-    if goal in ("difference", "effect_size"):
-        names = ["t", "normal"] if request.paired else ["unpaired"]
-        return [difference_method(name, sides=request.sides) for name in names]
-    return [width_method() if goal == "width" else sensitivity_method(sides=request.sides)]
+def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
+    """The same with the variance estimated from a pilot, for as many systems as it has unless the request says.
+
+    The residual variance is that of systems that share topics; a range by one-way ANOVA takes the two-way estimate and
+    a mean that within systems. The 95th percentile of the pairs stands for an unusually variable pair.
+    """
+    if request.variance is not None or request.sd is not None or request.correlation is not None:
+        raise RequestError(
+            "the variance comes from the scores",
+            fix="Leave out --variance, --sd and --correlation, or the scores.",
+        )
+    if request.effect_size is not None:
+        raise RequestError(
+            "an effect size is a difference over its sd, and needs no scores",
+            fix="Leave out the scores, or ask for --difference.",
+        )
+    if request.assurance is not None and request.power is not None:
+        raise RequestError("--assurance takes the place of --power", fix="Give one of them.")
+    found = []
+    for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
+        first = next(estimate for estimate in variances.estimates if estimate.measure == measure)
+        for goal, methods in chosen_methods(request, systems=first.systems).items():
+            for method, way in _estimates(goal, methods, first.systems):
+                found.append(_pilot_size(request, goal, method, variances.get(way, measure=measure)))
+    return found
 
 
-def _spread(request: Request) -> dict[str, Any]:
-    """What variation the methods work with: ``variance`` for ranges, ``sd`` for the rest."""
-    return {"variance": request.variance, "sd": request.sd}
+def _estimates(goal: str, methods: list[Method], systems: int) -> list[tuple[Method, str]]:
+    """Each method with the estimates of the variance it is answered for."""
+    found = []
+    for method in methods:
+        if goal == "min_range":
+            ways = ["residual" if method.name == "blocked" else "two-way"]
+        elif goal == "sensitivity":
+            ways = ["within", *(["residual"] if systems > 1 else [])]
+        elif method.name == "unpaired":
+            ways = ["within"]
+        else:
+            # An unusually variable pair matters where each pair has its own standard error.
+            own = systems > 2 and method.name not in ("tukey", "dunnett")
+            ways = ["residual", *(["percentile"] if own else [])]
+        found += [(method, way) for way in ways]
+    return found
 
 
-def _sized(request: Request, method: Method, spread: dict[str, Any]) -> Size:
-    axes = {name: _axis(request, method, name, spread) for name in method.inputs}
+def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
+    """What variation a method works with, and what it was made from."""
+    if goal == "effect_size" or (
+        goal in ("equivalence", "non_inferiority") and request.sd is None and request.variance is None
+    ):
+        return {"sd": [1.0]}
+    if "variance" in method.inputs:
+        known = {"variance": request.values("variance")}
+        return known if request.correlation is None else known | {"correlation": request.correlation}
+    if request.sd is not None:
+        return {"sd": request.sd}
+    if request.variance is None:
+        raise RequestError(
+            "--variance or --sd is missing", fix="Add --sd, or --variance with --correlation, or give pilot scores."
+        )
+    if request.correlation is not None:
+        return {"variance": request.variance, "correlation": request.correlation}
+    if method.name in ("unpaired", "clt"):
+        return {"variance": request.variance}
+    return {"variance": request.variance, "correlation": [0.0, TYPICAL_CORRELATION]}
+
+
+def _sized(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> Size:
+    axes = _axes(request, goal, method, spread)
     cells = int(np.prod([len(values) for values in axes.values()]))
     if cells > MOST_CELLS:
         raise RequestError(f"the grid has {cells:,} cells", fix=f"Ask for at most {MOST_CELLS:,} at a time.")
-    grid = np.meshgrid(*axes.values(), indexing="ij")
-    return size(method, limit=request.limit, **dict(zip(axes, grid, strict=True)))
+    grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
+    return size(method, limit=request.limit, **_derived(goal, method, grid))
 
 
-def _axis(request: Request, method: Method, name: str, spread: dict[str, Any]) -> Array:
-    if name == "variance":
-        return np.asarray(_needed(spread["variance"], "--variance"), float)
-    if name == "sd":
-        return _sd_axis(request, method, spread)
-    if name == "difference" and request.effect_size is not None and request.difference is None:
-        return np.asarray(request.effect_size, float)
-    return np.asarray(_needed(getattr(request, name), f"--{name.replace('_', '-')}"), float)
-
-
-def _sd_axis(request: Request, method: Method, spread: dict[str, Any]) -> Array:
-    if request.effect_size is not None and request.difference is None and method.name in ("t", "normal", "unpaired"):
-        return np.array([1.0])
-    if spread["sd"] is not None:
-        return np.asarray(spread["sd"], float)
-    variance = np.asarray(_needed(spread["variance"], "--variance or --sd"), float)
-    one_system = method.name in ("unpaired", "clt")
-    return np.asarray(np.sqrt(variance if one_system else 2 * variance))  # σ_t² = 2σ² unless it was measured
-
-
-def _needed(values: Any, flag: str) -> Any:
-    if values is None:
-        raise RequestError(f"{flag} is missing", fix=f"Add {flag}, or give pilot scores to estimate it from.")
-    return values
-
-
-def _pilot_methods(request: Request) -> list[tuple[Method, str]]:
-    """Each method with the estimate it needs; topics are shared, so the paired ones come first."""
-    pairs: list[tuple[Method, str]] = []
-    for goal in request.goals:
-        if goal == "min_range":
-            wide = _goal_methods(replace(request, method=None), goal)
-            pairs += [(range_method("blocked"), "residual"), *((method, "two-way") for method in wide)]
-        elif goal == "sensitivity":
-            method = sensitivity_method(sides=request.sides)
-            pairs += [(method, "within"), (method, "residual")]
-        elif goal == "width" or request.paired:
-            for method in _goal_methods(request, goal):
-                pairs += [(method, "residual"), (method, "percentile")]
+def _axes(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> dict[str, Array]:
+    """The lists of values whose combinations are the grid, in the order of the method's inputs."""
+    axes: dict[str, Any] = {}
+    for name in method.inputs:
+        if name in ("sd", "variance"):
+            axes |= spread
+        elif name == "difference" and goal == "effect_size":
+            axes["effect_size"] = request.values("effect_size")
+        elif name == "power" and request.assurance is not None:
+            axes["power"] = [request.assurance]
         else:
-            pairs += [(method, "within") for method in _goal_methods(request, goal)]
-    if request.method is None:
-        return pairs
-    chosen = [pair for pair in pairs if pair[0].name == request.method]
-    if pairs and not chosen:
-        names = ", ".join(dict.fromkeys(method.name for method, _ in pairs))
-        raise RequestError(f"method «{request.method}» does not answer this", fix=f"These do: {names}.")
-    return chosen
+            axes[name] = request.values(name)
+    return {name: np.asarray(values, float) for name, values in axes.items()}
 
 
-def _pilot_size(request: Request, method: Method, estimate: VarianceEstimate) -> PilotSize:
-    at = _sized(request, method, _as_spread(estimate, estimate.variance))
-    # A small pilot may have resamples that do not vary at all; the fewest topics there are follow from that.
-    lower = _sized(request, method, _as_spread(estimate, max(estimate.lower, 1e-9 * estimate.variance)))
-    upper = _sized(request, method, _as_spread(estimate, estimate.upper))
-    return PilotSize(estimate.measure, estimate, at, lower, upper, _assurance(at, estimate))
+def _derived(goal: str, method: Method, grid: dict[str, Array]) -> dict[str, Array]:
+    """The method's inputs from what was given: an effect size, or a variance and a correlation."""
+    found = dict(grid)
+    broadcast({name: values for name, values in found.items() if name in ("variance", "correlation")})
+    if goal == "effect_size":
+        found["difference"] = found["effect_size"]
+    if method.name == "blocked" and "correlation" in found:
+        found["within_variance"] = found["variance"]
+        found["variance"] = found["variance"] * (1 - found["correlation"])  # the residual: what topics do not share
+    elif "sd" in method.inputs and "sd" not in found:
+        # σ_t² = σ² + σ² − 2ρσ², unless it is one system's
+        shared = 2 * (1 - found["correlation"]) if "correlation" in found else 1.0
+        found["sd"] = np.sqrt(found["variance"] * shared)
+    return found
 
 
-def _as_spread(estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
-    if variance <= 0:
+def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
+    """RequestError for a pilot from which no variance worth planning with can be estimated."""
+    if estimate.topics < FEWEST_TOPICS and not insisted:
+        raise RequestError(
+            f"{estimate.topics} topics are too few to estimate a variance for planning",
+            fix=f"Use a pilot of {FEW_TOPICS} topics or more; --small-pilot insists, and gives a range.",
+        )
+
+
+def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
+    """The warning that a small pilot gets."""
+    if estimate.topics >= FEW_TOPICS:
+        return ()
+    return (
+        Caution(
+            "small-pilot",
+            f"the variance of {estimate.measure or 'the scores'} comes from {estimate.topics} topics: the number of "
+            "topics is known as a range only",
+            f"Use a pilot of {FEW_TOPICS} topics or more.",
+        ),
+    )
+
+
+def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceEstimate) -> PilotSize:
+    if not estimate.variance > 0:
         raise RequestError("the scores do not vary, so no size follows from them", fix="Give scores that do.")
+    check_pilot(estimate, insisted=request.small_pilot)
+    if request.systems is None and "systems" in method.inputs:
+        request = replace(request, systems=[float(estimate.systems)])
+    used = method if request.assurance is None else _assured(method, estimate)
+    at, lower, upper = (
+        _sized(request, goal, way, _as_spread(method, estimate, variance))
+        for way, variance in (
+            (used, estimate.variance),
+            (method, max(estimate.lower, 1e-9 * estimate.variance)),
+            (method, estimate.upper),
+        )
+    )
+    if used is not method:
+        at = _as_power(at, replace(method, claim=used.claim))
+    return PilotSize(
+        measure=estimate.measure,
+        estimate=estimate,
+        size=at,
+        lower=lower,
+        upper=upper,
+        assurance=_assurance(at, estimate),
+    )
+
+
+def _as_spread(method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
+    if "variance" in method.inputs:
+        return {"variance": [variance]}
     one_system = estimate.method == "within"
-    return {"variance": [variance], "sd": [float(np.sqrt(variance if one_system else 2 * variance))]}
+    return {"sd": [float(np.sqrt(variance if one_system else 2 * variance))]}
+
+
+def _expected_power(method: Method, estimate: VarianceEstimate, topics: Array, inputs: dict[str, Array]) -> Array:
+    """E[power] over the distribution of the true variance, and never more than the power at the estimate."""
+    ratio = np.asarray(estimate.quantiles(_QUANTILES)) / estimate.variance
+    cells = {name: values[:, np.newaxis] for name, values in inputs.items()}
+    spread = "variance" if "variance" in method.inputs else "sd"
+    cells[spread] = cells[spread] * (ratio if spread == "variance" else np.sqrt(ratio))
+    powers = method.value(topics[:, np.newaxis], cells)
+    return np.asarray(np.fmin(np.nan_to_num(powers).mean(axis=1), method.value(topics, inputs)))
+
+
+def _assured(method: Method, estimate: VarianceEstimate) -> Method:
+    """The same question for the expected power in place of the power at the estimate."""
+
+    def value(topics: Array, inputs: Any) -> Array:
+        return _expected_power(method, estimate, topics, dict(inputs))
+
+    return replace(method, value=value, claim=method.claim.replace("with power", "with expected power"))
+
+
+def _as_power(found: Size, method: Method) -> Size:
+    """A size for an expected power with the power that its topics have at the estimate."""
+    cells = {name: values.ravel() for name, values in found.inputs.items()}
+    topics = found.topics.ravel().astype(float)
+    achieved = method.value(topics, cells)
+    below = np.where(topics > method.fewest, method.value(np.maximum(topics - 1, method.fewest), cells), np.nan)
+    shape = found.topics.shape
+    return replace(found, method=method, achieved=achieved.reshape(shape), below=below.reshape(shape))
 
 
 def _assurance(at: Size, estimate: VarianceEstimate) -> Array:
-    """E[power at n] over what the true variance may be, taken at 200 evenly spaced quantiles; no more than at σ̂²."""
     if not at.method.is_power:
         return np.full(at.topics.shape, np.nan)
-    variances = estimate.quantiles((np.arange(200) + 0.5) / 200)
-    cells = {name: values.ravel()[:, np.newaxis] for name, values in at.inputs.items()}
-    spread = "variance" if "variance" in cells else "sd"
-    ratio = variances / estimate.variance
-    cells[spread] = cells[spread] * (ratio if spread == "variance" else np.sqrt(ratio))
-    powers = at.method.value(at.topics.ravel()[:, np.newaxis].astype(float), cells)
-    return np.asarray(np.minimum(powers.mean(axis=1).reshape(at.topics.shape), at.achieved))
+    cells = {name: values.ravel() for name, values in at.inputs.items()}
+    return _expected_power(at.method, estimate, at.topics.ravel().astype(float), cells).reshape(at.topics.shape)

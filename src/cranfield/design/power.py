@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from cranfield.stats.family import LEVELS, degrees
 from cranfield.stats.tails import (
     f_critical,
     noncentral_f_tail,
@@ -75,3 +76,59 @@ def normal_power(topics: Array, difference: Array, sd: Array, alpha: Array, side
         return np.asarray(special.ndtr(shift - normal_critical(alpha)))  # WMZ08 Eq. 2
     z = normal_critical(np.asarray(alpha) / 2)
     return np.asarray(special.ndtr(shift - z) + special.ndtr(-shift - z))  # WMZ08 Eq. 2, both sides
+
+
+def family_power(topics: Array, systems: Array, difference: Array, sd: Array, alpha: Array, test: str) -> Array:
+    """Power for one pair of m systems where ``test`` is run on all pairs (``dunnett``: on all with one baseline).
+
+    P(|T'| ≥ c) with c the critical value of the family and T' non-central t; ``sd`` is that of the paired differences.
+    """
+    level = LEVELS[test](alpha, systems, topics)
+    df = degrees(test, systems, topics)
+    return noncentral_t_tails(t_critical(level / 2, df), df, np.sqrt(topics) * difference / sd)
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
+
+
+def tost_power(topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array) -> Array:
+    """Exact power of two one-sided paired t tests to show a difference within ± ``margin``.
+
+    Both tests reject where |d̄| ≤ margin − t·s/√n. Given s the mean is normal, and s²(n − 1)/σ² is χ², so that the
+    power is one integral over s, from 0 to the s beyond which nothing rejects (Phillips 1990, by quadrature).
+    """
+    topics, margin, true_difference, sd, alpha = np.broadcast_arrays(topics, margin, true_difference, sd, alpha)
+    df = topics - 1.0
+    t = t_critical(alpha, df)
+    scale = np.sqrt(topics) / sd
+    lowest, highest = (np.sqrt(2 * special.gammaincinv(df / 2, tail) / df) for tail in (1e-15, 1 - 1e-15))
+    end = np.minimum(highest, margin * scale / t)  # in units of σ
+    start = np.minimum(lowest, end)
+    s = (start + end)[..., None] / 2 + (end - start)[..., None] / 2 * _NODES
+    k = df[..., None]
+    with np.errstate(divide="ignore"):
+        log_density = np.log(2) + k / 2 * np.log(k / 2) - special.gammaln(k / 2) + (k - 1) * np.log(s) - k * s**2 / 2
+    upper = ((margin - true_difference) * scale)[..., None] - t[..., None] * s
+    lower = (-(margin + true_difference) * scale)[..., None] + t[..., None] * s
+    inside = special.ndtr(upper) - special.ndtr(lower)
+    total = (np.exp(log_density) * np.maximum(inside, 0.0) * _WEIGHTS).sum(axis=-1) * (end - start) / 2
+    return np.asarray(np.clip(total, 0.0, 1.0))
+
+
+def tost_normal_power(topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array) -> Array:
+    """The normal approximation to the power of two one-sided tests."""
+    scale, z = np.sqrt(topics) / sd, normal_critical(alpha)
+    both = special.ndtr((margin - true_difference) * scale - z) + special.ndtr((margin + true_difference) * scale - z)
+    return np.asarray(np.maximum(both - 1.0, 0.0))
+
+
+def non_inferiority_power(topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array) -> Array:
+    """Exact power of the one-sided paired t test of a difference above −``margin``."""
+    return _t_power(np.sqrt(topics) * (margin + true_difference) / sd, topics - 1, alpha, 1)
+
+
+def non_inferiority_normal_power(
+    topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array
+) -> Array:
+    """Its normal approximation."""
+    return np.asarray(special.ndtr(np.sqrt(topics) * (margin + true_difference) / sd - normal_critical(alpha)))

@@ -9,10 +9,12 @@ import numpy.typing as npt
 
 from cranfield.design import interval
 from cranfield.design.checking import broadcast
-from cranfield.design.questions import Method, difference_method, range_method
-from cranfield.design.sizing import as_difference, check_sides, size
+from cranfield.design.questions import Method, range_method
+from cranfield.design.sizing import as_difference, check_sides, pair_method, size
 from cranfield.errors import RequestError
+from cranfield.stats.family import LEVELS, degrees
 from cranfield.stats.roots import crossing, smallest_integer
+from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
 Numbers = npt.ArrayLike
@@ -22,7 +24,7 @@ _ENDS = {"min_range": (1e-9, 1e6), "difference": (1e-9, 1e6), "variance": (1e-12
 
 
 def power_of(method: Method, topics: Numbers, **inputs: Any) -> Array:
-    """The power ``method`` has with so many topics."""
+    """The power ``method`` has with ``topics``."""
     names = [name for name in method.inputs if name != "power"]
     flat, shape = broadcast({"topics": topics, **{name: inputs[name] for name in names}})
     return np.asarray(method.value(flat["topics"], flat)).reshape(shape)
@@ -71,7 +73,7 @@ def power_for_range(
     alpha: Numbers = 0.05,
     method: str = "exact",
 ) -> Array:
-    """The probability of finding that m systems ranging over ``min_range`` are not all alike."""
+    """The power to detect that the means of m systems, which range over ``min_range``, are not all equal."""
     given = {"systems": systems, "min_range": min_range, "variance": variance, "alpha": alpha}
     return power_of(range_method(method), topics, **given)
 
@@ -82,15 +84,22 @@ def power_for_difference(
     difference: Numbers | None = None,
     sd: Numbers | None = None,
     effect_size: Numbers | None = None,
+    systems: Numbers | None = None,
+    test: str | None = None,
     alpha: Numbers = 0.05,
     sides: int = 2,
     method: str = "t",
 ) -> Array:
-    """The probability of finding that two systems differ which differ by ``difference``."""
+    """The power to detect a ``difference`` of two systems: named in advance, or of ``systems`` by a family's ``test``.
+
+    >>> [round(float(power_for_difference(topics=73, difference=0.05, sd=0.15, systems=m, test="tukey")), 3)
+    ...  for m in (10, 50)]
+    [0.373, 0.126]
+    """
     difference, sd = as_difference(difference, sd, effect_size)
-    return power_of(
-        difference_method(method, sides=check_sides(sides)), topics, difference=difference, sd=sd, alpha=alpha
-    )
+    found = pair_method(test, systems=systems, method=method, sides=sides)
+    given = {} if systems is None else {"systems": systems}
+    return power_of(found, topics, difference=difference, sd=sd, alpha=alpha, **given)
 
 
 def detectable_range(
@@ -102,7 +111,7 @@ def detectable_range(
     power: Numbers = 0.8,
     method: str = "exact",
 ) -> Array:
-    """The smallest range of m systems that so many topics find with probability ``power``."""
+    """The smallest range of m systems' means that ``topics`` detect with ``power``."""
     given = {"topics": topics, "systems": systems, "variance": variance, "alpha": alpha, "power": power}
     return solve(range_method(method), "min_range", **given)
 
@@ -111,28 +120,47 @@ def detectable_difference(
     *,
     topics: Numbers,
     sd: Numbers = 1.0,
+    systems: Numbers | None = None,
+    test: str | None = None,
     alpha: Numbers = 0.05,
     power: Numbers = 0.8,
     sides: int = 2,
     method: str = "t",
 ) -> Array:
-    """The smallest difference of two systems that so many topics find; with ``sd`` 1, the smallest effect size.
+    """The smallest difference of two systems that ``topics`` detect with ``power``; with ``sd`` 1, the effect size.
 
-    >>> round(float(detectable_difference(topics=50)), 3)  # WMZ08 §3: 50 topics see an effect size of 0.40
+    The pair is named in advance, or one of ``systems`` systems that a family's ``test`` compares.
+
+    >>> round(float(detectable_difference(topics=50)), 3)  # WMZ08 §3: an effect size of 0.40
     0.404
     """
     given = {"topics": topics, "sd": sd, "alpha": alpha, "power": power}
-    return solve(difference_method(method, sides=check_sides(sides)), "difference", **given)
+    found = pair_method(test, systems=systems, method=method, sides=sides)
+    return solve(found, "difference", **given, **({} if systems is None else {"systems": systems}))
+
+
+def significant_difference(
+    *, topics: Numbers, sd: Numbers, systems: Numbers, test: str = "tukey", alpha: Numbers = 0.05
+) -> Array:
+    """The smallest observed difference that ``test`` calls significant: Tukey's threshold q·√(MSE/n) and its like.
+
+    A true difference of this size is found significant half the time; the detectable one is larger.
+    """
+    flat, shape = broadcast({"topics": topics, "sd": sd, "systems": systems, "alpha": alpha})
+    n, m = flat["topics"], flat["systems"]
+    level = flat["alpha"] if test == "t" else LEVELS[test](flat["alpha"], m, n)
+    critical = t_critical(level / 2, degrees(test, m, n))
+    return np.asarray(critical * flat["sd"] / np.sqrt(n)).reshape(shape)
 
 
 def width_with(*, topics: Numbers, sd: Numbers, alpha: Numbers = 0.05) -> Array:
-    """The expected width of a confidence interval with so many topics."""
+    """The expected width of a confidence interval with ``topics``."""
     flat, shape = broadcast({"topics": topics, "sd": sd, "alpha": alpha})
     return interval.expected_width(flat["topics"], flat["sd"], flat["alpha"]).reshape(shape)
 
 
 def sensitivity_with(*, topics: Numbers, sd: Numbers, alpha: Numbers = 0.05, sides: int = 2) -> Array:
-    """What a mean over so many topics may be off by, by the central limit theorem.
+    """What a mean over ``topics`` may be off by, by the central limit theorem.
 
     >>> f"{sensitivity_with(topics=50, sd=0.1479):.6f}"  # D13 §3 prints .0409, cut off
     '0.040995'

@@ -1,4 +1,4 @@
-"""One goal, asked of many variances: how many topics each leads to, and what so many topics can see."""
+"""One goal, asked of many variances: how many topics each requires, and what a number of topics detects."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.design.questions import Method, difference_method, range_method, width_method
-from cranfield.design.sizing import size
+from cranfield.design.questions import Method, range_method, width_method
+from cranfield.design.sizing import pair_method, size
 from cranfield.design.solving import solve, width_with
 from cranfield.errors import RequestError
+from cranfield.stats.family import ALL_PAIRS_TEST
 
 Array = npt.NDArray[Any]
 
@@ -21,13 +22,17 @@ USUAL_RANGE = 0.15  # SS16's
 
 @dataclass(frozen=True)
 class Target:
-    """What a collection is to see: ``goal`` is ``min_range`` (of ``systems``), ``difference`` or ``width``.
+    """What a collection is to detect: ``goal`` is ``min_range``, ``difference`` (both of ``systems``) or ``width``.
 
-    ``method`` is ``exact``, ``sakai`` or ``blocked`` for a range; the other goals have one method each. ``value`` is
-    None where the question is what can be seen.
+    Systems share topics: ``method`` for a range is ``blocked``, and the variance the residual one, unless ``exact`` or
+    ``sakai`` (systems that share no topics) is named. ``test`` is the one that a difference is tested by: that of all
+    pairs of ``systems`` unless another is named, ``t`` for a pair named in advance. ``value`` is None where the
+    question is what can be detected.
 
     >>> Target("min_range", 0.15, method="sakai").topics(np.array([0.114, 0.041])).tolist()  # SS16 Table 3
     [159.0, 58.0]
+    >>> Target("difference", 0.05, test="tukey").topics(np.array([0.15**2 / 2])).tolist()
+    [145.0]
     """
 
     goal: str = "min_range"
@@ -35,7 +40,8 @@ class Target:
     systems: int = 10
     alpha: float = 0.05
     power: float = 0.8
-    method: str = "exact"
+    method: str = "blocked"
+    test: str = ALL_PAIRS_TEST
 
     def __post_init__(self) -> None:
         if self.goal not in GOALS:
@@ -46,17 +52,23 @@ class Target:
     def _way(self) -> Method:
         if self.goal == "min_range":
             return range_method(self.method)
-        return difference_method("t", sides=2) if self.goal == "difference" else width_method()
+        if self.goal == "width":
+            return width_method()
+        return pair_method(self.test, systems=None if self.test == "t" else self.systems)
 
     @property
     def citation(self) -> str:
         return self._way.citation
 
     @property
+    def design(self) -> str:
+        """Whether systems share topics, in words."""
+        return self._way.design
+
+    @property
     def estimate(self) -> str:
         """Which estimate of the variance goes with the goal, unless another is asked for."""
-        paired = self.goal == "difference" or self.method == "blocked"
-        return "residual" if paired else "two-way"
+        return "two-way" if self.goal == "min_range" and self.method != "blocked" else "residual"
 
     def _inputs(self, variance: Array) -> dict[str, Any]:
         """σ² for a range; the sd of paired differences, √(2σ²), for the others."""
@@ -80,7 +92,7 @@ class Target:
         return answer.reshape(np.shape(variance))
 
     def seen(self, topics: Array, variance: Array) -> Array:
-        """The smallest range or difference, or the interval's width, that so many topics give; nan below two."""
+        """The detectable range or difference, or the interval's width, with ``topics``; nan below two."""
         flat, spread = (np.asarray(each, float).ravel() for each in np.broadcast_arrays(topics, variance))
         good = np.flatnonzero((flat >= 2) & np.isfinite(spread) & (spread > 0))
         answer = np.full(len(flat), np.nan)
@@ -90,20 +102,30 @@ class Target:
         return answer.reshape(np.broadcast_shapes(np.shape(topics), np.shape(variance)))
 
     def wish(self) -> str:
-        """The goal in words."""
+        """The goal in words, with its test and its design."""
+        if not self.value:
+            return ""
+        pair = "two systems named in advance" if self.test == "t" else f"two of {self.systems} systems"
         words = {
-            "min_range": f"find a range of {self.value:g} among {self.systems} systems" if self.value else "",
-            "difference": f"find a difference of {self.value:g} between two systems" if self.value else "",
-            "width": f"have an interval of width {self.value:g} around a difference" if self.value else "",
+            "min_range": f"detect a range of {self.value:g} among {self.systems} systems",
+            "difference": f"detect a difference of {self.value:g} between {pair}",
+            "width": f"have an interval of width {self.value:g} around a difference",
         }
         power = "" if self.goal == "width" else f" with power {self.power:g}"
-        return f"{words[self.goal]}{power} at α = {self.alpha:g}"
+        return f"{words[self.goal]}{power} at α = {self.alpha:g} ({self._way.title}; {self.design})"
 
 
 def choose_target(
-    *, min_range: float | None = None, difference: float | None = None, width: float | None = None, systems: int = 10,
-    alpha: float = 0.05, power: float = 0.8, method: str = "exact",
-) -> Target:  # fmt: skip
+    *,
+    min_range: float | None = None,
+    difference: float | None = None,
+    width: float | None = None,
+    systems: int = 10,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    method: str = "blocked",
+    test: str | None = None,
+) -> Target:
     """The one goal that was named; a range of 0.15 where none was.
 
     >>> choose_target(difference=0.05).goal
@@ -115,4 +137,6 @@ def choose_target(
         flags = ", ".join(f"--{goal.replace('_', '-')}" for goal in named)
         raise RequestError(f"choose one of {flags}", fix="Ask for the others afterwards.")
     goal, value = next(iter(named.items()))
-    return Target(goal, value, systems, alpha, power, method)
+    if test is not None and goal != "difference":
+        raise RequestError("--test goes with --difference", fix="Leave it out.")
+    return Target(goal, value, systems, alpha, power, method, test or ALL_PAIRS_TEST)

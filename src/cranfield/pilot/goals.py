@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cranfield.design.targets import Target, choose_target
 from cranfield.errors import RequestError
 
@@ -17,23 +15,44 @@ def target_for(
     min_range: float | None = None,
     difference: float | None = None,
     width: float | None = None,
-    **test: Any,
+    method: str = "blocked",
+    test: str | None = None,
+    **levels: float,
 ) -> Target:
-    """The goal that was named, for ``systems`` systems.
+    """The goal that was named, for ``systems`` systems; ``levels`` are alpha and power.
 
     Where their number is not given, a difference is one among all the systems ``there``, as ``cranfield size`` takes
-    it from their scores; a range is that of ten systems.
+    it from their scores; a range is that of ten systems. What has no effect on the goal is refused.
 
-    >>> target_for(129, difference=0.05, method="blocked").systems
+    >>> target_for(129, difference=0.05).systems
     129
     """
+    named = "difference" if difference is not None else "width" if width is not None else "min_range"
+    if method != "blocked" and named != "min_range":
+        raise RequestError("--method goes with --min-range", fix="Leave it out.")
+    if systems is not None and (named == "width" or test == "t"):
+        what = "--width" if named == "width" else "--test t, a pair named in advance"
+        raise RequestError(f"--systems has no effect with {what}", fix="Leave it out.")
     if systems is None:
-        systems = USUAL_SYSTEMS if difference is None and width is None else max(there, 2)
-    return choose_target(min_range=min_range, difference=difference, width=width, systems=systems, **test)
+        systems = USUAL_SYSTEMS if named == "min_range" else max(there, 2)
+    return choose_target(
+        min_range=min_range,
+        difference=difference,
+        width=width,
+        systems=systems,
+        method=method,
+        test=test,
+        **levels,
+    )
 
 
 def check_design(target: Target, estimate: str) -> str:
-    """Refuse another variance than the residual where the design has topics as blocks."""
+    """The estimate, where it goes with the goal: systems that share topics are compared by the residual variance.
+
+    The width of an interval may be asked for with any of them, as S14 §5.4 does with the two-way variance.
+    """
+    if target.goal == "difference" and estimate != "residual":
+        raise RequestError(f"a difference on shared topics has no {estimate} variance", fix="Leave out --estimate.")
     if target.goal == "min_range" and (target.method == "blocked") != (estimate == "residual"):
         fits = "residual" if target.method == "blocked" else "two-way, one-way or within"
         raise RequestError(
@@ -41,3 +60,12 @@ def check_design(target: Target, estimate: str) -> str:
             fix=f"Take {fits}, or --method {'exact' if target.method == 'blocked' else 'blocked'}.",
         )
     return estimate
+
+
+def variance_words(estimate: str) -> str:
+    """The variance in words, with the design that it belongs to where topics are not shared.
+
+    >>> variance_words("two-way")
+    'two-way variance, as if systems shared no topics'
+    """
+    return f"{estimate} variance" + ("" if estimate == "residual" else ", as if systems shared no topics")

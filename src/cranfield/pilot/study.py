@@ -18,7 +18,7 @@ from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
 from cranfield.parallel import available_workers, pieces, tasks
-from cranfield.pilot.goals import check_design
+from cranfield.pilot.goals import check_design, variance_words
 from cranfield.pilot.leaving import Draws, check_left_out, draw
 from cranfield.scores.rescoring import Rescorer
 from cranfield.variance.components import Squares
@@ -167,7 +167,7 @@ class PilotStudy:
             return ""
         return (
             f"With all teams and topics, {self.measures[0]} requires {full:,} topics to {self.target.wish()} "
-            f"({self.estimate} variance). "
+            f"({variance_words(self.estimate)}). "
         )
 
 

@@ -103,10 +103,13 @@ TITLES = {
     "systems": "number of systems m",
     "min_range": "minimum detectable range minD",
     "difference": "difference between two systems",
-    "effect_size": "effect size (difference / sd)",
+    "effect_size": "effect size d_z (difference / sd of the paired differences)",
+    "equivalence": "margin of equivalence",
+    "non_inferiority": "margin of non-inferiority",
     "width": "interval width δ",
     "sensitivity": "sensitivity ±δ",
     "variance": "variance σ² of a system's scores",
+    "correlation": "correlation ρ of two systems' scores",
     "sd": "sd of paired differences",
     "alpha": "significance level α",
     "power": "power 1 − β",
@@ -147,21 +150,28 @@ def is_wide(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 CARD_CURVES = {
-    "detectable_range": "smallest range of m systems seen (minD)",
-    "detectable_difference": "smallest difference of two systems seen",
+    "detectable_range": "detectable range of m systems (minD)",
+    "detectable_difference": "detectable difference of two of m systems",
+    "pair_detectable_difference": "detectable difference of a pair named in advance",
     "width": "expected interval width (δ)",
     "difference_sensitivity": "sensitivity of a difference (±)",
 }
 
 
 def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
-    """What n topics see against n: S14 Fig. 3 and its like."""
+    """What n topics detect against n: S14 Fig. 3 and its like."""
     if len({card["topics"] for card in cards}) < 2:
         raise RequestError("one number of topics is a point, not a curve", fix="Give a range, e.g. --topics 10:200:10.")
+    several = len({card["correlation"] for card in cards}) == 2
     rows = [
-        {"topics": card["topics"], "value": card[word], "what": text}
+        {
+            "topics": card["topics"],
+            "what": text + (f", ρ = {card['correlation']:g}" if several else ""),
+            "value": card[word],
+        }
         for word, text in CARD_CURVES.items()
         for card in cards
+        if word != "pair_detectable_difference" or card["test"] != "t"
     ]
     return line_chart(rows, x="topics", y="value", colour="what", titles=TITLES)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import cranfield
 from cranfield.errors import Caution
 from cranfield.formats.problems import Problem, Severity, count_by_kind
+from cranfield.scores.cautions import SLUGS
 
 Warnings = Sequence[Problem | Caution]
 
@@ -93,13 +95,27 @@ def warning_lines(problems: Warnings) -> list[str]:
     """One line for each kind of warning, with how often and where first."""
     found = [problem for problem in problems if isinstance(problem, Problem)]
     notable = [problem for problem in found if problem.severity is not Severity.NOTE]
-    lines = [str(caution) for caution in problems if isinstance(caution, Caution)]
+    lines = _caution_lines([caution for caution in problems if isinstance(caution, Caution)])
     for slug, count in count_by_kind(notable).items():
         places = [problem for problem in notable if problem.slug == slug]
         first = places[0]
         where = f"{first.place}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
         lines.append(f"{first.kind.title} ({count:,}; {where}). {first.kind.effect}")
     return lines
+
+
+def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
+    """One line for each; those about tables are one line of a kind, however many tables and measures there are."""
+    count = Counter(caution.slug for caution in cautions)
+    lines: dict[str, str] = {}
+    for at, caution in enumerate(cautions):
+        if caution.slug not in SLUGS:
+            lines[f"{caution.slug} {at}"] = str(caution)
+        elif caution.slug not in lines:
+            others = count[caution.slug] - 1
+            like = f" ({others:,} more such caution{'s' * (others > 1)}: see --json)" if others else ""
+            lines[caution.slug] = f"{caution}{like}"
+    return list(lines.values())
 
 
 def show(value: Any, kind: str) -> str:

@@ -74,4 +74,15 @@ REFERENCES = {
     "SIGIR 2018.",
     "Wilson1927": "Wilson, E. B.: Probable Inference, the Law of Succession, and Statistical Inference. Journal of the "
     "American Statistical Association 22, 1927.",
+    "Dunnett1955": "Dunnett, C. W.: A Multiple Comparison Procedure for Comparing Several Treatments with a Control. "
+    "Journal of the American Statistical Association 50, 1955.",
+    "Holm1979": "Holm, S.: A Simple Sequentially Rejective Multiple Test Procedure. Scandinavian Journal of Statistics "
+    "6(2), 1979.",
+    "KupperHafner1989": "Kupper, L. L. and Hafner, K. B.: How Appropriate Are Popular Sample Size Formulas. The "
+    "American Statistician 43(2), 1989.",
+    "RomanoWolf2005": "Romano, J. P. and Wolf, M.: Exact and Approximate Stepdown Methods for Multiple Hypothesis "
+    "Testing. Journal of the American Statistical Association 100, 2005.",
+    "Schuirmann1987": "Schuirmann, D. J.: A Comparison of the Two One-Sided Tests Procedure and the Power Approach for "
+    "Assessing the Equivalence of Average Bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), "
+    "1987.",
 }

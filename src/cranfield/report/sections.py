@@ -235,27 +235,39 @@ def _size_methods(material: Material, document: Document) -> str:
     for measure in material.measures:
         mine = [row for row in document.rows if row["measure"] == measure]
         wide = next(row for row in mine if row["method"] == "blocked")
-        pair = next(row for row in mine if row["method"] == "t" and row["estimate"] == "residual")
+        # The first row of the difference is that of the test that compares all pairs by default.
+        pair = next(row for row in mine if "difference" in row and row["estimate"] == "residual")
         said.append(f"{measure}: {_counted(wide)} topics for the range, {_counted(pair)} for the difference")
+    among, title = _pair_words(document)
     return (
         f"Topic set sizes are the smallest that find, with power {goal.power:g} at α = {goal.alpha:g}, a range of "
         f"{goal.min_range:g} among {material.systems} systems that share their topics (two-way ANOVA, non-central F) "
-        f"or a difference of {goal.difference:g} between two (paired t test, non-central t) "
-        f"[@Sakai2014] [@Webber2008]; {'; '.join(said)}, in brackets what the interval of the variance makes of it."
+        f"or a difference of {goal.difference:g} between {among} ({title}, non-central t) "
+        f"[@Sakai2014] [@Webber2008]; {'; '.join(said)}, in brackets the numbers at the ends of the interval of the "
+        "variance."
     )
+
+
+def _pair_words(document: Document) -> tuple[str, str]:
+    """Between which systems the first difference is, and by which test."""
+    from cranfield.design.card import TEST_TITLES
+
+    row = next(row for row in document.rows if "difference" in row)
+    among = f"two of {row['systems']} systems" if "systems" in row else "two systems named in advance"
+    return among, TEST_TITLES[row["test"]]
 
 
 def _counted(row: Mapping[str, Any]) -> str:
     topics, low, high = (
         show(row[word], "count") if row[word] is not None else "no number of"
-        for word in ("topics", "lower", "upper")
+        for word in ("topics", "topics_lower", "topics_upper")
     )  # fmt: skip
     return f"{topics} [{low}, {high}]"
 
 
 def card_section(material: Material) -> tuple[list[Part], str]:
-    """What the topics there are can see."""
-    from cranfield.design.card import cards_from_pilot
+    """What the topics there are detect."""
+    from cranfield.design.card import TEST_TITLES, cards_from_pilot
     from cranfield.report.charts import card_chart
     from cranfield.report.sizing import card_document
 
@@ -269,13 +281,15 @@ def card_section(material: Material) -> tuple[list[Part], str]:
     for card in cards:
         curve = [each.to_dict() for each in curves if each.measure == card.measure]
         pictures += [
-            Picture(f"{card.measure}: what a number of topics sees", card_chart(curve)),
+            Picture(f"{card.measure}: what a number of topics detects", card_chart(curve)),
             Picture(f"{card.measure}: power against the number of topics", _power_figure(card, grid)),
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
+    first = cards[0]
+    among = f"two of {first.systems} systems" if first.is_family else "two systems named in advance"
     methods = (
-        f"With {cards[0].topics} topics a paired t test finds, with power {goal.power:g}, differences down to {said} "
-        "[@Webber2008]."
+        f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
+        f"({TEST_TITLES[first.test]}) down to {said} [@Webber2008]."
     )
     return [Part(card_document(cards, material.inputs, None), tuple(pictures))], methods
 
@@ -289,10 +303,11 @@ def _topic_grid(topics: int) -> list[float]:
 def _power_figure(card: Any, grid: Sequence[float]) -> Any:
     from cranfield.design.solving import power_for_difference
 
+    family: dict[str, Any] = {"systems": card.systems, "test": card.test} if card.is_family else {}
     rows = []
     for factor in (0.5, 1, 2):
         difference = factor * card.difference
-        powers = power_for_difference(topics=grid, difference=difference, sd=card.sd, alpha=card.alpha)
+        powers = power_for_difference(topics=grid, difference=difference, sd=card.sd, alpha=card.alpha, **family)
         rows += [
             {"topics": topics, "power": float(power), "difference": f"{difference:g}"}
             for topics, power in zip(grid, powers, strict=True)
@@ -455,9 +470,14 @@ def make_report(
             progress(at + 1, len(wanted))
     starts = _starts(material) if any(section.slug == "size" for section in made) else ()
     return Report(
-        title or _title(material), material.inputs, tuple(made), tuple(left_out), starts, material.seed,
+        title or _title(material),
+        material.inputs,
+        tuple(made),
+        tuple(left_out),
+        starts,
+        material.seed,
         input_warnings=table_warnings(material.tables),
-    )  # fmt: skip
+    )
 
 
 def check_sections(names: Sequence[str] | None) -> None:

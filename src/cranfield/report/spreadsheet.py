@@ -3,7 +3,8 @@
 Sakai's spreadsheets list a power for many n and leave it to the reader to find the first that is enough. Here n is
 found: in every step of a search a power of two is added to a number known to be too small, and kept where the sum is
 too small still. After eighteen steps the next number is n. Only functions that every spreadsheet has had for decades
-are used, so that Excel, LibreOffice and others recompute it.
+are used, so that Excel, LibreOffice and others recompute it. No spreadsheet has the non-central F distribution, but
+all have what it is a mixture of: beta distributions, weighted by a Poisson one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.design.interval import expected_sd
-from cranfield.stats.tails import f_critical, t_critical
+from cranfield.stats.tails import f_critical, noncentral_f_tail, t_critical
 
 STEPS = 18
 MOST = 2**STEPS
@@ -33,6 +34,7 @@ class Search:
 
     name: str
     title: str
+    estimate: str  # of the variance that the designs begin with
     inputs: Sequence[tuple[str, str]]
     columns: Sequence[tuple[str, str, str]]
     reached: str
@@ -65,9 +67,85 @@ def _normal(z: float) -> float:
     return float(special.ndtr(z))
 
 
+TERMS = 500
+"""Of the Poisson mixture; enough for two thousand systems."""
+
+
+def _mixture(above: str, below: str) -> str:
+    """The formula of P(F' ≥ w), x being above·w/(above·w + below)."""
+    k = f"(ROW(About!$1:${TERMS})-1)"  # another sheet's rows, so that nothing refers to itself
+    return f"1-SUMPRODUCT(POISSON({k},{{noncentrality}}/2,FALSE)*BETADIST({{x}},({above})/2+{k},({below})/2))"
+
+
+def _tail_values(above: float, below: float, noncentrality: float, level: float) -> dict[str, float]:
+    w = float(f_critical(level, above, below))
+    power = float(noncentral_f_tail(w, above, below, noncentrality))
+    return {"noncentrality": noncentrality, "w": w, "x": above * w / (above * w + below), "achieved": power}
+
+
+def _range_values(topics: float, design: Numbers) -> dict[str, float]:
+    above = design["systems"] - 1
+    below = above * (topics - 1)
+    noncentrality = topics * design["min_range"] ** 2 / (2 * design["variance"])
+    return {"below": below, **_tail_values(above, below, noncentrality, design["alpha"])}
+
+
+RANGE = Search(
+    "range",
+    "Topics to detect a range of m systems that share topics (two-way ANOVA, exact)",
+    "residual",
+    (
+        ("systems", "systems m"),
+        ("min_range", "smallest range minD"),
+        ("variance", "residual variance σ²"),
+        ("alpha", "α"),
+        ("power", "power 1−β"),
+    ),
+    (
+        ("below", "φE = (m−1)(n−1)", "({systems}-1)*({topics}-1)"),
+        ("noncentrality", "λ = n·minD²/(2σ²)", "{topics}*{min_range}^2/(2*{variance})"),
+        ("w", "w = F(α; m−1, φE)", "FINV({alpha},{systems}-1,{below})"),
+        ("x", "x", "({systems}-1)*{w}/(({systems}-1)*{w}+{below})"),
+        ("achieved", "power", _mixture("{systems}-1", "{below}")),
+    ),
+    "{achieved}>={power}",
+    _range_values,
+    lambda value, design: value >= design["power"],
+)
+
+
+def _pair_values(topics: float, design: Numbers) -> dict[str, float]:
+    noncentrality = topics * design["difference"] ** 2 / (2 * design["variance"])
+    return _tail_values(1.0, topics - 1, noncentrality, design["level"])
+
+
+PAIR = Search(
+    "pair",
+    "Topics to detect a difference between two systems that share topics (t with n−1 degrees of freedom, exact)",
+    "residual",
+    (
+        ("difference", "smallest difference δ"),
+        ("variance", "residual variance σ² = sd²/2"),
+        ("level", "level of one pair"),
+        ("power", "power 1−β"),
+    ),
+    (
+        ("noncentrality", "λ = n·δ²/(2σ²)", "{topics}*{difference}^2/(2*{variance})"),
+        ("w", "w = t²(level; n−1)", "FINV({level},1,{topics}-1)"),
+        ("x", "x", "{w}/({w}+{topics}-1)"),
+        ("achieved", "power", _mixture("1", "{topics}-1")),
+    ),
+    "{achieved}>={power}",
+    _pair_values,
+    lambda value, design: value >= design["power"],
+)
+
+
 ANOVA = Search(
-    "ANOVA",
-    "Topics to find a range of m systems, as Sakai's spreadsheet for one-way ANOVA computes them (S14 §3.1)",
+    "Sakai",
+    "Topics to detect a range of m systems that share no topics, as Sakai's spreadsheet for one-way ANOVA computes "
+    "them (Sakai 2014, §3.1)",
+    "two-way",
     (
         ("systems", "systems m"),
         ("min_range", "smallest range minD"),
@@ -95,7 +173,7 @@ ANOVA = Search(
 
 
 def _width_values(topics: float, design: Numbers) -> dict[str, float]:
-    """S14 §3.2, with σ_t² = 2σ²."""
+    """S14 §3.2, with σ_t² = 2σ², σ² the residual variance."""
     t = float(t_critical(design["alpha"] / 2, topics - 1))
     sd = float(expected_sd(np.asarray(topics), np.asarray(np.sqrt(2 * design["variance"]))))
     return {"t": t, "expected_sd": sd, "achieved": 2 * t * sd / float(np.sqrt(topics))}
@@ -103,8 +181,10 @@ def _width_values(topics: float, design: Numbers) -> dict[str, float]:
 
 INTERVAL = Search(
     "interval",
-    "Topics for an interval around a difference no wider than δ, as Sakai's spreadsheet computes them (S14 §3.2)",
-    (("width", "widest interval δ"), ("variance", "variance σ²"), ("alpha", "α")),
+    "Topics for an interval around a difference of two systems that share topics, of an expected width of at most δ "
+    "(Sakai 2014, §3.2)",
+    "residual",
+    (("width", "widest interval δ"), ("variance", "residual variance σ² = sd²/2"), ("alpha", "α")),
     (
         ("t", "t(α/2; n−1)", "TINV({alpha},{topics}-1)"),
         (

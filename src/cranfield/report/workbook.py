@@ -9,11 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
+from cranfield.design.questions import TESTS
+from cranfield.design.sizing import size_for_difference
 from cranfield.report.bibtex import to_bibtex
 from cranfield.report.document import Column, Document, Table
 from cranfield.report.manuscript import cite_in_words
-from cranfield.report.spreadsheet import ANOVA, INTERVAL, MOST, STEPS, Search, search_steps
+from cranfield.report.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, STEPS, Search, search_steps
 from cranfield.report.whole import Report, Start
+from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 # Names are data: nothing in them is a formula, a link or a number.
 OPTIONS = {
@@ -50,8 +55,9 @@ def to_xlsx(report: Report) -> bytes:
         sheets = _Sheets(book)
         _about(sheets, report)
         if report.starts:
-            for search in (ANOVA, INTERVAL):
+            for search in (PAIR, RANGE, INTERVAL, ANOVA):
                 _designs(sheets, search, _starting(search, report.starts))
+            _stack(sheets, "Topics (tests)", [_tests_table(report.starts)])
         for title, tables in _tables(report):
             _stack(sheets, title, tables)
         _references(sheets, report)
@@ -112,18 +118,56 @@ def _about(sheets: _Sheets, report: Report) -> None:
 
 def _starting(search: Search, starts: Sequence[Start]) -> list[tuple[str, dict[str, float]]]:
     """Designs to begin with: every measure at its variance and at both ends of its interval, and some to change."""
+    tests = (ALL_PAIRS_TEST, "t") if search is PAIR else ("",)
     designs = []
     for start in starts:
-        ends = ("", ", variance low", ", variance high")
-        for words, variance in zip(ends, start.variances["two-way"], strict=True):
-            designs.append((start.measure + words, _design(search, start, variance)))
+        for test in tests:
+            name = f"{start.measure}, {_test_words(test, start)}" if test else start.measure
+            ends = ("", ", variance low", ", variance high")
+            for words, variance in zip(ends, start.variances[search.estimate], strict=True):
+                designs.append((name + words, _design(search, start, variance, test)))
     first = starts[0]
-    yours = [(f"your own {at}", _design(search, first, first.variances["two-way"][0])) for at in (1, 2, 3)]
-    return designs + yours
+    own = _design(search, first, first.variances[search.estimate][0], "t")
+    return designs + [(f"your own {at}", own) for at in (1, 2, 3)]
 
 
-def _design(search: Search, start: Start, variance: float) -> dict[str, float]:
-    return {word: variance if word == "variance" else getattr(start, word) for word, _ in search.inputs}
+def _test_words(test: str, start: Start) -> str:
+    return "t, pair named in advance" if test == "t" else f"{test} among {start.systems} systems"
+
+
+def _design(search: Search, start: Start, variance: float, test: str) -> dict[str, float]:
+    """The inputs of a search; the level that all pairs leave to one is computed here, as no spreadsheet can."""
+    family = test not in ("", "t")
+    level = float(LEVELS[test](start.alpha, start.systems, np.inf)) if family else start.alpha
+    known = {"variance": variance, "level": level}
+    return {word: known[word] if word in known else getattr(start, word) for word, _ in search.inputs}
+
+
+def _tests_table(starts: Sequence[Start]) -> Table:
+    """n for every test, exact: the studentised range and Dunnett's distribution are in no spreadsheet."""
+    columns = (
+        Column("measure", "measure"),
+        Column("test", "test"),
+        Column("systems", "systems", "count"),
+        Column("difference", "difference", "number"),
+        Column("sd", "sd of differences", "number"),
+        Column("alpha", "α", "number"),
+        Column("power", "power", "number"),
+        Column("topics", "topics n", "count"),
+        Column("achieved_power", "power with n", "score"),
+    )
+    rows = []
+    for start in starts:
+        sd = (2 * start.variances["residual"][0]) ** 0.5
+        for test in TESTS:
+            among = None if test == "t" else start.systems
+            found = size_for_difference(
+                difference=start.difference, sd=sd, systems=among, test=test, alpha=start.alpha, power=start.power
+            ).to_dict()[0]
+            given = (start.measure, test, among, start.difference, sd, start.alpha, start.power)
+            rows.append((*given, found["topics"], found["achieved_power"]))
+    title = "Computed by cranfield, not by formulas: topics to detect a difference of two systems that share topics"
+    return Table(columns, rows, title)
 
 
 def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mapping[str, float]]]) -> None:
@@ -167,7 +211,7 @@ def _validate(sheet: Any, row: int, column: int, word: str) -> None:
     """A spreadsheet asks again for what makes no sense."""
     if word == "systems":
         rule = {"validate": "integer", "criteria": "between", "minimum": 2, "maximum": 10_000}
-    elif word in ("alpha", "power"):
+    elif word in ("alpha", "level", "power"):
         rule = {"validate": "decimal", "criteria": "between", "minimum": 1e-9, "maximum": 1 - 1e-9}
     else:
         rule = {"validate": "decimal", "criteria": ">", "value": 0}

@@ -19,6 +19,18 @@ from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
 
+SLUGS = (
+    "few-topics",
+    "score-out-of-range",
+    "floor-or-ceiling",
+    "near-duplicates",
+    "zero-differences",
+    "skewed-differences",
+    "unequal-pair-sds",
+    "decisive-topic",
+)
+"""Every caution about a table, in the order in which they are said."""
+
 FEW_TOPICS = 20
 SKEW = 0.25  # |g| / √n of a pair's differences
 ZEROS = 0.5  # share of topics on which a pair has equal scores
@@ -28,9 +40,8 @@ DUPLICATE = 0.99  # correlation of two systems' scores over topics
 FEWEST_CORRELATED = 10  # topics below which unlike systems reach that by chance
 BOUND_SHARE = 0.3
 ALPHA = 0.05
-DECISIVE = 20  # one topic in so many, or fewer, that each turn a verdict
 ROUNDED = 5.1e-5  # scores printed with four decimals may lie outside by half a unit of the last
-MOST_SYSTEMS, MOST_CELLS = 200, 40_000_000  # systems whose pairs are looked at: 19,900; and topics × systems²
+MOST_SYSTEMS, MOST_CELLS = 200, 10_000_000  # systems whose pairs are looked at: 19,900; and topics × systems²
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +143,7 @@ def table_cautions(table: ScoreTable, measure: str | None = None) -> tuple[Cauti
     Returns
     -------
     tuple of Caution
-        ``few-topics``, ``score-out-of-range``, ``floor-or-ceiling``, ``near-duplicates``, ``zero-differences``,
-        ``skewed-differences``, ``unequal-pair-sds``, ``decisive-topic``: those that apply.
+        Those of `SLUGS` that apply.
 
     Examples
     --------
@@ -266,7 +276,7 @@ def _skewed_differences(pairs: _Pairs) -> Caution | None:
         "skewed-differences",
         f"{pairs.measure}: {pairs.counted(chosen)} {verb} skewed differences "
         f"(|g|/√n > {SKEW:g}; {most}g = {pairs.skews[at]:.2f} on {pairs.count:,} topics)",
-        "One-sided p and intervals may be off; compare with --audit, or add topics.",
+        "p-values and intervals of such pairs are approximate; add topics.",
     )
 
 
@@ -286,32 +296,31 @@ def _unequal_sds(pairs: _Pairs) -> Caution | None:
 
 
 def _decisive_topic(pairs: _Pairs) -> Caution | None:
-    """Whether one topic turns the paired t-test of the best system against another, at α = .05."""
-    n = pairs.count
-    differences = pairs.scores[:, :1] - pairs.scores[:, 1:]
-    before = _significant(differences.mean(axis=0), differences.var(axis=0, ddof=1), n)
-    left = (differences.sum(axis=0) - differences) / (n - 1)  # means without each topic
-    squares = np.square(differences - differences.mean(axis=0))
-    rest = np.maximum(squares.sum(axis=0) - squares * n / (n - 1), 0.0)  # Σ(d − d̄)² without each topic
-    turned = _significant(left, rest / max(1, n - 2), n - 1) != before
-    few = turned.any(axis=0) & (turned.sum(axis=0) <= max(1, n // DECISIVE))
-    if n < 4 or not few.any():
+    """Whether leaving out one topic turns the paired t-test of the two best systems, at α = .05."""
+    n, differences = pairs.count, pairs.scores[:, 0] - pairs.scores[:, 1]
+    if n < 4:
         return None
-    at = int(np.argmax(few))
-    influence = np.where(turned[:, at], np.abs(differences[:, at] - differences[:, at].mean()), -1.0)
-    topic = pairs.topics[int(np.argmax(influence))]
-    others = int(few.sum()) - 1
-    more = f", and one topic decides {others:,} more pairs with {pairs.systems[0]}" if others else ""
-    verdict = "no longer differs" if before[at] else "differs"
+    away = differences - differences.mean()
+    before = bool(_significant(differences.mean(), np.square(away).sum() / (n - 1), n))
+    means = differences.mean() - away / (n - 1)  # without each topic, as are the sums of squares
+    squares = np.maximum(np.square(away).sum() - np.square(away) * n / (n - 1), 0.0)
+    turned = _significant(means, squares / (n - 2), n - 1) != before
+    if not turned.any():
+        return None
+    topic = pairs.topics[int(np.argmax(np.where(turned, np.abs(away), -1.0)))]
+    others = int(turned.sum()) - 1
+    same = f"; the same holds for {others:,} other topic{'s' * (others > 1)}" if others else ""
+    first, second = pairs.systems[:2]
+    verdict = "no longer differs" if before else "differs"
     return Caution(
         "decisive-topic",
-        f"{pairs.measure}: without topic {topic}, {pairs.systems[0]} {verdict} "
-        f"significantly from {pairs.systems[at + 1]} (paired t, α = {ALPHA:g}){more}",
+        f"{pairs.measure}: without topic {topic}, the best system {first} {verdict} significantly from the second, "
+        f"{second} (paired t, α = {ALPHA:g}{same})",
         "Look at that topic before you rest a claim on it.",
     )
 
 
-def _significant(mean: Array, variance: Array, n: int) -> Array:
+def _significant(mean: Any, variance: Any, n: int) -> Array:
     """The verdict of the paired t-test; a constant difference is not called significant."""
     critical = float(t_critical(ALPHA / 2, n - 1))
     return np.asarray((variance > 1e-24) & (np.abs(mean) > critical * np.sqrt(variance / n)))

@@ -46,7 +46,7 @@ CALCULATORS = {
     for each in (
         Calculator("size", "size", "How many topics", "How many topics?", queries.SizeQuery, calculator.size_answer,
                    partial(calculator.size_answer, drawn=False), calculator.EXAMPLE, "size.html"),
-        Calculator("power", "power", "What topics see", "What can so many topics see?", queries.PowerQuery,
+        Calculator("power", "power", "What topics detect", "What does a number of topics detect?", queries.PowerQuery,
                    calculator.power_answer, calculator.power_answer, calculator.EXAMPLE_CARD, "power.html"),
         Calculator("plans", "study plans", "Plans of a study", "What does every plan of a study take?",
                    queries.PlansQuery, calculator.plans_answer, calculator.plans_answer, calculator.EXAMPLE_PLANS),
@@ -116,4 +116,4 @@ def _calculator(name: str) -> Calculator:
 
 
 def _goal(typed: dict[str, Any]) -> str:
-    return next((goal for goal in calculator.GOALS if typed.get(goal)), "min_range")
+    return next((goal for goal in calculator.GOALS if typed.get(goal)), "difference")

@@ -1,4 +1,4 @@
-"""The calculators: how many topics, and what a number of topics sees."""
+"""The calculators: how many topics, and what a number of topics detects."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.design.card import Card, cards_from_grid
+from cranfield.design.card import Card, card_cautions, cards_from_grid
 from cranfield.design.curves import card_curves, curve_through
 from cranfield.design.grid import parse_grid
-from cranfield.design.planning import Request, plan
+from cranfield.design.planning import Request, cautions_of, plan
 from cranfield.design.sizing import Size
 from cranfield.errors import RequestError
 from cranfield.report.charts import CARD_CURVES, TITLES, is_wide, size_curves
-from cranfield.report.sizing import card_document, power_grid_document, size_document
+from cranfield.report.sizing import power_document, power_inputs, size_document, size_inputs
 from cranfield.report.sketch import Curve, line_sketch
 from cranfield.report.studying import plans_document, trial_document
 from cranfield.sequential.goals import parse_bounds, parse_looks
@@ -24,37 +24,63 @@ from cranfield.web.page import Answer
 from cranfield.web.queries import MOST_ROWS, DesignQuery, PlansQuery, PowerQuery, SizeQuery, TrialPlanQuery
 
 GOALS = {
-    "min_range": "a range among several systems",
     "difference": "a difference between two systems",
-    "effect_size": "an effect size",
+    "min_range": "a range among several systems",
+    "effect_size": "an effect size d_z",
+    "equivalence": "equivalence of two systems",
+    "non_inferiority": "non-inferiority of a system",
     "width": "a narrow interval for a difference",
     "sensitivity": "a mean known to within ±",
 }
-GOAL_INPUTS = {
-    "min_range": ("systems", "min_range", "variance", "alpha", "power"),
-    "difference": ("difference", "sd", "variance", "alpha", "power"),
-    "effect_size": ("effect_size", "alpha", "power"),
-    "width": ("width", "sd", "variance", "alpha"),
-    "sensitivity": ("sensitivity", "sd", "variance", "alpha"),
+_PAIR = ("sd", "variance", "correlation", "alpha", "power")
+GOAL_INPUTS: dict[str, tuple[str, ...]] = {
+    "difference": ("difference", "systems", "test", *_PAIR),
+    "min_range": ("systems", "min_range", "variance", "correlation", "alpha", "power"),
+    "effect_size": ("effect_size", "systems", "test", "alpha", "power"),
+    "equivalence": ("equivalence", "true_difference", *_PAIR),
+    "non_inferiority": ("non_inferiority", "true_difference", *_PAIR),
+    "width": ("width", "probability", "sd", "variance", "correlation", "alpha"),
+    "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha"),
 }
-NUMBERS = ("systems", "min_range", "difference", "effect_size", "width", "sensitivity", "variance", "sd", "alpha",
-           "power")  # fmt: skip
-REACH = {"systems": (2, 1e6), "topics": (2, 1e7), "trial_size": (2, 1e5), "alpha": (1e-6, 1), "power": (1e-6, 1)}
-EXAMPLE = SizeQuery(goal="min_range", systems="10", min_range="0.1", variance="0.053", alpha="0.05", power="0.8")
+NUMBERS = (
+    "systems",
+    *GOALS,
+    "true_difference",
+    "probability",
+    "variance",
+    "correlation",
+    "sd",
+    "alpha",
+    "power",
+)
+CARD_NUMBERS = ("topics", "systems", "variance", "correlation", "sd", "difference", "alpha", "power")
+REACH = {
+    "systems": (2, 1e4),
+    "correlation": (1e-6, 1),
+    "topics": (2, 1e7),
+    "trial_size": (2, 1e5),
+    "alpha": (1e-6, 1),
+    "power": (1e-6, 1),
+}
+EXAMPLE = SizeQuery(goal="difference", difference="0.05", sd="0.15", systems="10", alpha="0.05", power="0.8")
 EXAMPLE_PLANS = PlansQuery(difference=0.033, sd=0.15)
 EXAMPLE_TRIAL = TrialPlanQuery(difference=0.033, sd="0.12,0.15,0.18")
 MOST_LOOKS = 10  # more take seconds
-EXAMPLE_CARD = PowerQuery(topics="50", systems="10", variance="0.053", difference="0.05", alpha="0.05", power="0.8")
+EXAMPLE_CARD = PowerQuery(topics="50", systems="10", sd="0.15", difference="0.05", alpha="0.05", power="0.8")
 
 
 def given_numbers(query: Any, names: tuple[str, ...] = NUMBERS) -> dict[str, str]:
     """The numbers as they were typed, those of the goal alone where one is chosen."""
     goal = getattr(query, "goal", None)
     wanted = GOAL_INPUTS[goal] if goal else names
-    typed = {name: getattr(query, name, None) for name in wanted if name in names}
-    if goal in ("difference", "width", "sensitivity") and typed.get("sd") is not None:
-        typed["variance"] = None  # an sd of the differences says more
+    typed = {name: getattr(query, name, None) for name in names if name in wanted}
     return {name: text for name, text in typed.items() if text is not None}
+
+
+def planned_test(query: Any) -> str | None:
+    """The test, unless another goal was chosen than one that has a choice of tests."""
+    goal = getattr(query, "goal", None)
+    return query.test if goal is None or "test" in GOAL_INPUTS[goal] else None
 
 
 def parse_numbers(given: dict[str, str]) -> dict[str, list[float]]:
@@ -83,19 +109,31 @@ def _check_reach(name: str, values: list[float]) -> None:
 
 
 def design_request(query: DesignQuery, given: dict[str, str]) -> Request:
-    sides = 1 if query.one_sided else 2
-    return Request(**parse_numbers(given), sides=sides, paired=not query.unpaired, method=query.method)  # type: ignore[arg-type]
+    numbers: dict[str, Any] = dict(parse_numbers(given))
+    return Request(
+        **numbers,
+        sides=1 if query.one_sided else 2,
+        paired=not query.unpaired,
+        test=planned_test(query),
+        method=query.method,
+        assurance=getattr(query, "assurance", None),
+        small_pilot=getattr(query, "small_pilot", False),
+    )
 
 
 def size_answer(query: SizeQuery, *, drawn: bool = True) -> Answer:
     """How many topics, and where it is to be ``drawn`` the curve the design lies on."""
     given = given_numbers(query)
     request = design_request(query, given)
-    inputs: dict[str, Any] = {"scores": [], **{"alpha": "0.05", "power": "0.8"} | given,
-              "sides": request.sides, "paired": request.paired, "method": query.method}  # fmt: skip
+    inputs: dict[str, Any] = {"scores": [], **size_inputs(request, given)}
     sizes = plan(request)
-    document = size_document(sizes, inputs)
-    flags = {"one_sided": query.one_sided, "unpaired": query.unpaired, "method": query.method}
+    document = size_document(sizes, inputs, cautions_of(request))
+    flags = {
+        "test": request.test,
+        "one_sided": query.one_sided,
+        "unpaired": query.unpaired,
+        "method": query.method,
+    }
     # A curve that cannot be drawn is refused also where none is shown.
     sketch, caption = size_sketch(request, query.curve, sizes[0]) if drawn or query.curve else ("", "")
     return Answer(document, command_line("size", (), given | flags), sketch, caption)
@@ -117,34 +155,29 @@ def size_sketch(request: Request, axis: str | None, first: Size) -> tuple[str, s
     if first.topics.size == 1 and first.reached.all():
         row = first.to_dict()[0]
         here = (float(row[x]), float(row["topics"]))
-    effect = x == "difference" and request.difference is None
-    title = TITLES["effect_size" if effect else x]
-    sketch = line_sketch(curves, x_title=title, y_title=TITLES["topics"], log=is_wide(labelled), here=here)
-    return sketch, f"Method: {first.method.title}."
+    sketch = line_sketch(curves, x_title=TITLES[x], y_title=TITLES["topics"], log=is_wide(labelled), here=here)
+    return sketch, f"Method: {first.method.title}; {first.method.design}."
 
 
 def power_answer(query: PowerQuery) -> Answer:
-    """What a number of topics sees, with the curves over that number."""
-    names = ("topics", "systems", "variance", "sd", "difference", "alpha", "power")
-    given = given_numbers(query, names)
-    cards = cards_from_grid(**parse_numbers(given))
-    inputs: dict[str, Any] = {
-        "scores": [],
-        **{"difference": "0.05", "alpha": "0.05", "power": "0.8"} | given,
-        "gate": None,
-    }
-    one = len(cards) == 1
-    document = card_document(cards, inputs, None) if one else power_grid_document(cards, inputs)
-    sketch = card_sketch(cards[0]) if one else ""
-    return Answer(document, command_line("power", (), given), sketch)
+    """What a number of topics detects, with the curves over that number."""
+    given = given_numbers(query, CARD_NUMBERS)
+    numbers: dict[str, Any] = dict(parse_numbers(given))
+    cards = cards_from_grid(**numbers, test=query.test)
+    inputs: dict[str, Any] = {"scores": [], **power_inputs(given, test=query.test, gate=None)}
+    document = power_document(cards, inputs, None, card_cautions(cards, None))
+    sketch = card_sketch(cards[0]) if len(cards) == 1 else ""
+    return Answer(document, command_line("power", (), given | {"test": query.test}), sketch)
 
 
 def card_sketch(card: Card) -> str:
     topics, found = card_curves(
-        topics=card.topics, sd=card.sd, systems=card.systems, alpha=card.alpha, power=card.power
+        topics=card.topics, sd=card.sd, systems=card.systems, test=card.test, alpha=card.alpha, power=card.power
     )
     curves = [
-        Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True))) for name, values in found.items()
+        Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True)))
+        for name, values in found.items()
+        if card.is_family or name not in ("pair_detectable_difference", "detectable_range")
     ]
     here = (float(card.topics), card.detectable_difference)
     return line_sketch(curves, x_title=TITLES["topics"], y_title=TITLES["value"], here=here)

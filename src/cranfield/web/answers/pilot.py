@@ -14,7 +14,7 @@ from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import SEED, Count, Given, Numbers, TargetQuery, field, numbers
 
-GOAL = ("min_range", "difference", "width", "systems", "alpha", "power", "method")
+GOAL = ("min_range", "difference", "width", "systems", "test", "alpha", "power", "method")
 
 
 class PilotQuery(TargetQuery):
@@ -47,6 +47,7 @@ def answer(asked: Asked) -> Answer:
         "teams",
         measures=query.measure,
         **{target.goal: target.value, "systems": target.systems},
+        test=target.test if target.goal == "difference" else None,
         **asked.chosen("leave_out", "topics", "trials", "depth", "estimate", "alpha", "power", "method", "within"),
     )
     document = pilot_document(study, inputs)

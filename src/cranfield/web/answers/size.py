@@ -5,23 +5,47 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from cranfield.design.planning import PilotSize, Request, plan_from_pilot
-from cranfield.report.sizing import pilot_size_document
+from cranfield.report.sizing import pilot_size_document, size_inputs
 from cranfield.web.asking import Asked, Question
-from cranfield.web.calculator import design_request, given_numbers, size_sketch
+from cranfield.web.calculator import NUMBERS, design_request, given_numbers, size_sketch
 from cranfield.web.page import Answer
-from cranfield.web.queries import MEASURES, MISSED, Choices, DesignQuery, Missing, Names
+from cranfield.web.queries import (
+    MEASURES,
+    MISSED,
+    SMALL_PILOT,
+    Choices,
+    DesignQuery,
+    Flag,
+    Missing,
+    Names,
+    Number,
+    field,
+)
 
-NUMBERS = ("systems", "min_range", "difference", "effect_size", "width", "sensitivity")
+DROPPED = (*NUMBERS, "test")
 
 
 class PilotSizeQuery(DesignQuery):
     """What ``cranfield size`` takes with scores."""
 
     choices: ClassVar[Choices] = {
-        "goal": {"difference": "a difference", "min_range": "a range", "width": "a narrow interval",
-                 "sensitivity": "a mean within ±", "effect_size": "an effect size", "": "all that are given"},
-    }  # fmt: skip
-    front = ("measure", "goal", "difference", "systems", "min_range", "width", "sensitivity", "alpha", "power")
+        "goal": {
+            "difference": "a difference",
+            "min_range": "a range",
+            "equivalence": "equivalence",
+            "non_inferiority": "non-inferiority",
+            "width": "a narrow interval",
+            "sensitivity": "a mean within ±",
+            "effect_size": "an effect size",
+            "": "all that are given",
+        },
+        "test": {"": "all pairs, and a pair named in advance"},
+    }
+    front = ("measure", "goal", "difference", "systems", "test", "min_range", "width", "sensitivity", "alpha", "power")
+    assurance: Number = field(
+        "Expected power", "Expected power over the uncertainty of the pilot, for the power.", gt=0, lt=1
+    )
+    small_pilot: Flag = SMALL_PILOT
     measure: Names = MEASURES
     missing: Missing = MISSED
 
@@ -31,11 +55,11 @@ def answer(asked: Asked) -> Answer:
     given = given_numbers(query)
     request = design_request(query, given)
     sizes = plan_from_pilot(request, asked.variances())
-    inputs = asked.inputs(**{"alpha": "0.05", "power": "0.8"} | given, sides=request.sides, paired=request.paired,
-                          method=query.method)  # fmt: skip
+    typed = given | ({} if query.assurance is None else {"assurance": f"{query.assurance:g}"})
+    inputs = asked.inputs(**size_inputs(request, typed))
     sketch, caption = _sketch(sizes[0], request)
-    command = asked.command(**{name: None for name in NUMBERS if name not in given})
-    return Answer(pilot_size_document(sizes, inputs), command, sketch, caption)
+    hidden = {name: None for name in DROPPED if name not in given} | {"test": request.test}
+    return Answer(pilot_size_document(sizes, inputs), asked.command(**hidden), sketch, caption)
 
 
 def _sketch(first: PilotSize, request: Request) -> tuple[str, str]:

@@ -1,0 +1,146 @@
+"""Tests of many pairs at once, as the level that each of them leaves to one pair.
+
+A pair is called different where |t| reaches the critical value of the family's test. That value c belongs to a level
+2·P(T ≥ c) of a single comparison, which is all that the power of one pair needs, and which varies little with the
+degrees of freedom where c itself varies much: its logarithm over 1/ν is tabled once for a family and a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cranfield.stats.chebyshev import Pieces, approximate
+from cranfield.stats.dunnett import dunnett_critical
+from cranfield.stats.studentized import studentized_range_critical
+
+Array = npt.NDArray[Any]
+Numbers = npt.ArrayLike
+
+ALL_PAIRS_TEST = "max-t"
+"""The test of all pairs of several systems, in planning and in comparing, unless another is named."""
+BASELINE_TEST = "dunnett"
+"""The test of several systems against one baseline, unless another is named."""
+
+_FEW = 30  # degrees of freedom that are worth a table
+_TOLERANCE = 1e-10
+
+
+def pairs_of(systems: Numbers) -> Array:
+    """m(m − 1)/2."""
+    m = np.asarray(systems, float)
+    return np.asarray(m * (m - 1) / 2)
+
+
+def tukey_level(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+    """The level of one pair under Tukey's test of all pairs of ``systems`` means, with ``df`` of the common error.
+
+    >>> round(float(tukey_level(0.05, 10, 1296)), 5)  # 145 topics
+    0.00156
+    """
+    return _levels(_tukey_log_level, alpha, systems, df)
+
+
+def dunnett_level(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+    """The level of one pair under Dunnett's test of ``systems`` − 1 systems against one baseline.
+
+    >>> round(float(dunnett_level(0.05, 2, 72)), 12)  # one comparison has the level to itself
+    0.05
+    """
+    return _levels(_dunnett_log_level, alpha, systems, df)
+
+
+def max_t_level(alpha: Numbers, systems: Numbers) -> Array:
+    """The level of one pair under the largest |t| of all pairs, each with its own standard error.
+
+    For many topics; with few the distribution is resampled, and each pair has n − 1 degrees of freedom.
+
+    >>> round(float(max_t_level(0.05, 10)), 5)
+    0.00156
+    """
+    return tukey_level(alpha, systems, np.inf)
+
+
+def holm_level(alpha: Numbers, systems: Numbers) -> Array:
+    """The level of one pair in Holm's first step, where all pairs still stand: Bonferroni's.
+
+    >>> round(float(holm_level(0.05, 10)), 5)
+    0.00111
+    """
+    return np.asarray(np.asarray(alpha) / pairs_of(systems))
+
+
+def tukey_critical(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+    """The critical value q/√2 of |t| under Tukey's test."""
+    return np.asarray(-special.stdtrit(df, tukey_level(alpha, systems, df) / 2))
+
+
+def _levels(log_level: Callable[..., float], alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+    """Level by level and family by family, each with all its degrees of freedom at once."""
+    arrays = np.broadcast_arrays(*(np.asarray(each, float) for each in (alpha, systems, df)))
+    shape = arrays[0].shape
+    level, groups, below = (each.ravel() for each in arrays)
+    out = np.empty(len(level))
+    kinds, kind = np.unique(np.stack([level, groups]), axis=1, return_inverse=True)
+    for at, (one_level, one_groups) in enumerate(kinds.T.tolist()):
+        mine = np.flatnonzero(kind.ravel() == at)
+        out[mine] = np.exp(_of_family(log_level, one_level, int(one_groups), below[mine]))
+    return out.reshape(shape)
+
+
+def _of_family(log_level: Callable[..., float], alpha: float, systems: int, df: Array) -> Array:
+    different, back = np.unique(df, return_inverse=True)
+    if len(different) <= _FEW or different[0] < systems - 1:
+        return np.array([log_level(alpha, systems, each) for each in different.tolist()])[back.ravel()]
+    return _table(log_level, alpha, systems)(1 / df)
+
+
+@lru_cache(maxsize=256)
+def _table(log_level: Callable[..., float], alpha: float, systems: int) -> Pieces:
+    """Over 1/ν from 0 to 1/(m − 1), where two topics are."""
+
+    def values(x: Array) -> Array:
+        return np.array([log_level(alpha, systems, 1 / each) for each in x.tolist()])
+
+    return approximate(values, [0.0, 1 / (systems - 1)], tolerance=_TOLERANCE, most=4)
+
+
+def _log_tails(critical: float, df: float) -> float:
+    """log 2·P(T ≥ c)."""
+    if np.isinf(df):
+        return float(np.log(2) + special.log_ndtr(-critical))
+    return float(np.log(2 * special.stdtr(df, -critical)))
+
+
+@lru_cache(maxsize=16384)
+def _tukey_log_level(alpha: float, systems: int, df: float) -> float:
+    if systems == 2:
+        return float(np.log(alpha))
+    return _log_tails(float(studentized_range_critical(alpha, systems, df)) / float(np.sqrt(2)), df)
+
+
+@lru_cache(maxsize=16384)
+def _dunnett_log_level(alpha: float, systems: int, df: float) -> float:
+    if systems == 2:
+        return float(np.log(alpha))
+    return _log_tails(dunnett_critical(alpha, systems - 1, df), df)
+
+
+LEVELS: dict[str, Callable[..., Array]] = {
+    "max-t": lambda alpha, systems, topics: max_t_level(alpha, systems),
+    "tukey": lambda alpha, systems, topics: tukey_level(alpha, systems, degrees("tukey", systems, topics)),
+    "dunnett": lambda alpha, systems, topics: dunnett_level(alpha, systems, degrees("dunnett", systems, topics)),
+    "holm": lambda alpha, systems, topics: holm_level(alpha, systems),
+}
+"""The level of one pair by the name of the family's test, for m systems on n shared topics."""
+
+
+def degrees(test: str, systems: Numbers, topics: Numbers) -> Array:
+    """(m − 1)(n − 1) where all systems share one error term, n − 1 where each pair has its own."""
+    n = np.asarray(topics, float) - 1
+    return np.asarray(n * (np.asarray(systems, float) - 1) if test in ("tukey", "dunnett") else n)
