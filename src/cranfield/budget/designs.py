@@ -237,7 +237,7 @@ def _depth(point: DepthVariance) -> dict[str, Any]:
 
 
 def reliability(topics: float, signal_to_noise: float) -> float:
-    """Eρ² of so many topics; nan where the systems' variance is not known, 0 where it is estimated below 0.
+    """Eρ² of n topics; nan where the systems' variance is not known, 0 where it is estimated below 0.
 
     >>> round(reliability(50, 0.1285), 3)  # TREC-8 AP, the best 60 runs
     0.865

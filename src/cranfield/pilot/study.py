@@ -226,7 +226,7 @@ def pilot_study(
     References
     ----------
     .. [1] T. Sakai, L. Shang. On Estimating Variances for Topic Set Size Design. EVIA 2016, §5.
-    .. [2] W. G. Cochran. Sampling Techniques. Wiley, 1977, §2.7.
+    .. [2] W. G. Cochran. Sampling Techniques. Wiley, 1977, ch. 2.
     """
     parsed, target = parse_measures(measures), target or Target(method="blocked")
     estimate = estimate or target.estimate
@@ -257,7 +257,7 @@ def pilot_study(
         unknown=int((contributors.unknown & collection.judged).sum()),
         tolerance=tolerance,
         seed=seed,
-        citations=("SakaiShang2016", "Sakai2014"),
+        citations=("SakaiShang2016", "Sakai2014", "Cochran1977"),
         warnings=(*collection.warnings, *unknown_contributions(collection, contributors)),
     )
     return replace(study, points=tuple(_points(study, used)))
@@ -434,11 +434,11 @@ def _t_quantile(count: Array) -> Array:
 def _finite_correction(sd: Array, shares: Array) -> Array:
     """The sd (measures × k × sizes) of pilots whose topics are new, from that of subsets of the same topics.
 
-    Subsets of n of N topics vary less by √(1 − n/N) (Cochran 1977 §2.7). The sd with all topics, the last size, comes
+    Subsets of n of N topics vary less by √(1 − n/N) (Cochran 1977 ch. 2). The sd with all topics, the last size, comes
     from the teams alone; it is no matter of topics and is left as it is.
     """
     teams = np.nan_to_num(sd[:, :, -1:]) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        topics = np.maximum(sd**2 - teams, 0.0) / (1 - shares)  # Cochran 1977 §2.7
+        topics = np.maximum(sd**2 - teams, 0.0) / (1 - shares)  # Cochran 1977 ch. 2
         corrected = np.sqrt(np.minimum(sd**2, teams) + topics)
     return np.where(shares < 1, corrected, sd)

@@ -22,6 +22,7 @@ REFERENCES = {
     "Diversification of Web Search Results: Metrics and Algorithms. Information Retrieval 14(6), 2011.",
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
+    "Cochran1977": "Cochran, W. G.: Sampling Techniques, 3rd edition. Wiley, 1977.",
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
