@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.budget import depth_study, equivalent_designs, pair_study, reusability, spend
+    from cranfield.budget import affordable_designs, depth_study, equivalent_designs, pair_study, reusability
     from cranfield.collection import Collection, open_collection, read_collection
     from cranfield.design.targets import Target
     from cranfield.errors import CranfieldError, InputError, PackedFileError, RequestError, WriteError
@@ -64,11 +64,11 @@ _HOME = {
     "write_example": "simulate",
     "Target": "design.targets",
     "pilot_study": "pilot",
+    "affordable_designs": "budget",
     "depth_study": "budget",
     "equivalent_designs": "budget",
     "pair_study": "budget",
     "reusability": "budget",
-    "spend": "budget",
     "Simulator": "simulate",
     "fit_simulator": "simulate",
     "Design": "verify",
@@ -93,6 +93,7 @@ __all__ = [
     "Target",
     "Verification",
     "WriteError",
+    "affordable_designs",
     "assess_reliability",
     "create_study",
     "depth_study",
@@ -112,7 +113,6 @@ __all__ = [
     "read_scores",
     "reusability",
     "score",
-    "spend",
     "split_halves",
     "swap_rates",
     "write_example",

@@ -1,9 +1,10 @@
-"""Budgets: pools of several depths, designs that see equally much, what a budget buys, pairs of runs, newcomers."""
+"""Budgets: pools of several depths, equivalent designs, what a budget affords, pairs of runs, reusability."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,21 @@ import cranfield
 from cranfield.budget import (
     DepthStudy,
     Prices,
+    affordable_designs,
     depth_study,
     equivalent_designs,
     pair_study,
     reusability,
-    spend,
     write_pools,
 )
-from cranfield.budget.depths import pool_sizes
+from cranfield.budget.depths import _systems_matter, pool_sizes
 from cranfield.budget.designs import on_frontier
 from cranfield.cli.app import app
 from cranfield.collection import Collection
 from cranfield.design import detectable_difference
 from cranfield.design.targets import Target
 from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
 from cranfield.stats.kendall import kendall_tau
 from cranfield.variance import estimate_variance
 from cranfield.variance.components import squares
@@ -57,7 +59,11 @@ def test_every_depth_is_scored_as_its_pool_is(demo: Collection, study: DepthStud
         for point in study.of(measure):
             pool = demo.pool(point.depth)
             table = pool.score(measure).of()[pool.relevant > 0]
-            assert point.variance == pytest.approx(float(squares(table).two_way()), rel=1e-12)
+            parts = squares(table)
+            assert point.variance == point.residual == pytest.approx(float(parts.residual), rel=1e-12)
+            system = float(parts.between_systems - parts.residual) / len(table)
+            assert point.system_variance == pytest.approx(system, rel=1e-12)
+            assert point.signal_to_noise == pytest.approx(system / float(parts.residual), rel=1e-12)
             assert point.judged == sum(grade >= 0 for *_, grade in pool.judgments()) / 40
             assert point.lost == (pool.relevant == 0).sum()
             assert point.lower < point.variance < point.upper
@@ -68,7 +74,11 @@ def test_the_deepest_pool_is_the_judgments_as_they_are(demo: Collection, study: 
     assert last.full
     assert not study.of("AP")[0].full
     assert last.judged == len(demo.arrays["grade"]) / 40
-    assert last.variance == pytest.approx(estimate_variance(demo.score("AP")).get("two-way").variance)
+    whole = estimate_variance(demo.score("AP")).get("residual")
+    assert (last.variance, last.lower, last.upper) == pytest.approx((whole.variance, whole.lower, whole.upper))
+    two_way = depth_study(demo, "AP", depths=[5], estimate="two-way").of("AP")[-1]
+    whole = estimate_variance(demo.score("AP")).get("two-way")
+    assert (two_way.variance, two_way.lower, two_way.upper) == pytest.approx((whole.variance, whole.lower, whole.upper))
 
 
 def test_coverage_is_the_judged_share_of_what_all_runs_pooled_would_hold(demo: Collection, study: DepthStudy) -> None:
@@ -88,6 +98,10 @@ def test_collections_are_pooled_by_their_topics_less_one(demo: Collection, tmp_p
     cranfield.write_example(tmp_path, seed=8, topics=15)
     other = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
     both = depth_study({"a": demo, "b": other}, "AP", depths=[5])
+    tables = {"a": demo.score("AP"), "b": other.score("AP")}
+    if both.depths[-1] == demo.pool_depth == other.pool_depth:
+        pooled, last = estimate_variance(tables).get("residual"), both.of("AP")[-1]
+        assert (last.variance, last.lower, last.upper) == pytest.approx((pooled.variance, pooled.lower, pooled.upper))
     alone = [depth_study(each, "AP", depths=[5]).of("AP")[0] for each in (demo, other)]
     expected = (39 * alone[0].variance + 14 * alone[1].variance) / 53  # S14 Eq. 8
     assert both.of("AP")[0].variance == pytest.approx(expected)
@@ -112,7 +126,8 @@ def test_documents_no_run_retrieved_are_in_the_whole_alone_and_said(write: Write
     qrels = write("qrels", "1 0 d1 1\n1 0 a 1\n1 0 d9 1\n2 0 d1 1\n")
     study = depth_study(cranfield.read_collection(runs, qrels), "AP", depths=[1])
     assert [point.judged for point in study.of("AP")] == [1.0, 2.0]
-    (said,) = [problem for problem in study.warnings if problem.slug == "contributor-unknown"]
+    (said,) = [problem for problem in study.warnings if isinstance(problem, Problem)]
+    assert said.slug == "contributor-unknown"
     assert said.count == 1
     assert "1 of 4 were retrieved by no run" in said.detail
 
@@ -124,7 +139,11 @@ def test_documents_no_run_retrieved_are_in_the_whole_alone_and_said(write: Write
         ({"depths": [101]}, "deeper than the runs"),
         ({"depths": [21]}, "the judgments go no deeper than 20"),
         ({"estimate": "guess"}, "no estimate «guess»"),
-        ({"seed": -3}, "a seed cannot be -3"),
+        ({"best": 1}, "the best 1 cannot be compared"),
+        ({"best": 13}, "there are 12 runs, not 13"),
+        ({"pair": ("aldgate1", "nobody")}, "there is no run «nobody»"),
+        ({"pair": ("aldgate1", "aldgate1")}, "two different runs"),
+        ({"pair": ("aldgate1", "barnhill1"), "best": 3}, "choose one of --best, --pair"),
     ],
 )
 def test_depths_that_make_no_sense_are_refused(demo: Collection, asked: dict[str, Any], message: str) -> None:
@@ -149,19 +168,23 @@ def test_designs_cost_what_their_topics_and_judgments_do(study: DepthStudy) -> N
     budget = equivalent_designs(study, target, prices=Prices(0.5, 20))
     for design in budget.designs:
         assert design.topics is not None
-        assert design.topics == target.topics(np.array([design.variance]))[0]
+        signal = study.signals(design.measure)[study.depths.index(design.depth)]
+        assert design.topics == target.topics(np.array([design.variance / signal**2]))[0]
         assert design.judgments == pytest.approx(design.topics * design.judged)
         assert design.cost == pytest.approx(design.topics * (0.5 * design.judged + 20))
     for measure in study.measures:
         (best,) = [design for design in budget.of(measure) if design.cheapest]
         assert best.cost == min(design.cost for design in budget.of(measure))
         assert budget.cheapest(measure) is best
-    assert budget.to_frame("polars").shape == (12, 16)
+    assert budget.to_frame("polars").shape == (12, 19)
 
 
 def test_dear_topics_make_deep_pools_pay() -> None:
     study = DepthStudy.from_table({5: (50, {"AP": 0.08}), 100: (700, {"AP": 0.04})})
-    shallow, deep = (equivalent_designs(study, prices=Prices(1, price)).cheapest("AP") for price in (0, 10_000))
+    shallow, deep = (
+        equivalent_designs(study, Target(method="exact"), rule="raw-difference", prices=Prices(1, price)).cheapest("AP")
+        for price in (0, 10_000)
+    )
     assert shallow is not None
     assert deep is not None
     assert (shallow.depth, deep.depth) == (5, 100)
@@ -173,37 +196,107 @@ def test_the_frontier_leaves_out_what_another_design_beats() -> None:
     assert on_frontier(topics, judgments).tolist() == [True, False, False, True, False]
 
 
-def test_a_budget_buys_whole_topics_and_sees_what_they_see(study: DepthStudy) -> None:
-    for target in (Target(), Target("difference", None), Target("width", None)):
-        bought = spend(study, 5000, target, prices=Prices(1, 10))
-        for purchase in bought.of("AP"):
-            assert purchase.topics == int(5000 / (purchase.judged + 10))
-            assert purchase.cost <= 5000 < purchase.cost + purchase.judged + 10
-            seen = target.seen(np.array([purchase.topics]), np.array([purchase.variance]))[0]
-            assert purchase.seen == seen
-            assert purchase.seen_low < purchase.seen < purchase.seen_high
-        best = bought.best("AP")
+def test_a_budget_pays_for_whole_topics_and_gives_what_they_detect(study: DepthStudy) -> None:
+    for target in (Target(method="blocked"), Target("difference", None), Target("width", None)):
+        found = affordable_designs(study, 5000, target, prices=Prices(1, 10))
+        for design, signal in zip(found.of("AP"), study.signals("AP"), strict=True):
+            assert design.topics == int(5000 / (design.judged + 10))
+            assert design.cost <= 5000 < design.cost + design.judged + 10
+            there = target.seen(np.array([design.topics]), np.array([design.variance]))[0]  # in scores of this depth
+            assert design.detectable == pytest.approx(there / signal, rel=1e-6)
+            assert design.detectable_low < design.detectable < design.detectable_high
+        best = found.best("AP")
         assert best is not None
-        assert best.seen == min(purchase.seen for purchase in bought.of("AP"))
+        assert best.detectable == min(design.detectable for design in found.of("AP"))
 
 
-def test_a_budget_too_small_for_two_topics_sees_nothing(study: DepthStudy) -> None:
-    bought = spend(study, 30, Target())
-    assert all(np.isnan(purchase.seen) for purchase in bought.purchases if purchase.topics < 2)
-    assert "fewer than two topics" in spend(study, 1).summary()
+def test_a_budget_too_small_for_two_topics_detects_nothing(study: DepthStudy) -> None:
+    found = affordable_designs(study, 30)
+    assert all(np.isnan(design.detectable) for design in found.designs if design.topics < 2)
+    assert "fewer than two topics" in affordable_designs(study, 1).summary()
     with pytest.raises(RequestError, match="a budget cannot be 0"):
-        spend(study, 0)
+        affordable_designs(study, 0)
 
 
-def test_what_a_design_costs_buys_what_it_was_designed_for(study: DepthStudy) -> None:
-    target = Target("min_range", 0.2)
-    for design in equivalent_designs(study, target).of("AP"):
-        bought = [p for p in spend(study, design.cost + 1e-6, target).of("AP") if p.depth == design.depth]
-        assert bought[0].topics == design.topics
-        assert bought[0].seen <= 0.2 + 1e-9
+@pytest.mark.parametrize("rule", ["equal-power", "raw-difference"])
+def test_the_cost_of_a_design_pays_for_its_goal(study: DepthStudy, rule: str) -> None:
+    target = Target("min_range", 0.1, method="blocked")
+    for design in equivalent_designs(study, target, rule=rule).of("AP"):
+        same = affordable_designs(study, design.cost + 1e-6, target, rule=rule)
+        (afforded,) = [each for each in same.of("AP") if each.depth == design.depth]
+        assert afforded.topics == design.topics
+        assert afforded.detectable <= 0.1 + 1e-9
 
 
-@pytest.mark.parametrize(("prices", "word"), [((-1, 0), "buy anything"), ((0, 0), "buy anything")])
+def test_equivalent_designs_have_equal_power_for_the_same_systems(study: DepthStudy) -> None:
+    """At depth d the systems' differences are s times those at full depth, and n topics find s·δ there."""
+    target = Target("difference", 0.02)
+    designs = equivalent_designs(study, target).of("AP")
+    for design, signal in zip(designs, study.signals("AP"), strict=True):
+        assert design.topics is not None
+        shrunk = Target("difference", 0.02 * signal)
+        assert design.topics == shrunk.topics(np.array([design.variance]))[0]
+        # Large n: equal power is equal reliability, and the ratio of topics is that of σ_s²/σ_e².
+        assert design.relative_topics == pytest.approx(designs[-1].signal_to_noise / design.signal_to_noise)
+        assert design.topics / (designs[-1].topics or 0) == pytest.approx(design.relative_topics, rel=0.02)
+        assert design.reliability == pytest.approx(designs[-1].reliability, rel=0.005)
+
+
+def test_sakais_rule_looks_at_the_variance_alone(study: DepthStudy) -> None:
+    target = Target("difference", 0.02)
+    designs = equivalent_designs(study, target, rule="raw-difference").of("AP")
+    for design in designs:
+        assert design.topics == target.topics(np.array([design.variance]))[0]
+        assert design.relative_topics == pytest.approx(design.variance / designs[-1].variance)
+    with pytest.raises(RequestError, match="no rule «magic»"):
+        equivalent_designs(study, target, rule="magic")
+    with pytest.raises(RequestError, match="variance between systems is not known"):
+        equivalent_designs(DepthStudy.from_table({5: (50, {"AP": 0.08})}), target)
+
+
+def test_the_best_are_best_at_full_depth_and_alone_decide(demo: Collection) -> None:
+    found = depth_study(demo, "AP", depths=[5], best=4)
+    means = demo.score("AP").of().mean(axis=0)
+    chosen = np.sort(np.argsort(-means)[:4])
+    for point, pool in zip(found.of("AP"), (demo.pool(5), demo), strict=True):
+        assert point.residual == pytest.approx(float(squares(pool.score("AP").of()[:, chosen]).residual), rel=1e-12)
+    assert found.chosen("AP") == "the best 4 of 12 runs by mean AP at full depth"
+    assert "for the best 4 of 12 runs" in equivalent_designs(found).summary()
+
+
+def test_a_pairs_signal_is_its_mean_difference_over_the_sd_of_its_differences(demo: Collection) -> None:
+    found = depth_study(demo, "AP", depths=[5], pair=("cleverdon1", "aldgate1"))
+    effects = []
+    for point, pool in zip(found.of("AP"), (demo.pool(5), demo), strict=True):
+        gaps = pool.score("AP").select(systems=["cleverdon1", "aldgate1"]).of() @ [1, -1]
+        effects.append(gaps.mean() / gaps.std(ddof=1))
+        assert point.difference == pytest.approx(gaps.mean())
+        assert point.signal_to_noise == pytest.approx(effects[-1] ** 2)
+    designs = equivalent_designs(found, Target("difference", 0.03, systems=2)).of("AP")
+    assert designs[0].relative_topics == pytest.approx((effects[1] / effects[0]) ** 2)
+
+
+def test_a_pair_whose_order_a_pool_reverses_has_no_design_there(demo: Collection) -> None:
+    found = depth_study(demo, "AP", depths=[5], pair=("cleverdon1", "aldgate1"))
+    shallow, deep = found.points
+    turned = replace(found, points=(replace(shallow, difference=-shallow.difference), deep))
+    designs = equivalent_designs(turned, Target("difference", 0.05)).of("AP")
+    assert [design.topics is None for design in designs] == [True, False]
+
+
+def test_all_systems_are_cautioned_about_where_the_best_half_needs_more() -> None:
+    rng = np.random.default_rng(5)
+    quality, topic = np.concatenate([np.linspace(0.30, 0.34, 10), np.linspace(0.02, 0.2, 10)]), rng.normal(size=(60, 1))
+    deep = quality + 0.05 * topic + 0.02 * rng.normal(size=(60, 20))
+    shallow = deep - 0.7 * (quality - 0.32) * (quality > 0.25)
+    (said,) = _systems_matter("AP", [5, 100], [[shallow, deep]])
+    assert said.slug == "depth-and-systems"
+    assert "among the best 10 runs, depth 5 takes" in said.what
+    assert not _systems_matter("AP", [5, 100], [[deep, deep]])
+    assert not _systems_matter("AP", [5, 100], [[shallow[:, ::2], deep[:, ::2]]])  # too few to say
+
+
+@pytest.mark.parametrize(("prices", "word"), [((-1, 0), "make no sense"), ((0, 0), "make no sense")])
 def test_prices_that_make_no_sense_are_refused(prices: tuple[float, float], word: str) -> None:
     with pytest.raises(RequestError, match=word):
         Prices(*prices)
@@ -276,10 +369,10 @@ def test_pairs_that_make_no_sense_are_refused(demo: Collection, asked: dict[str,
         pair_study(demo, **asked)
 
 
-# --- newcomers
+# --- reuse
 
 
-def test_a_newcomer_is_scored_without_what_it_alone_contributed(demo: Collection) -> None:
+def test_a_team_left_out_is_scored_without_what_it_alone_contributed(demo: Collection) -> None:
     found = reusability(demo, ["AP", "P@10"], depths=[10])
     pool = demo.pool(10)
     whole = pool.score("AP").of().mean(axis=0)
@@ -305,7 +398,7 @@ def test_a_topic_without_a_list_has_nothing_unjudged(write: Write) -> None:
     assert [team.unjudged for team in reusability(both, "AP").teams] == [0.0, 0.5]
 
 
-def test_newcomers_to_pools_deeper_than_the_judgments_are_refused(demo: Collection) -> None:
+def test_reuse_of_pools_deeper_than_the_judgments_is_refused(demo: Collection) -> None:
     with pytest.raises(RequestError, match="the judgments go no deeper than 20"):
         reusability(demo, "AP", depths=[50])
 
@@ -348,21 +441,21 @@ def test_the_command_lists_designs_and_marks_the_cheapest(files: list[str]) -> N
     assert "are cheapest" in run("budget", *files, "-d", "5").stdout
 
 
-def test_the_command_turns_the_question_round(files: list[str]) -> None:
+def test_the_command_takes_a_budget(files: list[str]) -> None:
     found = answer("budget", *files, "--budget", "3000", "--difference", "0.05")
     assert found["inputs"]["budget"] == 3000
     assert found["estimate"] == "residual"
-    assert {"seen", "topics", "best"} <= set(found["rows"][0])
-    assert "smallest difference seen" in run("budget", *files, "--budget", "3000", "--difference", "0.05").stdout
+    assert {"detectable", "topics", "best"} <= set(found["rows"][0])
+    assert "detectable difference" in run("budget", *files, "--budget", "3000", "--difference", "0.05").stdout
 
 
-def test_the_command_studies_pairs_and_newcomers(files: list[str]) -> None:
+def test_the_command_studies_pairs_and_reuse(files: list[str]) -> None:
     pairs = answer("budget", *files, "--pairs", "5", "--budget", "3000")
     assert {row["depth"] for row in pairs["rows"]} == {2, 5, 10, 20}
     assert 3000 in {row["judgments"] for row in pairs["rows"]}
     reuse = answer("budget", *files, "--reuse", "-d", "5,20")
     assert {(row["team"], row["depth"]) for row in reuse["rows"]} >= {("Aldgate", 5), ("Eskdale", 20)}
-    assert "a newcomer's runs would have" in run("budget", *files, "--reuse").stdout
+    assert "that did not contribute to the pool have" in run("budget", *files, "--reuse").stdout
 
 
 @pytest.mark.parametrize("extra", [[], ["--budget", "3000"], ["--pairs", "5"], ["--reuse"]])
@@ -371,6 +464,64 @@ def test_the_command_draws_every_answer(files: list[str], tmp_path: Path, extra:
     result = run("budget", *files, *extra, "--plot", str(path))
     assert result.exit_code == 0, result.exception
     assert "<svg" in path.read_text()
+
+
+def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
+    best = answer("budget", *files, "-d", "5", "--best", "4", "--difference", "0.05")
+    assert (best["inputs"]["best"], best["inputs"]["systems"]) == (4, 4)
+    assert best["chosen"] == {"AP": "the best 4 of 12 runs by mean AP at full depth"}
+    pair = answer("budget", *files, "-d", "5", "--pair", "cleverdon1, aldgate1")
+    assert pair["inputs"]["pair"] == ["cleverdon1", "aldgate1"]
+    assert (pair["inputs"]["systems"], pair["inputs"]["test"]) == (2, "t")
+    assert pair["rows"][-1]["relative_topics"] == 1
+    raw = answer("budget", *files, "-d", "5", "--rule", "raw-difference", "--method", "sakai")
+    assert (raw["rule"], raw["estimate"]) == ("raw-difference", "two-way")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--pair", "aldgate1"], "no pair of runs"),
+        (["--pair", "aldgate1,barnhill1", "--min-range", "0.1"], "not a range"),
+        (["--pair", "aldgate1,barnhill1", "--systems", "5"], "a pair has two systems"),
+        (["--pair", "aldgate1,barnhill1", "-m", "AP", "-m", "RR"], "not the same in every measure"),
+        (["--best", "4", "--reuse"], "--best has no effect with --reuse"),
+        (["--difference", "0.1", "--pairs", "5"], "--difference has no effect with --pairs"),
+        (["--reuse", "--budget", "100"], "--budget has no effect with --reuse"),
+        (["--width", "0.1", "--systems", "5"], "--systems has no effect with --width"),
+        (["--difference", "0.1", "--systems", "5", "--test", "t"], "--systems has no effect with --test t"),
+        (["--difference", "0.1", "--method", "sakai"], "--method goes with --min-range"),
+        (["--min-range", "0.1", "--test", "tukey"], "--test goes with --difference"),
+        (["--estimate", "within"], "does not go with the within variance"),
+        (["--estimate", "residual", "--method", "sakai"], "does not go with the residual variance"),
+        (["--estimate", "within", "--difference", "0.1"], "has no within variance"),
+        (["--rule", "magic"], "no rule «magic»"),
+    ],
+)
+def test_combinations_without_a_meaning_are_refused(files: list[str], flags: list[str], message: str) -> None:
+    result = run("budget", *files, "-d", "5", *flags)
+    assert isinstance(result.exception, RequestError)
+    assert message in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        ["--min-range", "0.1", "--systems", "10"],
+        ["--difference", "0.05"],
+        ["--difference", "0.05", "--systems", "4", "--test", "tukey"],
+        ["--difference", "0.05", "--test", "t"],
+        ["--width", "0.1"],
+    ],
+)
+def test_full_depth_and_all_teams_require_the_topics_that_size_does(files: list[str], goal: list[str]) -> None:
+    """One goal on one data set has one number of topics."""
+    size = answer("size", *files[:3], *goal)["rows"][0]
+    deepest = answer("budget", *files, "-d", "5", *goal)["rows"][-1]
+    pilot = answer("pilot", *files, "-k", "1", "-n", "10", "--trials", "2", *goal)
+    assert deepest["full"]
+    assert deepest["topics"] == pilot["measures"][0]["topics"] == size["topics"]
+    assert (deepest["topics_low"], deepest["topics_high"]) == (size["topics_lower"], size["topics_upper"])
 
 
 def test_the_command_pools_packed_collections_and_writes_pools(files: list[str], tmp_path: Path) -> None:
@@ -395,7 +546,7 @@ def test_the_command_refuses_what_it_cannot_do(files: list[str]) -> None:
     assert "deeper than the runs" in str(run("budget", *files, "-d", "2000").exception)
     assert "choose one of" in str(run("budget", *files, "--pairs", "5", "--reuse").exception)
     assert "choose one of" in str(run("budget", *files, "--width", "0.1", "--min-range", "0.1").exception)
-    assert "buy anything" in str(run("budget", *files, "--price", "-1").exception)
+    assert "make no sense" in str(run("budget", *files, "--price", "-1").exception)
     assert "not known which team" in str(run("budget", *files[:3], "--reuse").exception)
 
 

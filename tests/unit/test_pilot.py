@@ -18,6 +18,7 @@ from cranfield.design.targets import Target
 from cranfield.errors import RequestError
 from cranfield.pilot import PilotStudy, pilot_study, write_leave_outs
 from cranfield.pilot.leaving import draw
+from cranfield.pilot.study import _finite_correction
 from cranfield.stats.tails import t_critical
 from cranfield.variance.components import squares
 
@@ -33,7 +34,7 @@ def demo(example: Path) -> Collection:
 
 @pytest.fixture(scope="module")
 def study(demo: Collection) -> PilotStudy:
-    return pilot_study(demo, ["AP", "nERR@10", "Bpref", "alpha_nDCG@10"], trials=6, seed=5)
+    return pilot_study(demo, ["AP", "nERR@10", "Bpref", "alpha_nDCG@10"], left_out=[1, 2, 3], trials=6, seed=5)
 
 
 def test_every_pilot_is_what_leaving_out_by_hand_gives(demo: Collection, study: PilotStudy) -> None:
@@ -48,29 +49,83 @@ def test_every_pilot_is_what_leaving_out_by_hand_gives(demo: Collection, study: 
         for m, measure in enumerate(study.measures):
             table = reduced.score(measure).select(systems=systems).of()
             for s, size in enumerate(study.pilot_topics):
-                expected = squares(table[order[:size]]).within_systems
+                expected = squares(table[order[:size]]).residual
                 assert study.variances[m, at, s] == pytest.approx(expected, rel=1e-12)
 
 
+def corrected(mine: np.ndarray, all_topics: np.ndarray, share: float) -> float:
+    """The sd of subsets of the same topics over √(1 − n/N), but for the part that comes of the teams."""
+    teams = all_topics.var(ddof=1) if len(all_topics) > 1 else 0.0
+    return float(np.sqrt(min(mine.var(ddof=1), teams) + max(mine.var(ddof=1) - teams, 0.0) / (1 - share)))
+
+
 def test_a_point_is_the_mean_of_its_pilots_with_students_interval(study: PilotStudy) -> None:
-    point = study.get("AP", 3, 25)
-    mine = study.variances[0, 3 * study.trials : 4 * study.trials, study.pilot_topics.index(25)]
-    margin = t_critical(0.025, 5) * mine.std(ddof=1) / np.sqrt(6)
+    point, full = study.get("AP", 3, 25), study.get("AP").variance
+    mine, whole = (study.variances[0, 3 * 6 : 4 * 6, study.pilot_topics.index(count)] for count in (25, 40))
+    sd = corrected(mine, whole, 25 / 40)
+    margin = t_critical(0.025, 5) * sd / np.sqrt(6)
     assert point.variance == pytest.approx(mine.mean())
-    assert point.lower == pytest.approx(mine.mean() - margin)
-    assert point.upper == pytest.approx(mine.mean() + margin)
-    full = study.get("AP").variance
-    assert point.error == pytest.approx((abs(mine.mean() - full) + 1.96 * mine.std(ddof=1)) / full)
-    needs = Target().topics(mine)
-    assert (point.topics_low, point.topics_high) == (needs.min(), needs.max())
-    assert point.topics == Target().topics(np.array([mine.mean()]))[0]
+    assert point.sd == pytest.approx(sd)
+    assert (point.mean_lower, point.mean_upper) == pytest.approx((mine.mean() - margin, mine.mean() + margin))
+    reach = t_critical(0.025, 5) * corrected(np.log(mine), np.log(whole), 25 / 40) * np.sqrt(1 + 1 / 6)
+    ends = np.exp(np.log(mine).mean() + np.array([-reach, reach]))
+    assert (point.lower, point.upper) == pytest.approx(tuple(ends))
+    assert point.error == pytest.approx(np.abs(ends - full).max() / full)
+    target = Target(method="blocked")
+    assert (point.topics_low, point.topics_high) == tuple(target.topics(ends))
+    assert point.topics == target.topics(np.array([mine.mean()]))[0]
+
+
+def test_with_all_teams_the_spread_of_topics_is_divided_by_the_finite_correction(study: PilotStudy) -> None:
+    mine = study.variances[0, :6, study.pilot_topics.index(10)]
+    assert study.get("AP", 0, 10).sd == pytest.approx(mine.std(ddof=1) / np.sqrt(1 - 10 / 40))
+
+
+def test_the_interval_holds_the_variance_of_pilots_with_new_topics() -> None:
+    """Pilots of 25 of 50 topics say what pilots of 25 new topics vary by; uncorrected they cover too few of them."""
+    rng = np.random.default_rng(3)
+
+    def topics(count: int) -> np.ndarray:  # residuals are skewed, as scores are
+        return rng.gamma(0.6, 0.2, (count, 1)) + rng.gamma(1.0, 0.1, (count, 10))
+
+    def residual(table: np.ndarray) -> float:
+        return float(squares(table).residual)
+
+    fresh = np.array([residual(topics(25)) for _ in range(400)])
+    shares = np.array([[0.5, 1.0]])
+    ratio, plain = [], []
+    for _ in range(100):
+        data = topics(50)
+        drawn = np.array([residual(data[rng.permutation(50)[:25]]) for _ in range(40)])
+        sd = np.array([[[drawn.std(ddof=1), np.nan]]])
+        ratio.append(float(_finite_correction(sd, shares)[0, 0, 0] ** 2))
+        plain.append(float(sd[0, 0, 0] ** 2))
+    assert np.mean(ratio) / fresh.var(ddof=1) == pytest.approx(1, abs=0.2)
+    assert np.mean(plain) / fresh.var(ddof=1) < 0.65
 
 
 def test_nobody_left_out_is_the_data_as_they_are(demo: Collection, study: PilotStudy) -> None:
     full = study.get("AP")
-    assert full.variance == pytest.approx(float(squares(demo.score("AP").of()).within_systems), rel=1e-12)
+    assert full.variance == pytest.approx(float(squares(demo.score("AP").of()).residual), rel=1e-12)
     assert (full.trials, full.most_lost, full.misses) == (1, 0, False)
     assert np.isnan(full.lower)
+    assert full.to_dict()["topics_low"] is None
+
+
+def test_sakai_and_shangs_own_design_is_asked_for_by_name(demo: Collection) -> None:
+    published = Target("min_range", 0.15, method="sakai")
+    study = pilot_study(demo, "AP", left_out=[1], trials=10, estimate="within", target=published)
+    within = float(squares(demo.score("AP").of()).within_systems)  # SS16 Eq. 1
+    assert study.get("AP").variance == pytest.approx(within)
+    assert study.get("AP").topics == published.topics(np.array([within]))[0]
+    with pytest.raises(RequestError, match="does not go with the within variance"):
+        pilot_study(demo, "AP", estimate="within")
+
+
+def test_teams_topics_and_their_numbers_have_streams_of_their_own() -> None:
+    two, three = (draw(6, 6, [k], 50, seed=1) for k in (2, 3))
+    assert not np.array_equal(two.topic_order, three.topic_order)
+    assert not np.array_equal(two.topic_order >= 2, two.staying)  # as it would be with one stream for both
 
 
 def test_the_first_miss_is_the_first_interval_without_the_full_variance(study: PilotStudy) -> None:
@@ -132,15 +187,17 @@ def test_documents_nobody_retrieved_stay_are_counted_and_said(losing: Collection
 
 
 def test_one_run_left_has_a_variance_but_no_residual(losing: Collection) -> None:
-    assert np.isfinite(pilot_study(losing, "AP", trials=2).get("AP", 1).variance)
-    point = pilot_study(losing, "AP", trials=2, estimate="residual").get("AP", 1)
+    alone = pilot_study(losing, "AP", trials=2, estimate="within", target=Target(method="exact"))
+    assert np.isfinite(alone.get("AP", 1).variance)
+    point = pilot_study(losing, "AP", trials=2).get("AP", 1)
     assert np.isnan(point.variance)
     assert (point.trials, point.to_dict()["topics"]) == (0, None)
 
 
 def test_the_advice_names_the_most_demanding_measure_in_teams_and_topics(demo: Collection) -> None:
-    strict, lax = (pilot_study(demo, ["AP", "nERR@10"], trials=6, tolerance=share) for share in (0.001, 5.0))
-    assert strict.summary().endswith("all of them: this one has none to spare.")
+    strict, lax = (pilot_study(demo, ["AP", "nERR@10"], trials=6, tolerance=share) for share in (0.001, 50.0))
+    assert strict.summary().endswith("a pilot needs all of them.")
+    assert "With all teams and topics, AP requires" in strict.summary()
     assert (lax.teams_needed("AP"), lax.topics_needed("AP")) == (1, 10)
     assert lax.summary().endswith("a pilot needs 1 of the 5 teams and 10 of the 40 topics.")
 
@@ -156,7 +213,7 @@ def test_the_advice_names_the_most_demanding_measure_in_teams_and_topics(demo: C
         ({"depth": 101}, "deeper than the runs"),
         ({"estimate": "guess"}, "there is no estimate «guess»"),
         ({"tolerance": 0}, "cannot be within 0"),
-        ({"seed": -1}, "a seed cannot be -1"),
+        ({"seed": -1}, "a random seed cannot be -1"),
         ({"measures": "nonsense"}, "no measure «nonsense»"),
     ],
 )
@@ -240,7 +297,7 @@ def test_the_command_prints_points_needs_and_advice(files: list[str], tmp_path: 
     words = {"measure", "left_out", "teams", "pilot_topics", "variance", "lower", "upper", "misses", "topics", "lost"}
     assert words <= set(found["rows"][0])
     text = run("pilot", *files, "--trials", "4", "--min-range", "0.1", "--method", "sakai").stdout
-    assert "n to find a range of 0.1 among 10 systems" in text
+    assert "n to detect a range of 0.1 among 10 systems" in text
     assert "a pilot needs" in text
 
 
@@ -274,7 +331,7 @@ def test_judgments_by_intent_alone_do_for_measures_of_intents(example: Path) -> 
         example / "runs", intents=example / "intents.txt", teams=example / "teams.tsv"
     )
     study = pilot_study(collection, "alpha_nDCG@10", left_out=[2], trials=2, pilot_topics=[])
-    expected = squares(collection.score("alpha_nDCG@10").of()).within_systems
+    expected = squares(collection.score("alpha_nDCG@10").of()).residual
     assert study.get("alpha_nDCG@10").variance == pytest.approx(float(expected))
     with pytest.raises(RequestError, match="only per-intent ones were read"):
         pilot_study(collection, "AP")

@@ -1,11 +1,21 @@
-"""Budgets: topics against pool depth, what a number of judgments buys, and what is left for new systems."""
+"""Budgets: topics against pool depth, what a number of judgments affords, and how reusable a pool is."""
 
-from cranfield.budget.depths import DepthStudy, DepthVariance, depth_study, write_pools
-from cranfield.budget.designs import Budget, Design, Prices, Purchase, Purchases, equivalent_designs, spend
+from cranfield.budget.depths import DepthStudy, DepthVariance, SystemChoice, depth_study, write_pools
+from cranfield.budget.designs import (
+    AffordableDesign,
+    AffordableDesigns,
+    Budget,
+    Design,
+    Prices,
+    affordable_designs,
+    equivalent_designs,
+)
 from cranfield.budget.pairs import PairDepth, PairStudy, pair_study
 from cranfield.budget.reuse import Reusability, TeamReuse, reusability
 
 __all__ = [
+    "AffordableDesign",
+    "AffordableDesigns",
     "Budget",
     "DepthStudy",
     "DepthVariance",
@@ -13,14 +23,13 @@ __all__ = [
     "PairDepth",
     "PairStudy",
     "Prices",
-    "Purchase",
-    "Purchases",
     "Reusability",
+    "SystemChoice",
     "TeamReuse",
+    "affordable_designs",
     "depth_study",
     "equivalent_designs",
     "pair_study",
     "reusability",
-    "spend",
     "write_pools",
 ]

@@ -1,4 +1,4 @@
-"""WMZ08 §6: two runs assessed to a depth, the effect sizes seen there, and what B judgments make detectable."""
+"""WMZ08 §6: two runs assessed to a depth, their effect sizes there, and what B judgments make detectable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
 from cranfield.parallel import Counter, available_workers, slices, spread
-from cranfield.pilot.study import check_seed
+from cranfield.runtime.random import generator
 from cranfield.scores.rescoring import Rescorer
 
 Array = npt.NDArray[Any]
@@ -30,10 +30,11 @@ BUDGETS = tuple(sorted({round(10 ** (2 + at / 8)) for at in range(25)}))  # 100 
 
 @dataclass(frozen=True, eq=False)
 class PairDepth:
-    """All pairs at one depth: documents to assess a topic, on average, and the pairs' effect sizes.
+    """All pairs at one depth: the mean number of documents to assess per topic, and the pairs' effect sizes.
 
     An effect size is |mean| / sd of the differences of two runs, each scored with the relevant documents that the two
-    have among their first ``depth``. ``detectable`` is the share of them that B judgments find, for every B asked for.
+    have among their first ``depth``. ``detectable`` is the share of them that B judgments detect with the power asked
+    for, for every B.
     """
 
     depth: int
@@ -67,7 +68,7 @@ class PairStudy:
         raise RequestError(f"the study has no depth {depth}")
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a depth and a budget."""
+        """One row per depth and budget."""
         return [
             {
                 "measure": self.measure,
@@ -94,13 +95,13 @@ class PairStudy:
     def summary(self, budget: int | None = None) -> str:
         """What one budget makes detectable, at the best depth and at the deepest."""
         at = self.budgets.index(budget) if budget in self.budgets else int(np.searchsorted(self.budgets, 5000))
-        spent = self.budgets[min(at, len(self.budgets) - 1)]
+        judgments = self.budgets[min(at, len(self.budgets) - 1)]
         shares = [float(found.detectable[min(at, len(self.budgets) - 1)]) for found in self.depths]
         best, last = self.depths[int(np.argmax(shares))], self.depths[-1]
         return (
-            f"{spent:,} judgments make {max(shares):.0%} of the pairs' differences in {self.measure} detectable at "
-            f"depth {best.depth} ({int(spent / best.documents):,} topics), {shares[-1]:.0%} at depth {last.depth} "
-            f"({int(spent / last.documents):,} topics)."
+            f"{judgments:,} judgments make {max(shares):.0%} of the pairs' differences in {self.measure} detectable at "
+            f"depth {best.depth} ({int(judgments / best.documents):,} topics), {shares[-1]:.0%} at depth {last.depth} "
+            f"({int(judgments / last.documents):,} topics)."
         )
 
 
@@ -117,31 +118,31 @@ def pair_study(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> PairStudy:
-    """Effect sizes of pairs of runs assessed to several depths, and the share that B judgments find.
+    """Effect sizes of pairs of runs assessed to several depths, and the share that B judgments detect.
 
     Parameters
     ----------
     pairs
         How many pairs to draw at random; None for all.
     budgets
-        Numbers of judgments B. A depth at which a topic takes j of them affords B / j topics.
+        Numbers of judgments B. At a depth that takes j judgments per topic, B pay for B / j topics.
     """
     wanted = parse_measures(measure)
     if len(wanted) > 1:
         raise RequestError("pairs are studied one measure at a time", fix="Name one.")
     chosen = _check_depths(collection, depths)
-    one, other = _draw(len(collection.systems), pairs, check_seed(seed))
+    one, other = _draw(len(collection.systems), pairs, seed)
     if not budgets or min(budgets) < 1:
         raise RequestError("a budget is one judgment or more", fix="Give 10000, for instance.")
     if len(collection.topics) < 2:
         raise RequestError("one topic has no variance", fix="Give two topics or more.")
-    spent = tuple(sorted({int(budget) for budget in budgets}))
+    ascending = tuple(sorted({int(budget) for budget in budgets}))
     documents = _documents(collection, one, other, chosen)
     rescorer = Rescorer(collection, wanted, len(one) * len(chosen))
     effects = _effects(rescorer, one, other, chosen, workers, progress)
     found = []
     for at, depth in enumerate(chosen):
-        topics = np.floor(np.array(spent) / documents[at])
+        topics = np.floor(np.array(ascending) / documents[at])
         found.append(
             PairDepth(depth, float(documents[at]), effects[:, at], _detectable(effects[:, at], topics, alpha, power))
         )
@@ -149,7 +150,7 @@ def pair_study(
         (collection.systems[a], collection.systems[b]) for a, b in zip(one.tolist(), other.tolist(), strict=True)
     )
     return PairStudy(
-        str(wanted[0]), len(collection.topics), names, spent, alpha, power, tuple(found), seed, ("Webber2008",),
+        str(wanted[0]), len(collection.topics), names, ascending, alpha, power, tuple(found), seed, ("Webber2008",),
         collection.warnings,
     )  # fmt: skip
 
@@ -169,13 +170,13 @@ def _draw(systems: int, pairs: int | None, seed: int) -> tuple[Array, Array]:
     if pairs is None or pairs >= len(one):
         return one, other
     if pairs < 1:
-        raise RequestError(f"{pairs} pairs say nothing", fix="Ask for one or more.")
-    kept = np.sort(np.random.default_rng(seed).permutation(len(one))[:pairs])
+        raise RequestError(f"{pairs} pairs cannot be studied", fix="Ask for one or more.")
+    kept = np.sort(generator(seed, "budget", "pairs").permutation(len(one))[:pairs])
     return one[kept], other[kept]
 
 
 def _documents(collection: Collection, one: Array, other: Array, depths: tuple[int, ...]) -> Array:
-    """Documents to assess for two runs, a topic, on average over pairs and topics."""
+    """Documents to assess per topic for two runs, on average over pairs and topics."""
     union = np.zeros(len(one) * len(depths), np.int64)
     topics, systems = len(collection.topics), len(collection.systems)
     unions(
@@ -238,7 +239,7 @@ def effect_size(differences: Array) -> float:
 
 
 def _detectable(effects: Array, topics: Array, alpha: float, power: float) -> Array:
-    """The share of effect sizes that so many topics find, for every number of topics; none with fewer than two."""
+    """The share of detectable effect sizes for every number of topics; none with fewer than two."""
     shares = np.zeros(len(topics))
     enough = np.flatnonzero(topics >= 2)
     if len(enough):

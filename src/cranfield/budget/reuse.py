@@ -1,4 +1,4 @@
-"""Reusability: how the runs of a team that came after the pooling would have fared."""
+"""Reusability: how runs of a team that did not contribute to the pool would be scored."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TOP = "Judged@10"
 
 @dataclass(frozen=True)
 class TeamReuse:
-    """One team taken for a newcomer: what only it contributed leaves the pool, and all runs are scored again.
+    """One team left out: documents that only it contributed leave the pool, and all runs are scored again.
 
-    ``tau`` compares the order of all runs with that under the whole pool; ``drop`` is the most a run of the team loses,
-    in the measure, ``drop_share`` the same over what it had, ``rank_drop`` in places; ``run`` is the one that loses
-    most. ``unjudged`` is the share of its runs' first ten documents without a judgment, ``unique`` the documents it
-    takes along, a topic.
+    ``tau`` compares the order of all runs with that under the whole pool; ``drop`` is the largest loss of a run of the
+    team, ``drop_share`` the same over its score, ``rank_drop`` in ranks; ``run`` is the one that loses most.
+    ``unjudged`` is the share of its runs' first ten documents without a judgment, ``unique`` the number of documents
+    per topic that only the team contributed.
     """
 
     measure: str
@@ -51,10 +51,10 @@ class TeamReuse:
 
 @dataclass(frozen=True, eq=False)
 class Reusability:
-    """Every team taken for a newcomer in turn.
+    """Every team left out in turn.
 
-    ``own_tau`` is τ, by measure and depth, between the order of the runs under the whole pool and the one in which
-    every run is scored as its own team's newcomer.
+    ``own_tau`` is the leave-one-team-out τ, by measure and depth: between the order of the runs under the whole pool
+    and the order in which every run is scored without the documents that only its own team contributed.
     """
 
     measures: tuple[str, ...]
@@ -76,7 +76,7 @@ class Reusability:
         return rows_frame(self.to_dict(), backend)
 
     def overview(self) -> list[dict[str, Any]]:
-        """One row a measure and depth: the worst of all teams."""
+        """One row per measure and depth: the worst of all teams."""
         rows = []
         for measure in self.measures:
             for depth in self.depths:
@@ -102,10 +102,10 @@ class Reusability:
     def summary(self) -> str:
         row = self.overview()[0]
         return (
-            f"At depth {row['depth']}, a newcomer's runs would have {row['unjudged']:.0%} of their first ten documents "
-            f"unjudged on average and lose at most {row['drop']:.4f} in {row['measure']} ({row['run']} of "
-            f"{row['team']}, {row['drop_share']:.0%} of its score). With every run scored as a newcomer's, the runs' "
-            f"order agrees with the one as it is to τ = {row['own_tau']:.3f}."
+            f"At depth {row['depth']}, runs of a team that did not contribute to the pool have {row['unjudged']:.0%} "
+            f"of their first ten documents unjudged on average and lose at most {row['drop']:.4f} in {row['measure']} "
+            f"({row['run']} of {row['team']}, {row['drop_share']:.0%} of its score). The leave-one-team-out order of "
+            f"the runs agrees with the order under the whole pool to τ = {row['own_tau']:.3f}."
         )
 
 
@@ -122,7 +122,7 @@ def reusability(
     check_judged(collection, chosen)
     names = collection.contributors().teams
     if len(names) < 2:
-        raise RequestError("there is one team only, and it cannot be a newcomer", fix="Give runs of two teams or more.")
+        raise RequestError("there is one team only, and it cannot be left out", fix="Give runs of two teams or more.")
     rescorer = Rescorer(collection, (*wanted, *parse_measures(TOP)), len(chosen) * (len(names) + 1))
     found: list[TeamReuse] = []
     own: dict[tuple[str, int], float] = {}

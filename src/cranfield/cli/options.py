@@ -140,19 +140,32 @@ PlannedTest = Annotated[
 SmallPilot = Annotated[
     bool, typer.Option("--small-pilot", help="Accept a pilot of fewer than 5 topics: the answer is a range.")
 ]
-TargetSystems = Annotated[int, typer.Option("--systems", help="How many systems will be compared.", metavar="M", min=2)]
+TargetSystems = Annotated[
+    int | None,
+    typer.Option(
+        "--systems",
+        help="How many systems will be compared. (default: 10 for a range; else all there are)",
+        metavar="M",
+        min=2,
+    ),
+]
 MinRange = Annotated[
     float | None,
-    typer.Option("--min-range", help="Smallest range of the systems' means to find. (default: 0.15)", metavar="D"),
+    typer.Option("--min-range", help="Smallest range of the systems' means to detect. (default: 0.15)", metavar="D"),
 ]
 Difference = Annotated[
-    float | None, typer.Option("--difference", help="Or: smallest difference of two systems to find.", metavar="D")
+    float | None, typer.Option("--difference", help="Or: smallest difference of two systems to detect.", metavar="D")
 ]
 Width = Annotated[float | None, typer.Option("--width", help="Or: widest interval for a difference.", metavar="W")]
 Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
 Power = Annotated[float, typer.Option("--power", help="Probability of finding what is there.")]
 RangeMethod = Annotated[
-    str, typer.Option("--method", help="For a range: exact, sakai (as published) or blocked.", metavar="NAME")
+    str,
+    typer.Option(
+        "--method",
+        help="For a range: blocked (systems share topics); exact or sakai (they do not; as published).",
+        metavar="NAME",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]

@@ -23,22 +23,29 @@ def pilot(
         str | None,
         typer.Option("--topics", "-n", help="Topics to keep, besides all. (default: 75,50,25,10)", metavar="N"),
     ] = None,
-    trials: Annotated[int, typer.Option("--trials", help="Random pilots of each size.", min=2)] = 10,
+    trials: Annotated[int, typer.Option("--trials", help="Random pilots of each size.", min=2)] = 100,
     depth: Annotated[
         int | None, typer.Option("--depth", help="Pool depth. (default: that of the judgments)", metavar="D")
     ] = None,
     estimate: Annotated[
-        str, typer.Option("--estimate", help="Of the variance: within, one-way, two-way or residual.", metavar="NAME")
-    ] = "within",
-    systems: options.TargetSystems = 10,
+        str | None,
+        typer.Option(
+            "--estimate",
+            help="Variance estimate: residual, within (as Sakai and Shang 2016), one-way, two-way. (default: what the "
+            "goal needs)",
+            metavar="NAME",
+        ),
+    ] = None,
+    systems: options.TargetSystems = None,
     min_range: options.MinRange = None,
     difference: options.Difference = None,
     width: options.Width = None,
+    test: options.PlannedTest = None,
     alpha: options.Alpha = 0.05,
     power: options.Power = 0.8,
-    method: options.RangeMethod = "exact",
+    method: options.RangeMethod = "blocked",
     within: Annotated[
-        float, typer.Option("--within", help="How far off a pilot may be, for the advice, as a share.", metavar="SHARE")
+        float, typer.Option("--within", help="Largest acceptable error of a pilot, as a share.", metavar="SHARE")
     ] = 0.25,
     write_qrels: Annotated[
         str | None,
@@ -53,25 +60,32 @@ def pilot(
     resume: options.Resume = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """Leave teams and topics out at random: what variance, and what number of topics, a smaller pilot would have given.
+    """Leave teams and topics out at random: the variance, and the topics it requires, of smaller pilots.
 
     Example: cranfield pilot runs/ --qrels qrels.txt --teams teams.tsv -m AP -m nDCG@10
     """
-    from cranfield.design.targets import choose_target
     from cranfield.pilot import pilot_study, write_leave_outs
+    from cranfield.pilot.goals import target_for
     from cranfield.report.piloting import pilot_document
 
     if plot is not None:
         drawing.check_plot(plot)
-    target = choose_target(
-        min_range=min_range, difference=difference, width=width, systems=systems, alpha=alpha, power=power,
-        method=method,
-    )  # fmt: skip
     left_out, pilot_topics = options.numbers(leave_out, "leave_out"), options.numbers(topics, "topics")
     collection = options.load_collection(
         runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name
     )
     options.note_tables({runs[0]: collection.score(measure or ["AP"])})
+    target = target_for(
+        len(collection.systems),
+        systems=systems,
+        min_range=min_range,
+        difference=difference,
+        width=width,
+        alpha=alpha,
+        power=power,
+        method=method,
+        test=test,
+    )
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
     with (
@@ -82,9 +96,24 @@ def pilot(
             collection, measure or ["AP"], left_out=left_out, pilot_topics=pilot_topics, trials=trials, depth=depth,
             estimate=estimate, target=target, tolerance=within, seed=seed, progress=step,
         )  # fmt: skip
-    inputs = {"runs": runs, "qrels": qrels, "teams": teams, "measures": measure, "leave_out": leave_out,
-              "topics": topics, "trials": trials, "depth": depth, "estimate": estimate, target.goal: target.value,
-              "systems": systems, "alpha": alpha, "power": power, "method": method, "within": within}  # fmt: skip
+    inputs = {
+        "runs": runs,
+        "qrels": qrels,
+        "teams": teams,
+        "measures": measure,
+        "leave_out": leave_out,
+        "topics": topics,
+        "trials": trials,
+        "depth": depth,
+        "estimate": estimate,
+        target.goal: target.value,
+        "systems": target.systems,
+        "alpha": alpha,
+        "power": power,
+        "method": method,
+        "test": target.test if target.goal == "difference" else None,
+        "within": within,
+    }
     document = pilot_document(study, inputs)
     if plot is not None:
         drawing.draw_pilots(document, plot)

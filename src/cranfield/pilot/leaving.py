@@ -1,4 +1,4 @@
-"""Who is left out when: drawn beforehand, so that the answer does not hang on how the work is spread."""
+"""Which teams and topics each trial leaves out: drawn first, so that the answer does not depend on the workers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.errors import RequestError
+from cranfield.runtime.random import generator
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """One row a trial: how many teams are out, which stay (trials × teams), and the topics in a random order."""
+    """One row per trial: how many teams leave, which stay (trials × teams), and the topics in a random order."""
 
     left_out: Array
     staying: Array
@@ -35,15 +36,14 @@ def draw(teams: int, topics: int, left_out: Sequence[int], trials: int, seed: in
     order = np.empty((len(left_out) * trials, topics), np.int64)
     for at, k in enumerate(left_out):
         mine = slice(at * trials, (at + 1) * trials)
-        by_team, by_topic = np.random.SeedSequence(seed, spawn_key=(k,)).spawn(2)
-        staying[mine] = _shuffled(teams, trials, by_team) >= k
-        order[mine] = _shuffled(topics, trials, by_topic)
+        staying[mine] = _shuffled(teams, trials, generator(seed, "pilot", "teams", k)) >= k
+        order[mine] = _shuffled(topics, trials, generator(seed, "pilot", "topics", k))
     return Draws(np.repeat(left_out, trials), staying, order)
 
 
-def _shuffled(count: int, trials: int, stream: np.random.SeedSequence) -> Array:
-    """One random order of ``range(count)`` a row, row after row from the stream."""
-    return np.random.default_rng(stream).permuted(np.tile(np.arange(count), (trials, 1)), axis=1)
+def _shuffled(count: int, trials: int, stream: np.random.Generator) -> Array:
+    """One random order of ``range(count)`` per row, row after row from the stream."""
+    return stream.permuted(np.tile(np.arange(count), (trials, 1)), axis=1)
 
 
 def check_left_out(left_out: Sequence[int] | None, teams: int) -> tuple[int, ...]:

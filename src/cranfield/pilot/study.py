@@ -1,4 +1,4 @@
-"""SS16's study: the variance that fewer teams and fewer topics would have given, and the topics it leads to."""
+"""SS16's study: the variance that fewer teams and fewer topics would have given, and the topics it requires."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
 from cranfield.parallel import available_workers, pieces, tasks
+from cranfield.pilot.goals import check_design, variance_words
 from cranfield.pilot.leaving import Draws, check_left_out, draw
 from cranfield.scores.rescoring import Rescorer
 from cranfield.variance.components import Squares
@@ -33,17 +34,19 @@ ESTIMATES: dict[str, Callable[[Squares], Any]] = {
     "residual": lambda found: found.residual,
 }
 PILOT_TOPICS = (75, 50, 25, 10)  # SS16 §5.2
+TRIALS = 100  # SS16 has 10, enough for a mean but not for the spread of single pilots
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PilotPoint:
-    """What pilots of one size say of one measure's variance: k teams left out, ``pilot_topics`` topics asked for.
+    """Pilots of one size, for one measure: ``left_out`` teams left out, ``pilot_topics`` topics kept.
 
-    ``variance`` is the mean over ``trials`` pilots with its interval [``lower``, ``upper``], ``sd`` their standard
-    deviation. ``misses`` says whether the interval misses σ², the full data's variance; ``error`` is how far off, as a
-    share of σ², 19 of 20 single pilots stay: (|variance − σ²| + 1.96·sd) / σ². ``topics`` is what the mean leads to,
-    ``topics_low`` and ``topics_high`` what the pilots led to. ``fewest`` and ``most`` are the topics they really had,
-    ``lost`` and ``most_lost`` the topics that lost all their relevant documents, on average and at most.
+    ``variance`` is the mean over ``trials`` pilots, [``mean_lower``, ``mean_upper``] its 95 % t interval (SS16).
+    ``sd`` is the standard deviation of a single pilot's variance, corrected for the finite set of topics, and
+    [``lower``, ``upper``] its 95 % interval; ``misses`` says whether that interval misses σ², the variance of the full
+    data, and ``error`` how far its ends are from σ², as a share of σ². ``topics`` is what the mean requires,
+    ``topics_low`` and ``topics_high`` what the ends of the interval do. ``fewest`` and ``most`` are the topics the
+    pilots had, ``lost`` and ``most_lost`` the topics that lost all their relevant documents, on average and at most.
     """
 
     measure: str
@@ -52,9 +55,11 @@ class PilotPoint:
     pilot_topics: int
     trials: int
     variance: float
+    mean_lower: float
+    mean_upper: float
+    sd: float
     lower: float
     upper: float
-    sd: float
     error: float
     misses: bool
     topics: float
@@ -74,13 +79,13 @@ def _whole(value: float) -> int | None:
     return int(value) if value == value else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PilotStudy:
-    """All points, the variance of every pilot, and what follows.
+    """All points, the variance of every pilot, and the fewest teams and topics that are enough.
 
     ``variances`` is measures × trials × sizes, the trials in the order of ``left_out`` and the sizes in that of
-    ``pilot_topics``, the full number of topics last. ``depth`` is the pool depth that contributions were looked for
-    to, ``unknown`` how many judged documents no run has there; those always stay.
+    ``pilot_topics``, the full number of topics last. ``depth`` is the pool depth to which
+    contributions were sought, ``unknown`` how many judged documents no run has there; those always stay.
     """
 
     measures: tuple[str, ...]
@@ -102,7 +107,7 @@ class PilotStudy:
     warnings: tuple[Problem, ...]
 
     def get(self, measure: str, left_out: int = 0, pilot_topics: int | None = None) -> PilotPoint:
-        """One point; of all topics unless said otherwise."""
+        """One point; with all topics by default."""
         wanted = (measure, left_out, self.topics if pilot_topics is None else pilot_topics)
         for point in self.points:
             if (point.measure, point.left_out, point.pilot_topics) == wanted:
@@ -110,14 +115,14 @@ class PilotStudy:
         raise RequestError(f"the study has no point {wanted}")
 
     def first_miss(self, measure: str) -> int | None:
-        """The first k whose interval misses the full data's variance; None where no interval does."""
+        """The first k at which the interval misses the full data's variance; None where no interval does.
+
+        From then on the bias that leaving teams out brings is larger than the spread of pilots.
+        """
         return next((k for k in self.left_out if self.get(measure, k).misses), None)
 
     def teams_needed(self, measure: str) -> int:
-        """The fewest teams, with all topics, down to which single pilots stay within the tolerance.
-
-        The first miss would not do: of twenty intervals that are right, one misses, and with more trials more do.
-        """
+        """The fewest teams, with all topics, down to which the error of a single pilot is within the tolerance."""
         needed = len(self.teams)
         for k in self.left_out[1:]:
             if not self.get(measure, k).error <= self.tolerance:
@@ -126,7 +131,7 @@ class PilotStudy:
         return needed
 
     def topics_needed(self, measure: str) -> int:
-        """The fewest topics, of those tried with all teams, down to which single pilots stay within the tolerance."""
+        """The fewest topics, of those tried with all teams, at which a single pilot's error is within the tolerance."""
         needed = self.topics
         for count in sorted(self.pilot_topics[:-1], reverse=True):
             if not self.get(measure, 0, count).error <= self.tolerance:
@@ -135,7 +140,7 @@ class PilotStudy:
         return needed
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a point."""
+        """One row per point."""
         return [point.to_dict() for point in self.points]
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -144,17 +149,26 @@ class PilotStudy:
         return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
-        """How many teams and topics this pilot needs, in one sentence."""
+        """The topics that the full data require, and how many teams and topics a pilot needs."""
         needs = {measure: (self.teams_needed(measure), self.topics_needed(measure)) for measure in self.measures}
         teams, topics = (max(need[part] for need in needs.values()) for part in (0, 1))
-        names = ", ".join(self.measures)
         text = (
-            f"To estimate the variance of {names} as all {len(self.teams)} teams and {self.topics} topics do, "
-            f"to within {self.tolerance:.0%} in 19 of 20 pilots, a pilot needs "
+            f"{self._required()}To estimate the variance of {', '.join(self.measures)} to within {self.tolerance:.0%} "
+            f"of its value for all {len(self.teams)} teams and {self.topics} topics in 95 % of pilots, a pilot needs "
         )
         if teams == len(self.teams) and topics == self.topics:
-            return text + "all of them: this one has none to spare."
+            return text + "all of them."
         return text + f"{_share(teams, len(self.teams), 'team')} and {_share(topics, self.topics, 'topic')}."
+
+    def _required(self) -> str:
+        """The topics that the full data require, where a number is enough."""
+        full = self.get(self.measures[0]).to_dict()["topics"]
+        if full is None:
+            return ""
+        return (
+            f"With all teams and topics, {self.measures[0]} requires {full:,} topics to {self.target.wish()} "
+            f"({variance_words(self.estimate)}). "
+        )
 
 
 def _share(part: int, whole: int, noun: str) -> str:
@@ -167,16 +181,16 @@ def pilot_study(
     *,
     left_out: Sequence[int] | None = None,
     pilot_topics: Sequence[int] | None = None,
-    trials: int = 10,
+    trials: int = TRIALS,
     depth: int | None = None,
-    estimate: str = "within",
+    estimate: str | None = None,
     target: Target | None = None,
     tolerance: float = 0.25,
     seed: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> PilotStudy:
-    """Leave teams and topics out at random and see what becomes of the variance (SS16 §5).
+    """Leave teams and topics out at random and estimate the variance from what is left (SS16 §5).
 
     Parameters
     ----------
@@ -186,38 +200,71 @@ def pilot_study(
     pilot_topics
         How many topics to keep besides all of them, in nested subsets; 75, 50, 25 and 10 by default.
     trials
-        Random pilots of each size.
+        Random pilots of each size; SS16 has 10.
     depth
-        How deep contributions are looked for: the judgments' own depth by default.
+        The pool depth to which contributions are sought: the judgments' own by default.
     estimate
-        ``within`` (SS16 Eq. 1), ``one-way``, ``two-way`` or ``residual``.
+        ``residual`` (systems share topics), ``within`` (SS16 Eq. 1), ``one-way`` or ``two-way``; by default the one
+        that the target takes.
     target
-        The design that each variance is turned into topics for; SS16's (.05, .20, .15, 10) by default.
+        The goal that each variance is turned into topics for; by default SS16's (.05, .20, .15, 10), for systems that
+        share topics.
     tolerance
-        How far off a pilot may be, as a share of the full data's variance, in the advice.
+        The largest acceptable error of a pilot, as a share of the full data's variance.
+
+    Returns
+    -------
+    PilotStudy
+        One point per measure, number of teams left out and number of topics.
+
+    Notes
+    -----
+    Pilots of n of the N topics there are resemble one another more than pilots of n new topics do: their standard
+    deviation is divided by √(1 − n/N) [2]_. What leaving teams out alone contributes, known from the pilots with all
+    topics, is not.
+
+    References
+    ----------
+    .. [1] T. Sakai, L. Shang. On Estimating Variances for Topic Set Size Design. EVIA 2016, §5.
+    .. [2] W. G. Cochran. Sampling Techniques. Wiley, 1977, ch. 2.
     """
-    wanted = parse_measures(measures)
+    parsed, target = parse_measures(measures), target or Target(method="blocked")
+    estimate = estimate or target.estimate
     _check(collection, estimate, trials, tolerance)
+    check_design(target, estimate)
     contributors = collection.contributors(depth)
     numbers = check_left_out(left_out, len(contributors.teams))
     sizes = _check_topics(pilot_topics, len(collection.topics))
-    draws = draw(len(contributors.teams), len(collection.topics), numbers, trials, check_seed(seed))
-    work = _Work(collection, contributors, Rescorer(collection, wanted, len(draws)), draws, np.array(sizes))
+    draws = draw(len(contributors.teams), len(collection.topics), numbers, trials, seed)
+    work = _Work(collection, contributors, Rescorer(collection, parsed, len(draws)), draws, np.array(sizes))
     squares, used, systems = work.run(workers, progress)
     # measures × trials × sizes
     parts = [squares[..., part].transpose(1, 0, 2) for part in range(4)]
     variances = np.asarray(ESTIMATES[estimate](Squares(used, systems[:, np.newaxis], *parts)))  # type: ignore[arg-type]
     study = PilotStudy(
-        tuple(map(str, wanted)), contributors.teams, len(collection.topics), len(collection.systems), numbers, sizes,
-        trials, estimate, target or Target(), (), variances, contributors.depth,
-        int((contributors.unknown & collection.judged).sum()), tolerance, seed,
-        ("SakaiShang2016", "Sakai2014"), (*collection.warnings, *unknown_contributions(collection, contributors)),
-    )  # fmt: skip
+        measures=tuple(map(str, parsed)),
+        teams=contributors.teams,
+        topics=len(collection.topics),
+        systems=len(collection.systems),
+        left_out=numbers,
+        pilot_topics=sizes,
+        trials=trials,
+        estimate=estimate,
+        target=target,
+        points=(),
+        variances=variances,
+        depth=contributors.depth,
+        unknown=int((contributors.unknown & collection.judged).sum()),
+        tolerance=tolerance,
+        seed=seed,
+        citations=("SakaiShang2016", "Sakai2014", "Cochran1977"),
+        warnings=(*collection.warnings, *unknown_contributions(collection, contributors)),
+    )
     return replace(study, points=tuple(_points(study, used)))
 
 
 def unknown_contributions(collection: Collection, contributors: Contributors) -> list[Problem]:
-    """What is to be said about judged documents that nobody is known to have contributed."""
+    """A warning about judged documents that no team is known to have contributed."""
     unknown = int((contributors.unknown & collection.judged).sum())
     if not unknown:
         return []
@@ -228,9 +275,9 @@ def unknown_contributions(collection: Collection, contributors: Contributors) ->
 def _check(collection: Collection, estimate: str, trials: int, tolerance: float) -> None:
     check_estimate(estimate)
     if trials < 2:
-        raise RequestError("an interval takes two trials or more", fix="SS16 has 10.")
+        raise RequestError("an interval takes two trials or more", fix=f"The default is {TRIALS}.")
     if not tolerance > 0:
-        raise RequestError(f"a pilot cannot be within {tolerance:g}", fix="0.25 allows a quarter.")
+        raise RequestError(f"the error of a pilot cannot be within {tolerance:g}", fix="0.25 allows 25 %.")
     if len(collection.topics) < 2:
         raise RequestError("one topic has no variance", fix="Give two topics or more.")
 
@@ -238,12 +285,6 @@ def _check(collection: Collection, estimate: str, trials: int, tolerance: float)
 def check_estimate(estimate: str) -> None:
     if estimate not in ESTIMATES:
         raise RequestError(f"there is no estimate «{estimate}»", fix=f"Choose one of: {', '.join(ESTIMATES)}.")
-
-
-def check_seed(seed: int) -> int:
-    if seed < 0:
-        raise RequestError(f"a seed cannot be {seed}", fix="The smallest seed is 0.")
-    return seed
 
 
 def _check_topics(wanted: Sequence[int] | None, topics: int) -> tuple[int, ...]:
@@ -329,39 +370,75 @@ def _points(study: PilotStudy, used: Array) -> list[PilotPoint]:
     shape = (len(study.measures), len(study.left_out), study.trials, len(study.pilot_topics))
     sample = study.variances.reshape(shape).copy()
     sample[:, 0, 1:, -1] = np.nan  # with all teams and all topics there is one pilot: the data as they are
-    count, mean, margin, sd = _intervals(sample)
-    full = study.variances[:, 0, -1][:, np.newaxis, np.newaxis]
-    least, largest = (np.where(np.isnan(sample), end, sample) for end in (np.inf, 0.0))
-    # n rises with the variance, so the variances at the ends lead to the numbers of topics at the ends.
-    variances = np.stack([mean, least.min(axis=2), largest.max(axis=2)])
-    topics, fewest, most = study.target.topics(variances)
-    error = (np.abs(mean - full) + 1.96 * sd) / np.where(full > 0, full, np.nan)
-    misses = (mean - margin > full) | (mean + margin < full)
     used = used.reshape(shape[1:])
     lost = study.topics - used[:, :, -1]
+    # n/N, of the topics that the trials have left
+    shares = used.mean(axis=1) / np.maximum(used[:, :, -1].mean(axis=1, keepdims=True), 1)
+    count, mean, sd = _moments(sample)
+    sd = _finite_correction(sd, shares)
+    margin = _t_quantile(count) * sd / np.sqrt(np.maximum(count, 1))
+    positive, centre, spread = _moments(np.log(np.where(sample > 0, sample, np.nan)))
+    # A variance is positive and skewed, its logarithm nearly normal. One more pilot than the trials: 1 + 1/trials.
+    reach = _t_quantile(positive) * _finite_correction(spread, shares) * np.sqrt(1 + 1 / np.maximum(positive, 1))
+    low, high = np.exp(centre - reach), np.exp(centre + reach)
+    full = study.variances[:, 0, -1][:, np.newaxis, np.newaxis]
+    topics, fewest, most = study.target.topics(np.stack([mean, low, high]))
+    error = np.maximum(np.abs(low - full), np.abs(high - full)) / np.where(full > 0, full, np.nan)
+    misses = (low > full) | (high < full)
     return [
         PilotPoint(
-            measure, k, len(study.teams) - k, size, int(count[m, i, s]), float(mean[m, i, s]),
-            float(mean[m, i, s] - margin[m, i, s]), float(mean[m, i, s] + margin[m, i, s]), float(sd[m, i, s]),
-            float(error[m, i, s]), bool(misses[m, i, s]), float(topics[m, i, s]), float(fewest[m, i, s]),
-            float(most[m, i, s]), int(used[i, :, s].min()), int(used[i, :, s].max()), float(lost[i].mean()),
-            int(lost[i].max()),
+            measure=measure,
+            left_out=k,
+            teams=len(study.teams) - k,
+            pilot_topics=size,
+            trials=int(count[m, i, s]),
+            variance=float(mean[m, i, s]),
+            mean_lower=float(mean[m, i, s] - margin[m, i, s]),
+            mean_upper=float(mean[m, i, s] + margin[m, i, s]),
+            sd=float(sd[m, i, s]),
+            lower=float(low[m, i, s]),
+            upper=float(high[m, i, s]),
+            error=float(error[m, i, s]),
+            misses=bool(misses[m, i, s]),
+            topics=float(topics[m, i, s]),
+            topics_low=float(fewest[m, i, s]),
+            topics_high=float(most[m, i, s]),
+            fewest=int(used[i, :, s].min()),
+            most=int(used[i, :, s].max()),
+            lost=float(lost[i].mean()),
+            most_lost=int(lost[i].max()),
         )
         for m, measure in enumerate(study.measures)
         for i, k in enumerate(study.left_out)
         for s, size in enumerate(study.pilot_topics)
-    ]  # fmt: skip
+    ]
 
 
-def _intervals(sample: Array) -> tuple[Array, Array, Array, Array]:
-    """Over the third axis, leaving nan out: how many, their mean, the margin of its 95 % interval, and their sd."""
-    from cranfield.stats.tails import t_critical
-
+def _moments(sample: Array) -> tuple[Array, Array, Array]:
+    """Over the third axis, leaving nan out: how many, their mean and their sd."""
     known = np.isfinite(sample)
     count = known.sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(known, sample, 0.0).sum(axis=2) / count
         squares = np.where(known, (sample - mean[:, :, np.newaxis]) ** 2, 0.0).sum(axis=2)
         sd = np.sqrt(squares / np.where(count > 1, count - 1, np.nan))
-        margin = t_critical(0.025, np.maximum(count - 1, 1)) * sd / np.sqrt(count)
-    return count, mean, margin, sd
+    return count, mean, sd
+
+
+def _t_quantile(count: Array) -> Array:
+    from cranfield.stats.tails import t_critical
+
+    return np.asarray(t_critical(0.025, np.maximum(count - 1, 1)))
+
+
+def _finite_correction(sd: Array, shares: Array) -> Array:
+    """The sd (measures × k × sizes) of pilots whose topics are new, from that of subsets of the same topics.
+
+    Subsets of n of N topics vary less by √(1 − n/N) (Cochran 1977 ch. 2). The sd with all topics, the last size, comes
+    from the teams alone; it is no matter of topics and is left as it is.
+    """
+    teams = np.nan_to_num(sd[:, :, -1:]) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        topics = np.maximum(sd**2 - teams, 0.0) / (1 - shares)  # Cochran 1977 ch. 2
+        corrected = np.sqrt(np.minimum(sd**2, teams) + topics)
+    return np.where(shares < 1, corrected, sd)

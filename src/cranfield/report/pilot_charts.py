@@ -6,23 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import RequestError
+from cranfield.report.budgeting import DETECTABLE
 from cranfield.report.charts import COLOURS, styled
 from cranfield.report.document import Document, known
 
 
 def budget_figure(document: Document) -> Any:
-    """The chart of whichever question was asked about a budget."""
+    """The chart of an answer about a budget."""
     if document.method == "pairs":
         return pair_chart(document.rows)
     if document.method == "reuse":
         return reuse_chart(document.rows)
     if "budget" in document.extra:
-        return purchase_chart(document.rows, document.extra["goal"])
+        return affordable_chart(document.rows, document.extra["goal"])
     return budget_chart(document.rows)
 
 
 def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Variance with its interval against k, a panel a measure: SS16 Fig. 1; below it the fewest topics: Fig. 2."""
+    """Variance with its interval against k, one panel per measure: SS16 Fig. 1; below it the fewest topics: Fig. 2."""
     import altair
 
     sizes = sorted({row["pilot_topics"] for row in rows})
@@ -54,30 +55,29 @@ def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def budget_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Topics against documents judged a topic, a curve a measure: S14 Fig. 4; numbers are depths."""
+    """Topics against documents judged per topic, one curve per measure: S14 Fig. 4; numbers are depths."""
     import altair
 
     hover = ("depth", "judged", "topics", "judgments", "cost", "variance")
-    x = altair.X("judged:Q", title="documents judged a topic", scale=altair.Scale(zero=False))
-    y = altair.Y("topics:Q", title="topics needed (n)", scale=altair.Scale(zero=True))
+    x = altair.X("judged:Q", title="documents judged per topic", scale=altair.Scale(zero=False))
+    y = altair.Y("topics:Q", title="required topics (n)", scale=altair.Scale(zero=True))
     values = [known(row) for row in rows if row["topics"] is not None]
     highest = {
         row["depth"]: row for row in sorted(values, key=lambda row: row["topics"])
-    }  # one label a depth is enough
+    }  # one label per depth is enough
     for row in values:
         row["label"] = row["depth"] if row is highest[row["depth"]] else ""
     return _curves(values, x, y, hover, "cheapest", "numbers: pool depth; ring: cheapest")
 
 
-def purchase_chart(rows: Sequence[Mapping[str, Any]], goal: str) -> Any:
-    """What the budget sees against the depth, a curve a measure."""
+def affordable_chart(rows: Sequence[Mapping[str, Any]], goal: str) -> Any:
+    """The detectable difference of a budget against the depth, one curve per measure."""
     import altair
 
-    titles = {"min_range": "smallest range seen", "difference": "smallest difference seen", "width": "interval width"}
-    hover = ("depth", "judged", "topics", "judgments", "cost", "seen")
+    hover = ("depth", "judged", "topics", "judgments", "cost", "detectable")
     x = altair.X("depth:Q", title="pool depth", scale=altair.Scale(zero=False))
-    y = altair.Y("seen:Q", title=titles[goal], scale=altair.Scale(zero=True))
-    values = [{**known(row), "label": ""} for row in rows if row["seen"] == row["seen"]]
+    y = altair.Y("detectable:Q", title=DETECTABLE[goal], scale=altair.Scale(zero=True))
+    values = [{**known(row), "label": ""} for row in rows if row["detectable"] == row["detectable"]]
     return _curves(values, x, y, hover, "best", "ring: best")
 
 
@@ -85,7 +85,7 @@ def _curves(values: Sequence[Mapping[str, Any]], x: Any, y: Any, hover: Sequence
     import altair
 
     if not values:
-        raise RequestError("there is nothing to draw", fix="Ask for less, or spend more.")
+        raise RequestError("there is nothing to draw", fix="Ask for a larger difference, or give a larger budget.")
     data = altair.Data(values=list(values))  # type: ignore[no-untyped-call]
     order = list(dict.fromkeys(row["measure"] for row in values))
     scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
@@ -133,7 +133,7 @@ def pair_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def reuse_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """What every team's runs lose at most when it comes as a newcomer, a panel a measure, a colour a depth."""
+    """The largest drop of a run of every team left out, one panel per measure, one colour per depth."""
     import altair
 
     data = altair.Data(values=[{**known(row), "depth": f"depth {row['depth']}"} for row in rows])  # type: ignore[no-untyped-call]
@@ -146,8 +146,8 @@ def reuse_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
         altair.Chart(data, width=max(300, min(900, 16 * len(order))), height=220)
         .mark_point(filled=True, size=40)
         .encode(
-            x=altair.X("team:N", sort=order, title="team taken for a newcomer", axis=altair.Axis(labelAngle=-60)),
-            y=altair.Y("drop:Q", title="most a run of it loses"),
+            x=altair.X("team:N", sort=order, title="team left out of the pool", axis=altair.Axis(labelAngle=-60)),
+            y=altair.Y("drop:Q", title="largest drop of a run"),
             color=altair.Color("depth:N", title=None, scale=colours, sort=None),
             tooltip=tips,
         )

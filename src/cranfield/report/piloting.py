@@ -12,7 +12,7 @@ SHOWN = 12  # values of k in the terminal; files and charts have them all
 
 
 def pilot_document(found: PilotStudy, inputs: Mapping[str, Any]) -> Document:
-    """What each measure needs, SS16's Table 3, and the variance against k."""
+    """The teams and topics each measure needs, SS16's Table 3, and the variance against k."""
     rows = found.to_dict()
     tables = [_needs(found), _fewer_topics(found, rows), _fewer_teams(found, rows)]
     extra = {
@@ -40,10 +40,13 @@ def _need(found: PilotStudy, measure: str) -> dict[str, Any]:
 
 def _needs(found: PilotStudy) -> Table:
     columns = (
-        Column("measure", "measure"), Column("variance", "variance", "score"), Column("topics", "leads to n", "count"),
-        Column("first_miss", "first k to miss it", "count"), Column("teams_needed", "teams needed", "count"),
+        Column("measure", "measure"),
+        Column("variance", "variance", "score"),
+        Column("topics", "topics n", "count"),
+        Column("first_miss", "first k to miss it", "count"),
+        Column("teams_needed", "teams needed", "count"),
         Column("topics_needed", "topics needed", "count"),
-    )  # fmt: skip
+    )
     rows = [tuple(_need(found, measure).values()) for measure in found.measures]
     title = f"{len(found.teams)} teams, {found.topics} topics; n to {found.target.wish()}; {found.estimate} variance"
     return Table(columns, rows, title)
@@ -51,12 +54,25 @@ def _needs(found: PilotStudy) -> Table:
 
 def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     titles = {
-        "left_out": "teams left out", "pilot_topics": "pilot topics", "topics": "leads to n", "topics_low": "n, low",
-        "topics_high": "n, high", "error": "19 of 20 within ±", "misses": "misses", "lost": "topics lost",
+        "left_out": "teams left out",
+        "pilot_topics": "pilot topics",
+        "lower": "low",
+        "upper": "high",
+        "topics": "topics n",
+        "topics_low": "n, low",
+        "topics_high": "n, high",
+        "error": "error",
+        "lost": "topics lost",
         "most_lost": "at most",
-    }  # fmt: skip
-    kinds = {"measure": "text", "variance": "score", "lower": "score", "upper": "score", "error": "percent",
-             "misses": "yes", "lost": "number"}  # fmt: skip
+    }
+    scores = ("variance", "lower", "upper")
+    kinds = {
+        "measure": "text",
+        **dict.fromkeys(scores, "score"),
+        "error": "percent",
+        "misses": "yes",
+        "lost": "number",
+    }
     columns = tuple(Column(word, titles.get(word, word), kinds.get(word, "count")) for word in words)
     return Table(columns, [tuple(row[word] for word in words) for row in rows], title)
 
@@ -66,15 +82,20 @@ def _fewer_topics(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table
         (row for row in rows if row["left_out"] == 0),
         key=lambda row: (found.measures.index(row["measure"]), -row["pilot_topics"]),
     )
-    words = ("measure", "pilot_topics", "variance", "lower", "upper", "topics", "topics_low", "topics_high", "error")
+    words = (
+        *("measure", "pilot_topics", "variance", "lower", "upper", "topics", "topics_low", "topics_high"),
+        "error",
+    )
     return _table(words, mine, f"Fewer topics, all teams ({found.trials} random pilots each)")
 
 
 def _fewer_teams(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table:
     shown = _some(found.left_out[1:])
     mine = [row for row in rows if row["pilot_topics"] == found.topics and row["left_out"] in shown]
-    words = ("measure", "left_out", "variance", "lower", "upper", "misses", "topics", "topics_low", "topics_high",
-             "error", "lost", "most_lost")  # fmt: skip
+    words = (
+        *("measure", "left_out", "variance", "lower", "upper", "misses", "topics", "topics_low", "topics_high"),
+        *("error", "lost", "most_lost"),
+    )
     more = "" if len(shown) == len(found.left_out) - 1 else "; every k with --csv"
     return _table(words, mine, f"Fewer teams, all topics ({found.trials} random pilots each{more})")
 

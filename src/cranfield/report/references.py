@@ -24,6 +24,7 @@ REFERENCES = {
     "Psychological Research. Journal of Verbal Learning and Verbal Behavior 12(4), 1973.",
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
+    "Cochran1977": "Cochran, W. G.: Sampling Techniques, 3rd edition. Wiley, 1977.",
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "

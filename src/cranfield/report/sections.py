@@ -401,7 +401,7 @@ def _target(material: Material) -> Target:
 
 
 def pilot_section(material: Material) -> tuple[list[Part], str]:
-    """What a pilot of fewer teams and topics would have said."""
+    """The estimates that a pilot of fewer teams and topics would have given."""
     from cranfield.pilot import pilot_study
     from cranfield.report.pilot_charts import pilot_chart
     from cranfield.report.piloting import pilot_document
@@ -411,24 +411,26 @@ def pilot_section(material: Material) -> tuple[list[Part], str]:
     document = pilot_document(study, material.inputs)
     picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
     methods = (
-        "Teams and topics were left out at random, with what only they had contributed to the pools, to see what "
-        "smaller pilots would have said [@SakaiShang2016]."
+        "Teams and topics were left out at random, teams with the documents that only they had contributed to the "
+        f"pools, to estimate the variance from smaller pilots [@SakaiShang2016] ({study.trials} trials each)."
     )
     return [Part(document, (picture,))], methods
 
 
 def budget_section(material: Material) -> tuple[list[Part], str]:
-    """Topics against pool depth: designs that see equally much, and what each costs."""
+    """Topics against pool depth: equivalent designs, and what each costs."""
     from cranfield.budget import depth_study, equivalent_designs
     from cranfield.report.budgeting import budget_document
     from cranfield.report.pilot_charts import budget_chart
 
     collection = _runs_of(material, "pools are made")
     target = _target(material)
-    study = depth_study(collection, material.table.measures, estimate=target.estimate, seed=material.seed)
+    study = depth_study(collection, material.table.measures, estimate=target.estimate)
     document = budget_document(equivalent_designs(study, target), material.inputs)
     picture = Picture("Judgments of equivalent designs against pool depth", budget_chart(document.rows))
-    return [Part(document, (picture,))], "Designs of equal power were sought over pool depths [@Sakai2014]."
+    return [
+        Part(document, (picture,))
+    ], "Designs of equal power for the same systems were computed at several pool depths [@Sakai2014; @Brennan2001]."
 
 
 def _runs_of(material: Material, what: str) -> Collection:

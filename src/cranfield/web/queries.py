@@ -210,13 +210,18 @@ class TargetQuery(Query):
     """One goal, and the tests it is for."""
 
     measure: Names = MEASURES
-    systems: int = field("Systems", "How many systems will be compared.", 10, ge=2, le=1_000_000)
-    min_range: Number = amount("Range", "Smallest range of the systems' means to find; 0.15 unless a goal is given.")
-    difference: Number = amount("or: difference", "Smallest difference of two systems to find.")
+    systems: Count = field(
+        "Systems", "How many systems will be compared; 10 for a range, else all there are.", ge=2, le=1_000_000
+    )
+    min_range: Number = amount("Range", "Smallest range of the systems' means to detect; 0.15 unless a goal is given.")
+    difference: Number = amount("or: difference", "Smallest difference of two systems to detect.")
     width: Number = amount("or: width", "Widest interval for a difference.")
+    test: Annotated[PlannedTest | None, Given] = TEST
     alpha: float = ALPHA
     power: float = POWER
-    method: Literal["exact", "sakai", "blocked"] = field("Method", "For a range.", "exact")
+    method: Literal["blocked", "exact", "sakai"] = field(
+        "Method", "For a range: blocked (systems share topics); exact or sakai (they do not).", "blocked"
+    )
 
 
 class ScoresQuery(Query):

@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from cranfield.budget import Prices
 from cranfield.budget.asking import Question as BudgetQuestion
-from cranfield.budget.asking import ask
+from cranfield.budget.asking import ask, system_choice
 from cranfield.design.grid import parse_counts
-from cranfield.design.targets import choose_target
 from cranfield.report.budgeting import budget_answer
 from cranfield.report.pilot_charts import budget_figure
 from cranfield.report.whole import Picture
@@ -21,6 +20,7 @@ from cranfield.web.queries import (
     Count,
     Flag,
     Given,
+    Name,
     Number,
     Numbers,
     TargetQuery,
@@ -34,42 +34,54 @@ class BudgetQuery(TargetQuery):
     """What ``cranfield budget`` takes."""
 
     choices: ClassVar[Choices] = {
-        "estimate": {"": "what the goal needs", "two-way": "two-way", "within": "within", "one-way": "one-way",
-                     "residual": "residual"},
-    }  # fmt: skip
-    front = ("measure", "min_range", "difference", "systems", "depths", "budget", "price", "topic_price")
+        "rule": {
+            "equal-power": "equal power for the same systems",
+            "raw-difference": "equal raw difference (Sakai 2014)",
+        }
+    }
+    front = ("measure", "best", "min_range", "difference", "systems", "depths", "budget", "price", "topic_price")
     depths: Numbers = numbers("Depths", "Pool depths; 5,10,20,… unless given.", "10,30,100")
-    estimate: Annotated[Literal["two-way", "within", "one-way", "residual"] | None, Given] = field(
-        "Estimate", "Of the variance; what the goal needs unless given."
+    best: Count = field(
+        "Best runs", "Compare designs for the best N runs by their means at full depth; all runs unless given.", ge=2
     )
-    price: float = field("Price of a judgment", "Of a judgment.", 1.0, ge=0, le=1e9)
-    topic_price: float = field("Price of a topic", "Of a topic, on top of its judgments.", 0.0, ge=0, le=1e9)
-    budget: Number = amount("Budget", "Turn it round: what does so much see?", 1e12)
-    pairs: Count = field("Pairs of runs", "Study so many pairs of runs instead (0: all), as WMZ08.", ge=0, le=100_000)
-    reuse: Flag = field("see how new teams would fare", "See instead how new teams' runs would fare.", False)
+    pair: Name = field("or: two runs", "Compare designs for these two runs, as A,B.", max_length=400)
+    rule: Literal["equal-power", "raw-difference"] = field(
+        "Equivalent designs have", "Equal power for the same systems, or the same raw difference.", "equal-power"
+    )
+    estimate: Annotated[Literal["residual", "two-way", "within", "one-way"] | None, Given] = field(
+        "Estimate", "Variance estimate; what the goal needs unless given."
+    )
+    price: float = field("Price of a judgment", "Price of a judgment.", 1.0, ge=0, le=1e9)
+    topic_price: float = field("Price of a topic", "Price of a topic, in addition to its judgments.", 0.0, ge=0, le=1e9)
+    budget: Number = amount("Budget", "Instead: the detectable difference at each depth for this budget.", 1e12)
+    pairs: Count = field(
+        "Pairs of runs", "Instead: effect sizes of N random pairs (0: all), as Webber et al. (2008).", ge=0, le=100_000
+    )
+    reuse: Flag = field("leave each team out", "Instead: leave each team out of the pool in turn.", False)
     seed: int = SEED
 
 
 def answer(asked: Asked) -> Answer:
     query = asked.query
-    target = choose_target(**asked.chosen(*GOAL))
     depths = None if query.depths is None else parse_counts(query.depths, name="depths", most=200)
     question = BudgetQuestion(
-        target, depths, query.estimate, Prices(query.price, query.topic_price), query.budget, query.pairs, query.reuse
+        goal=asked.chosen(*GOAL),
+        choice=system_choice(query.best, query.pair),
+        depths=depths,
+        prices=Prices(query.price, query.topic_price),
+        **asked.chosen("rule", "estimate", "budget", "pairs", "reuse"),
     )
     asked.tables(None)  # for what the answer should be read with
-    found = ask(question, {asked.arguments[0]: asked.collection}, query.measure, seed=query.seed,
-                progress=asked.progress)  # fmt: skip
+    collections = {asked.arguments[0]: asked.collection}
     inputs = asked.inputs(
-        "qrels", "teams", measures=query.measure, **{target.goal: target.value},
-        **asked.chosen("depths", "systems", "alpha", "power", "method", "estimate", "price", "topic_price", "budget",
-                       "pairs"),
-    )  # fmt: skip
-    document = budget_answer(found, inputs, query.budget)
+        "qrels", "teams", measures=query.measure, **question.inputs(collections), **asked.chosen("depths")
+    )
+    answered = ask(question, collections, query.measure, seed=query.seed, progress=asked.progress)
+    document = budget_answer(answered, inputs, query.budget)
     title = document.tables[0].title or "Topics against depth"
     return Answer(document, asked.command(), pictures=(Picture(title, budget_figure(document)),))
 
 
-QUESTION = Question("budget", "Topics against depth", "Designs that see equally much, and what each costs",
+QUESTION = Question("budget", "Topics against depth", "Equivalent designs, and what each costs",
                     BudgetQuery, answer, files=("qrels", "teams", "order", "name"), word="runs",
                     of=("collection",))  # fmt: skip

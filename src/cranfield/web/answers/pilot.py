@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from cranfield.design.grid import parse_counts
-from cranfield.design.targets import choose_target
 from cranfield.pilot import pilot_study
+from cranfield.pilot.goals import target_for
 from cranfield.report.pilot_charts import pilot_chart
 from cranfield.report.piloting import pilot_document
 from cranfield.report.whole import Picture
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.queries import SEED, Count, Numbers, TargetQuery, field, numbers
+from cranfield.web.queries import SEED, Count, Given, Numbers, TargetQuery, field, numbers
 
-GOAL = ("min_range", "difference", "width", "systems", "alpha", "power", "method")
+GOAL = ("min_range", "difference", "width", "systems", "test", "alpha", "power", "method")
 
 
 class PilotQuery(TargetQuery):
@@ -23,16 +23,18 @@ class PilotQuery(TargetQuery):
     front = ("measure", "min_range", "difference", "systems", "leave_out", "topics", "trials")
     leave_out: Numbers = numbers("Teams left out", "How many teams to leave out; all numbers unless given.", "1,2,3")
     topics: Numbers = numbers("Topics kept", "Topics to keep, besides all; 75,50,25,10 unless given.", "25,10")
-    trials: int = field("Trials", "Random pilots of each size.", 10, ge=2, le=1000)
+    trials: int = field("Trials", "Random pilots of each size.", 100, ge=2, le=1000)
     depth: Count = field("Pool depth", "That of the judgments unless given.", ge=1, le=100_000)
-    estimate: Literal["within", "one-way", "two-way", "residual"] = field("Estimate", "Of the variance.", "within")
-    within: float = field("May be off by", "How far off a pilot may be, for the advice, as a share.", 0.25, gt=0, le=10)
+    estimate: Annotated[Literal["residual", "within", "one-way", "two-way"] | None, Given] = field(
+        "Estimate", "Variance estimate; what the goal needs unless given."
+    )
+    within: float = field("Acceptable error", "Largest acceptable error of a pilot, as a share.", 0.25, gt=0, le=10)
     seed: int = SEED
 
 
 def answer(asked: Asked) -> Answer:
     query = asked.query
-    target = choose_target(**asked.chosen(*GOAL))
+    target = target_for(len(asked.collection.systems), **asked.chosen(*GOAL))
     kept = {name: None if text is None else parse_counts(text, name=name, most=2000)
             for name, text in asked.chosen("leave_out", "topics").items()}  # fmt: skip
     asked.tables(None)  # for what the answer should be read with
@@ -42,14 +44,25 @@ def answer(asked: Asked) -> Answer:
         **asked.chosen("trials", "depth", "estimate", "seed"),
     )  # fmt: skip
     inputs = asked.inputs(
-        "qrels", "teams", measures=query.measure, **{target.goal: target.value},
-        **asked.chosen("leave_out", "topics", "trials", "depth", "estimate", "systems", "alpha", "power", "method",
-                       "within"),
-    )  # fmt: skip
+        "qrels",
+        "teams",
+        measures=query.measure,
+        **{target.goal: target.value, "systems": target.systems},
+        test=target.test if target.goal == "difference" else None,
+        **asked.chosen("leave_out", "topics", "trials", "depth", "estimate", "alpha", "power", "method", "within"),
+    )
     document = pilot_document(study, inputs)
     picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
     return Answer(document, asked.command(), pictures=(picture,))
 
 
-QUESTION = Question("pilot", "A smaller pilot", "What a pilot of fewer teams and topics would have said", PilotQuery,
-                    answer, files=("qrels", "teams", "order", "name"), word="runs", of=("collection",))  # fmt: skip
+QUESTION = Question(
+    "pilot",
+    "A smaller pilot",
+    "The variance estimates of pilots with fewer teams and topics",
+    PilotQuery,
+    answer,
+    files=("qrels", "teams", "order", "name"),
+    word="runs",
+    of=("collection",),
+)
