@@ -19,7 +19,7 @@ ROOMS = {
     "compare": "Which systems differ",
     "pilot": "Pilots",
     "budget": "Budgets",
-    "sequential": "Studies that grow",
+    "sequential": "Sequential studies",
     "reliability": "How far to trust",
     "simulate": "Simulating",
     "verify": "Verifying",

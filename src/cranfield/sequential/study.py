@@ -93,7 +93,8 @@ class Status:
             return f"{self.topics:,} topics are enough: run the test (study test)."
         if self.sd == 0:
             return f"All {self.topics:,} differences are equal, so that their sd is not known yet: add topics."
-        return f"{self.more:,} more topics, {self.next_look:,} in total, before the test may be run."
+        topics = "1 more topic" if self.more == 1 else f"{self.more:,} more topics"
+        return f"{topics}, {self.next_look:,} in total, before the test may be run."
 
 
 @dataclass(frozen=True)
