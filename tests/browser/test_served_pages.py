@@ -78,33 +78,41 @@ def sentence(tab: Any) -> Any:
 
 def test_the_calculator_answers_while_one_types_and_its_link_can_be_shared(open_page: Open, page: str) -> None:
     tab = open_page("/")
-    api.expect(sentence(tab)).to_contain_text("167 topics")
-    tab.fill("#min_range", "0.2")
-    api.expect(sentence(tab)).to_contain_text("43 topics")
+    api.expect(sentence(tab)).to_contain_text("150 topics")
+    tab.fill("#difference", "0.1")
+    api.expect(sentence(tab)).to_contain_text("42 topics")
     api.expect(tab.locator("#answer svg .here")).to_have_count(1)
-    assert "min_range=0.2" in tab.url
+    assert "difference=0.1" in tab.url
     again = open_page(tab.url.removeprefix(page))
-    api.expect(sentence(again)).to_contain_text("43 topics")
-    assert again.input_value("#min_range") == "0.2"
+    api.expect(sentence(again)).to_contain_text("42 topics")
+    assert again.input_value("#difference") == "0.1"
     assert tab.inner_text("#command") == again.inner_text("#command")
 
 
 def test_another_goal_shows_its_own_fields(open_page: Open) -> None:
     tab = open_page("/")
-    tab.get_by_label("a difference between two systems").check()
-    api.expect(tab.locator("#systems")).to_be_hidden()
-    tab.fill("#difference", "0.033")
-    tab.fill("#sd", "0.15")
-    api.expect(sentence(tab)).to_contain_text("165 topics")  # WMZ08 §5.1
-    assert "systems" not in tab.url
+    tab.get_by_label("a range among several systems").check()
+    api.expect(tab.locator("#difference")).to_be_hidden()
+    api.expect(tab.locator("#test")).to_be_hidden()
+    tab.fill("#min_range", "0.1")
+    tab.fill("#variance", "0.053")
+    api.expect(sentence(tab)).to_contain_text("167 topics")  # S14 Table 4(I) has 166, by an approximation
+    assert "difference=" not in tab.url
+
+
+def test_a_test_of_all_pairs_is_chosen(open_page: Open) -> None:
+    tab = open_page("/")
+    tab.select_option("#test", "tukey")
+    api.expect(sentence(tab)).to_contain_text("145 topics")
+    assert "--test tukey" in tab.inner_text("#command")
 
 
 def test_nonsense_is_explained_where_the_answer_was(open_page: Open) -> None:
     tab = open_page("/")
-    tab.fill("#variance", "much")
-    api.expect(tab.get_by_role("alert")).to_contain_text("variance cannot be «much»")
-    tab.fill("#variance", "0.053")
-    api.expect(sentence(tab)).to_contain_text("167 topics")
+    tab.fill("#sd", "much")
+    api.expect(tab.get_by_role("alert")).to_contain_text("sd cannot be «much»")
+    tab.fill("#sd", "0.15")
+    api.expect(sentence(tab)).to_contain_text("150 topics")
 
 
 def test_an_error_page_says_what_to_do(open_page: Open) -> None:
@@ -123,12 +131,14 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
         press("Tab")
     assert tab.evaluate("document.activeElement.name") == "goal"
     press("ArrowDown")
+    assert tab.evaluate("document.activeElement.value") == "min_range"
+    press("ArrowUp")
     assert tab.evaluate("document.activeElement.value") == "difference"
     press("Tab")
     assert tab.evaluate("document.activeElement.id") == "difference"
     assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     tab.keyboard.type("0.05")
-    api.expect(sentence(tab)).to_contain_text("topics (paired t test, exact)")
+    api.expect(sentence(tab)).to_contain_text("150 topics detect a difference of 0.05")
     for _ in range(30):
         press("Tab")
         if tab.evaluate("document.activeElement.textContent") == "CSV":
@@ -349,9 +359,9 @@ def test_data_of_trec_8s_size_is_uploaded_and_compared(open_page: Open, tmp_path
 
 def test_without_scripts_forms_still_answer(open_page: Open, example_files: list[Path]) -> None:
     tab = open_page("/", java_script_enabled=False)
-    tab.fill("#min_range", "0.2")
+    tab.fill("#difference", "0.1")
     tab.get_by_role("button", name="Answer").click()
-    api.expect(sentence(tab)).to_contain_text("43 topics")
+    api.expect(sentence(tab)).to_contain_text("42 topics")
     tab.get_by_role("link", name="Your data").click()
     upload(tab, example_files)
     api.expect(tab.locator("main .sentence")).to_contain_text("12 systems")

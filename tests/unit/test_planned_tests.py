@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from cranfield.design import (
     size_for_non_inferiority,
     size_for_width,
 )
-from cranfield.design.card import make_card, parse_gate
+from cranfield.design.card import cards_from_grid, make_card, parse_gate
 from cranfield.design.planning import Request, plan, plan_from_pilot
 from cranfield.design.power import tost_power
 from cranfield.design.requests import TYPICAL_CORRELATION
@@ -331,3 +332,48 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
     assert card.significant_difference == card.tukey_significant_difference
     assert not parse_gate("difference=0.05,power=0.8").passes(card)
     assert parse_gate("difference=0.05,power=0.8,test=t").passes(card)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"topics": [50], "sd": [0.1], "correlation": [0.5]}, "--correlation"),
+        ({"topics": [50], "sd": [0.1], "variance": [0.05], "correlation": [0.5]}, "--correlation"),
+        ({"topics": [50], "sd": [0.1], "test": "tukey"}, "number of systems"),
+        ({"topics": [50], "sd": [0.1], "systems": [5], "test": "anova"}, "no test"),
+    ],
+)
+def test_a_card_refuses_what_it_cannot_use(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        cards_from_grid(**given)
+
+
+def test_a_card_of_a_variance_alone_is_two_cards_with_their_designs() -> None:
+    apart, shared = cards_from_grid(topics=[50], variance=[0.0401])
+    assert (apart.correlation, shared.correlation) == (0.0, TYPICAL_CORRELATION)
+    assert (apart.design, shared.design) == ("systems share no topics", "systems share topics")
+    assert round(shared.sd, 3) == 0.165
+
+
+def test_printed_expected_power_is_near_the_real_one(robust04: np.ndarray[Any, Any]) -> None:
+    """Pilots of 20 topics from Robust04, ten systems: what size prints, and what its topics really have."""
+    rng = np.random.default_rng(4)
+    printed, real = [], []
+    for _ in range(60):
+        scores = robust04[:, rng.choice(robust04.shape[1], 10, replace=False)]
+        pilot = scores[rng.choice(len(scores), 20, replace=False)]
+        table = cranfield.ScoreTable(("AP",), tuple(map(str, range(20))), tuple("abcdefghij"), pilot[None, :, :, None])
+        found = plan_from_pilot(Request(difference=[0.05], test="max-t"), estimate_variance(table))[0]
+        centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+        sd = np.sqrt(2 * (centred**2).sum() / ((len(scores) - 1) * 9))
+        n = int(found.size.topics.flat[0])
+        printed.append(float(found.assurance.flat[0]))
+        real.append(float(power_for_difference(topics=n, difference=0.05, sd=sd, systems=10, test="max-t")))
+        assert printed[-1] <= float(found.size.achieved.flat[0]) + 1e-12
+    assert np.mean(printed) == pytest.approx(np.mean(real), abs=0.03)
+
+
+@pytest.fixture(scope="module")
+def robust04() -> np.ndarray[Any, Any]:
+    path = Path(__file__).parents[1] / "data" / "data" / "matrices" / "robust04_map.csv"
+    return np.genfromtxt(path, delimiter=",", skip_header=1)[:, 1:]
