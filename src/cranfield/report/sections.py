@@ -332,7 +332,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
 
     parts, said, tests = [], [], []
     for title, table, measure in material.each():
-        found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed)
+        found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed, label=title)
         tests.append(found.test)
         document = compare_document(found, material.inputs)
         pictures = (
