@@ -103,6 +103,13 @@ def test_what_was_done_about_them_is_counted(question: str, policy: str, kind: s
     assert [warning["problem"] for warning in warnings if warning["kind"] == kind] == [said[kind]]
 
 
+def test_a_score_without_a_row_is_missing_from_its_file(write: Write) -> None:
+    lines = [f"AP,{topic},{system},0.{topic}" for topic in range(1, 6) for system in "ab"]
+    file = write("long.csv", "\n".join(["measure,topic,system,score", *lines[:3], *lines[4:]]) + "\n")
+    result = run("size", file)
+    assert str(result.exception).startswith(f"{file}: 1 of 10 scores of AP is missing (topic 2, system b)")
+
+
 FUNCTIONS: dict[str, Callable[[ScoreTable], object]] = {
     "estimate_variance": estimate_variance,
     "compare": compare,
