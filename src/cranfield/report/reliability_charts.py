@@ -38,9 +38,7 @@ def reliability_chart(found: Reliability, chart: str = "all") -> Any:
     page = altair.concat(*panels, columns=2, spacing=30)
     if chart == "all":
         lines = [sentence for each in found.studies for sentence in claims(found, each)]
-        title = altair.TitleParams(
-            "Reliability", subtitle=lines, fontSize=16, subtitleFontSize=12, offset=20
-        )
+        title = altair.TitleParams("Reliability", subtitle=lines, fontSize=16, subtitleFontSize=12, offset=20)
         page = page.properties(title=title)
     return styled(page.resolve_scale(color="independent", strokeDash="independent"))
 

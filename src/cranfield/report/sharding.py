@@ -344,7 +344,8 @@ def _about_replication(found: ShardStudy) -> str:
     return (
         "«Opposite sign» is the share of pairs significant on one half of the topics whose difference has the opposite "
         f"sign on the other half{told}."
-        + " Both halves have the same replicates, so that it concerns new topics only." * (found.relevant is None)
+        + " Both halves have the same replicates, so that it concerns new topics only."
+        * (found.relevant is None)
     )
 
 
