@@ -2,8 +2,8 @@
 
     python scripts/nested_error.py [TABLES]
 
-Four equal systems, three seeds; standard deviations: seeds .01, topic*system .10, error .05. 2,000 tables, unless another
-number is given, take a minute or two; the standard error of a rate of .05 is then .005.
+Four equal systems, three seeds; standard deviations: seeds 0 to .03, topic*system .10, error .05. 2,000 tables, unless
+another number is given, take some minutes; the standard error of a rate of .05 is then .005.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def rates(topics: int, seed_sd: float, tables: int) -> list[float]:
         scores = rng.normal(0, 0.10, (topics, SYSTEMS, 1)) + rng.normal(0, 0.05, shape)
         found = decompose(scores + rng.normal(0, seed_sd, (1, SYSTEMS, SEEDS)))
         wrong += [tukey(found.system_means, error_term(found, model)).significant.any() for model in MODELS]
-    return (wrong / tables).tolist()
+    return [float(count) / tables for count in wrong]
 
 
 def main() -> None:

@@ -113,7 +113,7 @@ def study(packed: str) -> None:
     for name in ("decompose", "anova"):
         timed(sharding, name, "analysis of variance")
     timed(sharding, "tukey", "Tukey's test")
-    timed(sharding, "fates", "Tukey's test")
+    timed(sharding, "replication", "halvings")
     timed(sharding, "bootstrap_anova", "bootstrap")
     with parallel.on(parallel.Threads(1)):
         alone = clock.seconds(whole)

@@ -167,6 +167,20 @@ def _explained(title: str, said: set[str]) -> bool:
     return title in said or title.isdigit() or all(part.strip() in said for part in title.split(","))
 
 
+def test_no_page_recommends_a_model_of_fixed_topics_for_seeds_prompts_or_judges() -> None:
+    pages = [page for page in (*PAGES, ROOT / "README.md") if "reference" not in page.parts]
+    prose = {
+        page.name: re.sub(r"^```.*?^```$", " ", page.read_text(encoding="utf-8"), flags=re.S | re.M) for page in pages
+    }
+    fixed = re.compile(r"\b(?:read|trust|use|take|prefer)\b[^.|]*\b(?:MD[2-6]|bootstrap)\b(?!r)", re.I)
+    replicates = re.compile(r"\b(?:seeds?|prompts?|judges?|replicates?)\b", re.I)
+    for name, text in prose.items():
+        for paragraph in re.split(r"\n\s*\n|\n- |\n\| ", text):
+            advice = fixed.search(paragraph)
+            assert not (advice and replicates.search(paragraph)), f"{name}: {paragraph}"
+    assert fixed.search("Where they are only numbered alike, read MD3, or average first.")
+
+
 def test_every_warning_of_a_result_is_explained() -> None:
     text = (DOCS / "reading.md").read_text(encoding="utf-8")
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]

@@ -158,7 +158,9 @@ def test_shares_of_replication_add_up(study: ShardStudy) -> None:
         if shares["replicated"] == shares["replicated"]:
             assert shares["replicated"] + shares["not_significant"] + shares["reversed"] == pytest.approx(1.0)
     assert any(result.replication.significant.any() for result in study.get("MD6r"))
-    assert all((result.replication.halvings == 100) != (result.model == "bootstrap") for result in study.results)
+    for result in study.results:  # what costs much is done on the first sample, and the bootstrap is not repeated
+        first = result.sample == 0 and result.model != "bootstrap"
+        assert result.replication.halvings == (100 if first else 0)
 
 
 def test_p_values_are_kept_for_the_first_sample_only(study: ShardStudy) -> None:

@@ -43,7 +43,10 @@ def shards(
     halvings: Annotated[
         int,
         typer.Option(
-            "--halvings", help="Random halvings of the topics to measure replication on; 0 leaves them out.", min=0
+            "--halvings",
+            help="Random halvings of the topics, on which each first sample is tested anew to measure replication; 0 "
+            "leaves them out.",
+            min=0,
         ),
     ] = 100,
     anova: Annotated[

@@ -4,6 +4,7 @@ from cranfield.compare.anova import MODELS, AnovaTable, anova, decompose, random
 from cranfield.compare.auditing import Audit, audit
 from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
 from cranfield.compare.replicates import BootstrapAnova, bootstrap_anova
+from cranfield.compare.replication import Replication
 from cranfield.compare.sharding import ShardStudy, replicate_study, shard_study
 from cranfield.compare.tukey import Tukey, intervals, model_error, random_topic_error, tukey
 
@@ -14,6 +15,7 @@ __all__ = [
     "Audit",
     "BootstrapAnova",
     "Comparison",
+    "Replication",
     "ShardStudy",
     "Tukey",
     "anova",

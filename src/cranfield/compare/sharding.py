@@ -247,8 +247,8 @@ def shard_study(
     resamples
         Of the bootstrap ANOVA, which is done on the first sample of each number of shards; 0 leaves it out.
     halvings
-        Of the topics, at random, to see which significant pairs of one half are significant on the other half too; 0
-        leaves them out. The bootstrap is not repeated on them.
+        Of the topics, at random, to see which significant pairs of one half are significant on the other half too, on
+        the first sample of each number of shards; 0 leaves them out. The bootstrap is not repeated on them.
     """
     wanted = parse_measures(measures)
     _check(collection, shards, samples, alpha, x)
@@ -501,7 +501,8 @@ class _Sharding:
         tau = kendall_tau(self.whole.mean(axis=0), found.system_means)
         models = self.plan.models_of(self.sample)
         tests = _tests(scores, found, models, self.plan, self.stream)
-        replications = _replications(scores, self.plan.closed_form, self.plan, self.stream)
+        halved = self.plan.closed_form if self.sample == 0 else ()
+        replications = _replications(scores, halved, self.plan, self.stream)
         # Scores of one topic by several seeds are not so many topics: the means over them are what varies.
         spread = standard_error_reach(self.whole if NESTED in models else scores, alpha=self.plan.alpha)
         return [
@@ -593,4 +594,5 @@ def _replications(
         tests = _tests(part, decompose(part), models, plan, stream)
         return {model: (np.sign(test.difference), test.significant) for model, test in tests.items()}
 
-    return replication(verdicts, len(scores), halvings=plan.halvings, rng=generator(stream, "halvings"))
+    halvings = plan.halvings if models else 0
+    return replication(verdicts, len(scores), halvings=halvings, rng=generator(stream, "halvings"))

@@ -33,7 +33,12 @@ class ShardsQuery(Query):
     resamples: int = field("Resamples", "Of the bootstrap ANOVA of each first sample; 0 leaves it out.", 2000, ge=0,
                            le=100_000)  # fmt: skip
     halvings: int = field(
-        "Halvings", "Random halvings of the topics to measure replication on; 0 leaves them out.", 100, ge=0, le=10_000
+        "Halvings",
+        "Random halvings of the topics, on which each first sample is tested anew to measure replication; 0 leaves "
+        "them out.",
+        100,
+        ge=0,
+        le=10_000,
     )
     anova: Name = field("ANOVA tables", "A list of MD1 to MD6 and nested, all or none. By default MD1, and MD6 or "
                         "nested.", max_length=40)  # fmt: skip
