@@ -257,9 +257,10 @@ def test_seeds_are_shards(write: Write) -> None:
     )
     table = read_scores(
         write("runs.csv", f"question,prompt,seed,f1\n{rows}"),
-        columns="topic=question,system=prompt,shard=seed,score=f1",
+        columns="topic=question,system=prompt,seed=seed,score=f1",
     )
     assert (table.systems, table.shards, table.measures) == (("p1", "p2"), ("1", "2"), ("f1",))
+    assert table.replicates == "nested"
 
 
 def test_seeds_may_be_averaged(write: Write) -> None:

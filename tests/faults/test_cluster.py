@@ -432,7 +432,7 @@ KEY = """
 
     read = cranfield.open_collection(sys.argv[1])
     with parallel.on(parallel.Threads(1), keeper=Asked(sys.argv[2])):
-        shard_study(read, "AP", shards=[2], samples=1, resamples=0, held_out=False)
+        shard_study(read, "AP", shards=[2], samples=1, resamples=0, halvings=0)
 """
 
 

@@ -13,7 +13,8 @@ import pytest
 from cranfield import ScoreTable
 from cranfield.compare import MODELS, anova, compare, decompose
 from cranfield.compare.corrections import benjamini_hochberg, holm
-from cranfield.compare.pairwise import bootstrap, equivalence, paired_t, randomisation, sign, wilcoxon
+from cranfield.compare.margins import equivalence_p, one_sided
+from cranfield.compare.pairwise import bootstrap, paired_t, randomisation, sign, wilcoxon
 
 Array = npt.NDArray[Any]
 R = Path(__file__).parent / "r"
@@ -62,7 +63,7 @@ def _as_table(values: Array) -> ScoreTable:
 
 
 def test_blocked_tukey_equals_rs_tukeyhsd_with_topic_as_block(scores: Array) -> None:
-    found = compare(_as_table(scores.mean(axis=2)))
+    found = compare(_as_table(scores.mean(axis=2)), test="tukey")
     with open(R / "tukey.csv", newline="") as stream:
         golden = {row["pair"]: row for row in csv.DictReader(stream)}
     assert len(golden) == 6
@@ -111,11 +112,40 @@ def test_paired_t_equals_scipy(differences: Array) -> None:
     np.testing.assert_allclose([ours.lower, ours.upper], [interval.low, interval.high], rtol=1e-9)
 
 
-def test_wilcoxon_equals_scipys_normal_approximation(differences: Array) -> None:
+@pytest.mark.parametrize("topics", [3, 5, 10, 25, 50])
+def test_wilcoxon_equals_scipys_exact_p_without_ties(topics: int) -> None:
     from scipy import stats
 
-    theirs = [stats.wilcoxon(column, method="asymptotic", correction=False).pvalue for column in differences.T]
-    np.testing.assert_allclose(wilcoxon(differences, 0.05).p_value, theirs, rtol=1e-10)
+    gaps = np.random.default_rng(topics).normal([0.0, 0.2, 0.5, 1.0], 1.0, size=(topics, 4))
+    theirs = [stats.wilcoxon(column, method="exact").pvalue for column in gaps.T]
+    np.testing.assert_allclose(wilcoxon(gaps, 0.05).p_value, theirs, rtol=1e-10)
+
+
+def test_wilcoxon_with_ties_equals_scipys_permutation_distribution() -> None:
+    from scipy import stats
+
+    gaps = np.random.default_rng(3).integers(-2, 4, size=(10, 5)) / 10
+    every = stats.PermutationMethod(n_resamples=np.inf)  # 2¹⁰ patterns of signs
+    theirs = [stats.wilcoxon(column[column != 0], method=every).pvalue for column in np.round(gaps, 12).T]
+    np.testing.assert_allclose(wilcoxon(gaps, 0.05).p_value, theirs, rtol=1e-10)
+
+
+def test_five_wins_of_five_are_not_significant_by_wilcoxon() -> None:
+    assert wilcoxon(np.array([[0.1], [0.2], [0.3], [0.05], [0.4]]), 0.05).p_value.tolist() == [0.0625]
+
+
+def test_rounding_makes_no_ties_and_loses_none() -> None:
+    exact = np.array([[0.1], [-0.1], [0.2], [0.3], [0.3]])
+    rounded = np.array([[0.3 - 0.2], [0.1 - 0.2], [0.2], [0.1 + 0.2], [0.3]])
+    assert wilcoxon(rounded, 0.05).p_value.tolist() == wilcoxon(exact, 0.05).p_value.tolist()
+
+
+def test_wilcoxon_of_more_than_50_topics_is_scipys_normal_approximation(differences: Array) -> None:
+    from scipy import stats
+
+    many = np.concatenate([differences, differences[::2] + 0.01])
+    theirs = [stats.wilcoxon(np.round(c, 12), method="asymptotic", correction=False).pvalue for c in many.T]
+    np.testing.assert_allclose(wilcoxon(many, 0.05).p_value, theirs, rtol=1e-10)
 
 
 def test_sign_test_equals_scipys_binomial_test(differences: Array) -> None:
@@ -143,7 +173,16 @@ def test_bootstrap_agrees_with_t_on_normal_differences(differences: Array) -> No
 def test_equivalence_equals_statsmodels_tost(differences: Array) -> None:
     weightstats = pytest.importorskip("statsmodels.stats.weightstats")
     theirs = [weightstats.DescrStatsW(column).ttost_mean(-0.05, 0.05)[0] for column in differences.T]
-    np.testing.assert_allclose(equivalence(differences, 0.05), theirs, rtol=1e-9)
+    ours = equivalence_p(differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(40), 39, 0.05)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_non_inferiority_equals_scipys_one_sided_t(differences: Array) -> None:
+    from scipy import stats
+
+    theirs = stats.ttest_1samp(differences, -0.05, alternative="greater").pvalue
+    ours = one_sided(differences.mean(axis=0) + 0.05, differences.std(axis=0, ddof=1) / np.sqrt(40), 39)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 def test_corrections_equal_statsmodels() -> None:

@@ -67,7 +67,7 @@ def test_an_audit_lists_the_verdicts_that_change(scores: str) -> None:
 
 
 def test_no_p_value_is_shown_as_0(scores: str) -> None:
-    text = run("compare", scores).stdout
+    text = run("compare", scores, "--test", "tukey").stdout
     assert "e-" in text
     assert " 0.0000 " not in text.split("AP: pairs")[1].replace("0.0000  ", "")
 
@@ -88,12 +88,13 @@ def test_shards_of_runs_give_every_model_and_what_is_undefined(example: Path) ->
     models = [(row["shards"], row["model"]) for row in found["rows"] if row["sample"] == 0]
     names = ["MD2", "MD3", "MD4", "MD5", "MD6", "MD6r", "bootstrap"]
     assert models == [(1, "MD1"), *((shards, name) for shards in (2, 3) for name in names)]
-    assert {"omega_squared", "significant_pairs", "top_group", "tau", "repeats"} <= set(found["rows"][0])
+    words = {"omega_squared", "significant_pairs", "top_group", "tau", "replicated", "opposite_sign"}
+    assert words <= set(found["rows"][0])
 
 
 def test_the_same_seed_gives_the_same_shards(example: Path) -> None:
     runs = (str(example / "runs"), "--qrels", str(example / "qrels.txt"))
-    once = ("shards", *runs, "-s", "3", "-m", "AP", "--no-held-out", "--resamples", "100")
+    once = ("shards", *runs, "-s", "3", "-m", "AP", "--halvings", "0", "--resamples", "100")
     assert answer(*once)["rows"] == answer(*once)["rows"]
     assert answer(*once)["rows"] != answer(*once, "--seed", "2")["rows"]
 
@@ -142,14 +143,14 @@ def test_every_test_draws_intervals(scores: str, tmp_path: Path) -> None:
 
 
 def test_compare_has_the_three_kinds_of_interval(scores: str) -> None:
-    found = answer("compare", scores)
-    assert found["interval"] == "tukey"
+    found = answer("compare", scores, "--test", "tukey")
+    assert (found["interval"], found["interval_of_means"]) == ("simultaneous 95 %", "tukey")
     assert found["interval_tukey"] > found["interval_anova"] > 0
     first = found["rows"][0]
     assert first["upper"] - first["lower"] == pytest.approx(2 * found["interval_tukey"])
     assert first["interval_standard_error"] > 0
     alone = answer("compare", scores, "--test", "t")
-    assert (alone["interval"], alone["interval_tukey"]) == ("standard error", None)
+    assert (alone["interval_of_means"], alone["interval_tukey"]) == ("standard error", None)
     assert alone["rows"][0]["upper"] - alone["rows"][0]["lower"] == pytest.approx(2 * first["interval_standard_error"])
 
 
@@ -175,7 +176,8 @@ def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str
     assert "unless 2 of them" in warned(*few, "--correct", "bh")["too-few-resamples"]
     assert not warned(*few, "--correct", "none")
     assert "nothing can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
-    assert not warned("compare", scores, "--test", "randomised", "--resamples", "1000")
+    assert "too-few-resamples" not in warned("compare", scores, "--test", "randomised", "--resamples", "1000")
+    assert "too-few-resamples" in warned("compare", scores, "--alpha", "0.005", "--resamples", "100")
 
 
 def test_enough_resamples_can_find_a_pair_and_one_less_cannot() -> None:
@@ -190,11 +192,12 @@ def test_enough_resamples_can_find_a_pair_and_one_less_cannot() -> None:
 def test_too_few_topics_for_a_test_of_signs_are_warned_about(write: Callable[[str, str], str]) -> None:
     path = write("four.csv", "topic,a,b\n1,0.1,0.2\n2,0.3,0.5\n3,0.2,0.4\n4,0.5,0.6\n")
     assert "6 topics" in warned("compare", path, "--test", "sign")["too-few-topics"]
-    assert not warned("compare", path, "--test", "t")
+    assert "too-few-topics" not in warned("compare", path, "--test", "t")
 
 
 def test_the_unpaired_warning_counts_what_is_lost(scores: str) -> None:
-    blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in ((), ("--unpaired",)))
+    asked = (("--test", "tukey"), ("--unpaired",))
+    blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in asked)
     text = warned("compare", scores, "--unpaired")["topics-ignored"]
     assert f"finds {unpaired} pairs" in text
     assert f"find {blocked}." in text or f"find {blocked}L" in text
@@ -220,7 +223,7 @@ def test_an_audit_does_not_count_tests_that_could_find_nothing(scores: str) -> N
     mute = [row["test"] for row in found["tests"] if row["mute"]]
     assert mute == ["bootstrap", "randomisation"]
     assert not any(set(mute) & {*row["missed_by"], *row["found_by"]} for row in found["rows"])
-    assert found["warnings"][0]["kind"] == "too-few-resamples"
+    assert "too-few-resamples" in [warning["kind"] for warning in found["warnings"]]
     assert run("compare", scores, "--audit", "--test", "t").exit_code == 2
 
 
@@ -245,7 +248,7 @@ def test_pairs_unlike_others_are_recognised(shift: list[float], sds: list[float]
 def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2,4",
-             "--resamples", "100", "--no-held-out")  # fmt: skip
+             "--resamples", "100", "--halvings", "0")  # fmt: skip
     result = run(*given, "--plot", str(path), "--figure", "shards", "--anova", "md2,MD3")
     assert result.exit_code == 0
     assert "4 shards" in path.read_text()
@@ -260,7 +263,7 @@ def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp
 
 
 def test_pairs_can_be_had_by_model_and_as_csv(example: Path, scores: str) -> None:
-    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--no-held-out")
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--halvings", "0")
     found = answer(*given, "--pairs", "MD6", "--resamples", "0")
     assert len(found["pairs"]) == 66
     (row,) = [row for row in found["rows"] if row["model"] == "MD6"]
@@ -276,7 +279,7 @@ def test_pairs_can_be_had_by_model_and_as_csv(example: Path, scores: str) -> Non
 
 def test_shards_of_several_samples_are_summed_up(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2", "--samples", "3")
-    found = answer(*given, "--resamples", "0", "--no-held-out")
+    found = answer(*given, "--resamples", "0", "--halvings", "0")
     assert not any(row["model"] == "bootstrap" for row in found["rows"])
     (row,) = [row for row in found["robustness"] if row["model"] == "MD6"]
     counts = [each["significant_pairs"] for each in found["rows"] if each["model"] == "MD6"]
@@ -306,15 +309,16 @@ def replicated(leave_out: str = "", score: str = "0.{at}") -> str:
 def test_unbalanced_tables_name_the_cells_and_the_ways_out(write: Callable[[str, str], str]) -> None:
     wide = write("wide.csv", "topic,a,b,c\n1,0.1,0.2,0.3\n2,,0.5,\n3,0.2,0.4,0.6\n4,0.5,nan,\n")
     text = refused("compare", wide)
-    assert "4 of 12 scores are missing (topic 2, system a; topic 2, system c; topic 4, system b, and 1 more)" in text
+    cells = f"topic 2, system a; topic 2, system c; topic 4, system b in {wide}:5, and 1 more"
+    assert f"{wide}:3: 4 of 12 scores of wide are missing ({cells})" in text
     assert "--missing zero" in text
     assert "the 2 topics that miss any" in text
     long = write("long.csv", replicated(leave_out="2,b,q1"))
-    assert "1 of 12 scores is missing (topic 2, system b, shard q1)" in refused("shards", long)
+    assert "1 of 12 scores of AP is missing (topic 2, system b, shard q1)" in refused("shards", long)
     assert answer("compare", wide, "--missing", "zero")["topics"] == 4
     dropped = answer("compare", wide, "--missing", "drop")
     assert dropped["topics"] == 2
-    assert [warning["kind"] for warning in dropped["warnings"]] == ["topic-dropped"]
+    assert dropped["warnings"][0]["kind"] == "topic-dropped"
     assert "cell-zero" in warned("shards", long, "--missing", "zero")
 
 
@@ -337,13 +341,13 @@ def test_too_few_systems_topics_or_shards_are_refused(write: Callable[[str, str]
 
 def test_constant_scores_are_answered_with_a_warning(write: Callable[[str, str], str]) -> None:
     flat = write("flat.csv", "topic,a,b\n1,0.5,0.5\n2,0.5,0.5\n3,0.4,0.4\n")
-    assert list(warned("compare", flat)) == ["same-everywhere"]
+    assert list(warned("compare", flat))[-1] == "same-everywhere"
     assert answer("compare", flat)["significant_pairs"] == 0
     shifted = write("shifted.csv", "topic,a,b\n1,0.5,0.6\n2,0.4,0.5\n3,0.3,0.4\n")
-    assert list(warned("compare", shifted)) == ["no-error"]
+    assert list(warned("compare", shifted))[-1] == "no-error"
     constant = write("constant.csv", replicated(score="0.5"))
-    found = answer("shards", constant)
-    assert found["warnings"][0]["kind"] == "same-everywhere"
+    found = answer("shards", constant, "--replicates", "crossed")
+    assert "same-everywhere" in [warning["kind"] for warning in found["warnings"]]
     assert {row["significant_pairs"] for row in found["rows"]} == {0}
 
 
@@ -366,6 +370,46 @@ def test_more_shards_than_relevant_documents(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"))
     assert "more than any topic has relevant documents" in refused(*given, "-s", "500")
     most = int(cranfield.read_collection(example / "runs", example / "qrels.txt").relevant.max())
-    found = answer(*given, "-s", str(most), "--resamples", "0", "--no-held-out")
+    found = answer(*given, "-s", str(most), "--resamples", "0", "--halvings", "0")
     assert found["warnings"][-1]["kind"] == "more-shards-than-relevant"
     assert found["undefined"]
+
+
+def test_replicates_are_crossed_or_nested_by_name(write: Callable[[str, str], str]) -> None:
+    rows = [f"{topic},{system},{seed},0.{(topic * topic * 7 + ord(system) * topic * seed) % 89:02d}"
+            for topic in range(1, 9) for system in "abc" for seed in (1, 2, 3)]  # fmt: skip
+    path = write("seeds.csv", "\n".join(["question,system,seed,f1", *rows]))
+    given = ("shards", path, "--columns", "topic=question,seed=seed,score=f1")
+    found = answer(*given)
+    assert [row["model"] for row in found["rows"]] == ["MD1", "nested"]
+    assert {row["effect"] for row in found["anova"] if row["model"] == "nested"} >= {
+        "shard(system)",
+        "error of systems",
+    }
+    assert "replicates-assumed-crossed" not in [warning["kind"] for warning in found["warnings"]]
+    assert found["inputs"]["replicates"] is None
+    crossed = answer(*given, "--replicates", "crossed", "--resamples", "0")
+    assert [row["model"] for row in crossed["rows"]][-2:] == ["MD6r", "MD6rr"]
+    pairs = answer(*given, "--pairs", "nested")["pairs"]
+    assert len(pairs) == 3
+    assert {row["model"] for row in pairs} == {"nested"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--samples", "3"), "--samples has no effect"),
+        (("-s", "2"), "--shards has no effect"),
+        (("--replicates", "nested", "--resamples", "500"), "--resamples has no effect"),
+    ],
+)
+def test_what_has_no_effect_on_replicates_is_refused(
+    write: Callable[[str, str], str], flags: tuple[str, ...], said: str
+) -> None:
+    path = write("replicates.csv", replicated())
+    assert said in refused("shards", path, *flags)
+
+
+def test_shards_of_documents_are_neither_crossed_nor_nested_by_choice(example: Path) -> None:
+    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2")
+    assert "--replicates has no effect" in refused(*given, "--replicates", "nested")

@@ -42,24 +42,25 @@ def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_one_page_says_everything(scores: str) -> None:
     text = run("reliability", scores, *FEW).stdout
     titles = (
-        "How far it can be trusted",
+        "Reliability",
         "Where scores vary",
         "Topics for a target",
         "Two sets of topics that disagree",
-        "What one half of the topics finds",
+        "Replication: of the pairs significant on one half of the topics",
         "Discriminative power",
         "The order of systems",
     )
     for title in titles:
         assert title in text
     assert "AP: 40 topics order these systems with Eρ²" in text
-    assert "the other half repeats" in text
+    assert "are significant on the other half too" in text
 
 
 def test_json_is_one_object_with_every_part(scores: str) -> None:
     found = answer(scores, *FEW, "--topics", "20:60:20", "--target", "0.9,0.95")
     assert [row["measure"] for row in found["rows"]] == ["AP", "P@10"]
-    words = {"topics", "systems", "e_rho2", "e_rho2_lower", "phi", "topics_for_phi", "discriminative_power", "repeats"}
+    words = {"topics", "systems", "e_rho2", "e_rho2_lower", "phi", "topics_for_phi", "discriminative_power"}
+    words |= {"replicated", "reversed", "opposite_sign"}
     assert words <= set(found["rows"][0])
     assert len(found["components"]) == 2 * 3
     assert [row["topics"] for row in found["coefficients"] if row["measure"] == "AP"] == [20, 20, 40, 40, 60, 60]
@@ -68,7 +69,10 @@ def test_json_is_one_object_with_every_part(scores: str) -> None:
     assert [row["topics"] for row in found["rankings"] if row["measure"] == "AP"] == [4, 8, 12, 16, 20, 40, 60]
     assert found["p_values"]
     assert found["indicators"]
-    assert found["halves"][0]["repeats"] + found["halves"][0]["vanishes"] + found["halves"][0]["reverses"] == 1
+    halves = found["halves"][0]
+    assert halves["replicated"] + halves["not_significant"] + halves["reversed"] == pytest.approx(1)
+    assert halves["reversed"] <= halves["opposite_sign"] <= halves["reversed"] + halves["not_significant"]
+    assert halves["replicated_lower"] <= halves["replicated"] <= halves["replicated_upper"]
     assert found["seed"] == 1
     assert "Brennan2001" in found["citations"]
 
@@ -137,7 +141,7 @@ def test_charts_are_drawn(scores: str, tmp_path: Path, chart: str) -> None:
     drawn = path.read_text()
     assert "P@10" in drawn
     if chart == "all":
-        assert "the other half repeats" in drawn
+        assert "are significant on the other half too" in drawn
     if chart in ("all", "swaps"):
         assert "closed form, own topics" in drawn
         assert "resampled" in drawn
@@ -190,7 +194,7 @@ def test_tables_too_small_are_refused(tmp_path: Path, topics: int, systems: int,
 
 def test_missing_scores_need_a_policy(tmp_path: Path) -> None:
     path = _write(tmp_path / "gap.csv", 8, 4, gap=True)
-    result = run("reliability", path, *FEW, "--missing", "nan")
+    result = run("reliability", path, *FEW)
     assert isinstance(result.exception, cranfield.InputError)
     assert "missing" in result.exception.what
     assert answer(path, *FEW, "--missing", "drop")["rows"][0]["topics"] == 7
@@ -212,7 +216,7 @@ def test_equal_systems_have_an_answer(tmp_path: Path) -> None:
     assert {row["swap_rate"] for row in found["swap_totals"][:4]} == {0.5}
     text = run("reliability", str(path), *FEW).stdout
     assert "∞" in text
-    assert "Half of the topics find no pair significant" in text
+    assert "No pair is significant on half of the topics" in text
 
 
 def test_a_table_with_shards_is_refused(tmp_path: Path) -> None:

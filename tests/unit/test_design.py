@@ -137,7 +137,7 @@ def test_variance_needs_two_topics_and_complete_scores() -> None:
     values = np.array(_table().values)
     values[0, 3, 2, 0] = np.nan
     holed = cranfield.ScoreTable(("AP",), _table().topics, _table().systems, values)
-    with pytest.raises(cranfield.InputError, match="1 scores of AP are missing"):
+    with pytest.raises(cranfield.InputError, match="1 of 240 scores of AP is missing"):
         estimate_variance(holed)
 
 

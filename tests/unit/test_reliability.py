@@ -13,7 +13,9 @@ import cranfield
 from cranfield import ScoreTable, discriminative_power, split_halves, swap_rates
 from cranfield.compare import compare
 from cranfield.compare.comparison import ALL_TESTS, pair_p_values
+from cranfield.compare.families import FAMILY, RESAMPLED
 from cranfield.reliability.resampling import default_sizes, tasks
+from cranfield.runtime.random import sequence
 from cranfield.variance.components import squares
 
 Array = npt.NDArray[Any]
@@ -35,20 +37,22 @@ def test_a_halving_is_what_comparing_both_halves_gives() -> None:
     rng = np.random.default_rng(3)
     table = table_of(rng.normal(scale=0.5, size=(20, 5)) + np.linspace(0, 1.0, 5))
     found = split_halves(table, trials=1, seed=9)
-    order = np.random.default_rng(tasks(9, 1)[0][0]).permutation(20)
+    ((stream, _),) = tasks(sequence(9, "reliability", "halves", "x"), 1)
+    order = np.random.default_rng(stream).permutation(20)
     verdicts: list[dict[frozenset[str], str]] = []
     for half in (order[:10], order[10:]):
-        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]))
+        result = compare(table.select(topics=[table.topics[at] for at in half.tolist()]), test="tukey")
         sure = [row for row in result.to_dict() if row["significant"]]
         verdicts.append({frozenset((row["system_a"], row["system_b"])): row["system_a"] for row in sure})
     one, other = verdicts
-    assert found.found.tolist() == [[len(one), len(other)]]
+    assert found.replication.significant.tolist() == [[len(one), len(other)]]
     assert one
     for side, (mine, others) in enumerate(((one, other), (other, one))):
-        repeats = sum(others.get(pair) == better for pair, better in mine.items())
-        reverses = sum(pair in others and others[pair] != better for pair, better in mine.items())
-        assert found.fates[0, side, [0, 3]].tolist() == [repeats, reverses]
-        assert found.fates[0, side].sum() == len(mine)
+        again = sum(others.get(pair) == better for pair, better in mine.items())
+        opposite = sum(pair in others and others[pair] != better for pair, better in mine.items())
+        outcomes = found.replication.outcomes[0, side]
+        assert outcomes[[0, 3]].tolist() == [again, opposite]
+        assert outcomes.sum() == len(mine)
 
 
 def test_findings_reverse_where_half_of_the_topics_say_the_opposite() -> None:
@@ -56,9 +60,11 @@ def test_findings_reverse_where_half_of_the_topics_say_the_opposite() -> None:
     signs = np.repeat([1.0, -1.0], 4)[:, np.newaxis]
     scores = np.hstack([signs, -signs]) + np.random.default_rng(1).normal(scale=0.05, size=(8, 2))
     found = split_halves(table_of(scores), trials=400)
-    assert found.share("reverses") > 0.5
-    assert found.share("repeats") == 0
-    assert found.share("vanishes") + found.share("reverses") == pytest.approx(1)
+    share = found.replication.share
+    assert share("reversed") > 0.5
+    assert share("replicated") == 0
+    assert share("not_significant") + share("reversed") == pytest.approx(1)
+    assert share("opposite_sign") >= share("reversed")
     assert found.agreeing.mean() < 0.5
 
 
@@ -101,13 +107,14 @@ def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(kept: Path) -
 @pytest.mark.parametrize("test", ALL_TESTS)
 def test_p_values_of_all_pairs_are_those_of_a_comparison(noisy: ScoreTable, test: str) -> None:
     scores = noisy.of()
-    count = 5000 if test == "randomised" else 300
-    p_values = pair_p_values(scores, test=test, count=count, seed=4)
-    found = compare(noisy, test=test, count=count, seed=4)
+    drawn = test in RESAMPLED
+    options: dict[str, Any] = {"test": test, "correct": None if test in FAMILY else "none" if drawn else "holm"}
+    options |= {"count": 5000 if drawn else 300, "seed": 4}
+    p_values = pair_p_values(scores, **options)
+    found = compare(noisy, **options)
     first, second = np.triu_indices(6, k=1)
     mine = {frozenset((f"s{a}", f"s{b}")): p for a, b, p in zip(first, second, p_values.tolist(), strict=True)}
-    # Permutations are of the columns as they stand, so that another order of systems shuffles otherwise.
-    loose = 0.05 if test == "randomised" else 1e-9
+    loose = 0.05 if drawn else 1e-9  # the two have random streams of their own
     for row in found.to_dict():
         assert mine[frozenset((row["system_a"], row["system_b"]))] == pytest.approx(row["p_adjusted"], abs=loose)
 

@@ -122,17 +122,17 @@ def test_undefined_cells_are_counted_topic_by_topic(study: ShardStudy, collectio
 
 def test_the_value_of_undefined_cells_moves_all_models_but_md6(collection: cranfield.Collection) -> None:
     most = int(collection.relevant.max())
-    found = shard_study(collection, "AP", shards=[most], resamples=0, held_out=False)
+    found = shard_study(collection, "AP", shards=[most], resamples=0, halvings=0)
     assert found.largest_shift < 1e-9
     assert min(found.get(model)[0].shift for model in ("MD2", "MD3", "MD4", "MD5")) > 1e-3
-    other = shard_study(collection, "AP", shards=[most], x=0.7, resamples=0, held_out=False)
+    other = shard_study(collection, "AP", shards=[most], x=0.7, resamples=0, halvings=0)
     assert found.get("MD6")[0].omega_squared == pytest.approx(other.get("MD6")[0].omega_squared, rel=1e-9)
     assert found.get("MD3")[0].omega_squared != pytest.approx(other.get("MD3")[0].omega_squared, rel=1e-3)
 
 
 def test_topics_too_poor_for_the_shards_are_warned_about(collection: cranfield.Collection) -> None:
     most = int(collection.relevant.max())
-    found = shard_study(collection, "AP", shards=[most], resamples=0, held_out=False)
+    found = shard_study(collection, "AP", shards=[most], resamples=0, halvings=0)
     (warning,) = found.warnings
     assert warning.slug == "more-shards-than-relevant"
     poor = [topic for topic, count in zip(found.topics, collection.relevant, strict=True) if count < most]
@@ -152,11 +152,13 @@ def test_a_sharding_is_the_same_whatever_else_is_asked_for(study: ShardStudy, co
     assert alone.to_dict() == pytest.approx(with_others.to_dict(), nan_ok=True)
 
 
-def test_shares_of_what_becomes_of_findings_add_up(study: ShardStudy) -> None:
+def test_shares_of_replication_add_up(study: ShardStudy) -> None:
     for result in study.results:
-        if result.repeats == result.repeats:
-            assert result.repeats + result.vanishes + result.reverses == pytest.approx(1.0)
-    assert any(result.repeats == result.repeats for result in study.get("MD6r"))
+        shares = result.replication.to_dict()
+        if shares["replicated"] == shares["replicated"]:
+            assert shares["replicated"] + shares["not_significant"] + shares["reversed"] == pytest.approx(1.0)
+    assert any(result.replication.significant.any() for result in study.get("MD6r"))
+    assert all((result.replication.halvings == 100) != (result.model == "bootstrap") for result in study.results)
 
 
 def test_p_values_are_kept_for_the_first_sample_only(study: ShardStudy) -> None:
@@ -166,7 +168,7 @@ def test_p_values_are_kept_for_the_first_sample_only(study: ShardStudy) -> None:
 def test_few_topics_leave_no_half_to_hold_out() -> None:
     values = drawn(1, 3)[np.newaxis]
     table = cranfield.ScoreTable(("x",), ("1", "2", "3"), tuple("abcde"), values, ("u", "v", "w"))
-    assert all(np.isnan(result.repeats) for result in replicate_study(table, resamples=50).results)
+    assert all(result.replication.halvings == 0 for result in replicate_study(table, resamples=50).results)
 
 
 # --- charts
@@ -182,7 +184,7 @@ def test_every_figure_is_drawn(study: ShardStudy, figure: str, tmp_path: Path) -
 
 
 def test_one_sharding_of_one_kind_can_be_drawn_too(collection: cranfield.Collection, tmp_path: Path) -> None:
-    found = shard_study(collection, "AP", shards=[3], resamples=0, held_out=False)
+    found = shard_study(collection, "AP", shards=[3], resamples=0, halvings=0)
     write_chart(shard_chart(found), str(tmp_path / "chart.svg"))
     text = (tmp_path / "chart.svg").read_text()
     assert all(word in text for word in ("Three kinds", "model by model", "3 shards", "one sharding"))
@@ -200,13 +202,13 @@ def test_figure_3_draws_the_intervals_it_says(study: ShardStudy) -> None:
 
 
 def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collection: cranfield.Collection) -> None:
-    assert study.summary().count("MD1 tells") == 2
+    assert study.summary().count("pairs differ significantly by MD1") == 2
     frame = study.to_frame("polars")
     assert len(frame) == len(study.results)
     found = compare(collection.score("AP"))
     assert found.summary().startswith(f"{found.significant_pairs} of 66 pairs")
     assert found.to_frame("polars")["significant"].sum() == found.significant_pairs
-    assert "change their verdict" in audit(collection.score("AP"), count=200).summary()
+    assert "changes with the test" in audit(collection.score("AP"), count=200).summary()
 
 
 def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
@@ -218,8 +220,11 @@ def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
     text = (tmp_path / "chart.svg").read_text()
     assert all(f">run{at}<" in text for at in range(129))
     assert all(kind in text for kind in ("Tukey", "ANOVA", "standard error"))
-    drawn = interval_chart(rows, {**found, "interval_tukey": float("nan")}).to_dict()
-    assert len(drawn["layer"]) == 3  # a test without an interval of its own: two kinds and the means
+    same = {"lower": -0.1, "upper": 0.1, "p_adjusted": 1.0, "significant": False, "difference": 0.0}
+    pairs = [{"system_a": "run0", "system_b": row["system"], **same} for row in rows[1:]]
+    alone = {**found, "interval_tukey": float("nan"), "interval": "simultaneous 95 %", "pairs": pairs}
+    write_chart(interval_chart(rows, alone), str(tmp_path / "differences.svg"))
+    assert "simultaneous 95 %" in (tmp_path / "differences.svg").read_text()
 
 
 def test_long_work_reports_its_progress(collection: cranfield.Collection) -> None:
@@ -228,4 +233,4 @@ def test_long_work_reports_its_progress(collection: cranfield.Collection) -> Non
     assert steps[-1] == (300, 300)
     steps.clear()
     audit(collection.score("AP"), count=200, progress=lambda *step: steps.append(step))
-    assert steps == [(at, 8) for at in range(8)]
+    assert steps == [(at, 9) for at in range(9)]

@@ -54,7 +54,7 @@ COLLECTION = [
     "compare?measure=nDCG@10&test=t&correct=bh",
     "compare?test=unpaired&all_pairs=true",
     "compare?audit=true&resamples=200&baseline=aldgate1",
-    "shards?shards=2,3&samples=2&resamples=100&held_out=false&anova=all&pairs=MD6",
+    "shards?shards=2,3&samples=2&resamples=100&halvings=0&anova=all&pairs=MD6",
     "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3&depth=10&within=0.1",
     "budget?depths=5,10&difference=0.05&price=2&topic_price=30&best=6&test=tukey",
     "budget?depths=5,10&pair=cleverdon1,aldgate1",

@@ -132,6 +132,7 @@ def budget(
         reuse=reuse,
     )
     collections = options.load_collections(runs, qrels=qrels, teams=teams, order=order, name=name)
+    options.note_tables({each: collection.score(measure or ["AP"]) for each, collection in collections.items()})
     inputs = {
         "runs": runs,
         "qrels": qrels,

@@ -16,21 +16,34 @@ def compare(
     measure: options.Measures = None,
     columns: options.Columns = None,
     test: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--test", help="tukey, randomised, t, wilcoxon, sign, bootstrap or randomisation.", metavar="NAME"
+            "--test",
+            help="max-t [default], dunnett [default with --baseline], tukey, randomised, t, wilcoxon, sign, bootstrap "
+            "or randomisation.",
+            metavar="NAME",
         ),
-    ] = "tukey",
-    correct: Annotated[
-        str | None, typer.Option("--correct", help="For pairwise tests: holm [default], bh or none.", metavar="NAME")
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
+    correct: Annotated[
+        str | None,
+        typer.Option("--correct", help="For t and the tests after it: holm [default], bh or none.", metavar="NAME"),
+    ] = None,
+    alpha: Annotated[float, typer.Option("--alpha", help="Family-wise error rate.")] = 0.05,
     baseline: Annotated[
         list[str] | None,
-        typer.Option("--baseline", help="Only pairs with this system; may be repeated.", metavar="SYSTEM"),
+        typer.Option("--baseline", help="Compare the others with this system; may be repeated.", metavar="SYSTEM"),
     ] = None,
     equivalence: Annotated[
-        float | None, typer.Option("--equivalence", help="Mark pairs shown to differ by less (TOST).", metavar="D")
+        float | None,
+        typer.Option("--equivalence", help="Which pairs are shown to differ by less than M (TOST).", metavar="M"),
+    ] = None,
+    non_inferiority: Annotated[
+        float | None,
+        typer.Option(
+            "--non-inferiority",
+            help="Which systems are shown to be worse than the baseline by less than M, if at all.",
+            metavar="M",
+        ),
     ] = None,
     unpaired: Annotated[bool, typer.Option("--unpaired", help="One-way Tukey: ignore that topics are shared.")] = False,
     audit: Annotated[
@@ -65,14 +78,19 @@ def compare(
 
     if plot is not None:
         drawing.check_plot(plot)
-    if unpaired and test != "tukey":
+    if unpaired and test is not None:
         raise typer.BadParameter("--unpaired is one-way Tukey; it does not go with --test")
-    if audit and (plot is not None or unpaired or test != "tukey" or equivalence is not None):
-        raise typer.BadParameter("--audit runs every test; leave out --test, --unpaired, --equivalence and --plot")
+    margins = equivalence is not None or non_inferiority is not None
+    if audit and (plot is not None or unpaired or test is not None or margins):
+        raise typer.BadParameter(
+            "--audit runs every test; leave out --test, --unpaired, --equivalence, --non-inferiority and --plot"
+        )
+    if matrix and plot is None:
+        raise typer.BadParameter("--matrix changes what --plot draws; name the file with --plot")
     inputs = {**options.sources(scores, columns),
               "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
-              "alpha": alpha, "baseline": baseline, "equivalence": equivalence, "resamples": resamples,
-              "missing": missing}  # fmt: skip
+              "alpha": alpha, "baseline": baseline, "equivalence": equivalence,
+              "non_inferiority": non_inferiority, "resamples": resamples, "missing": missing}  # fmt: skip
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     wanted = named_measures(tables)
     warnings = [problem for table in {id(table): table for table, _ in wanted.values()}.values()
@@ -95,7 +113,8 @@ def compare(
         results = [
             run_comparison(
                 table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,
-                baselines=baseline or (), equivalent_within=equivalence, count=resamples, seed=seed, label=label,
+                baselines=baseline or (), equivalence=equivalence, non_inferiority=non_inferiority, count=resamples,
+                seed=seed, label=label,
                 progress=step,
             )
             for label, (table, name) in wanted.items()

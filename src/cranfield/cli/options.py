@@ -47,6 +47,11 @@ class NameChoice(StrEnum):
     FILE = "file"
 
 
+class ReplicatesChoice(StrEnum):
+    CROSSED = "crossed"
+    NESTED = "nested"
+
+
 class MissingChoice(StrEnum):
     """What becomes of a cell without a score in a question that takes complete tables."""
 
@@ -107,7 +112,7 @@ PilotScores = Annotated[
 Columns = Annotated[
     str | None,
     typer.Option("--columns", help="What the columns of a score file are, where it has other names: "
-                 "topic=query,system=run,score=ndcg (also measure=, shard=, mean=).",
+                 "topic=query,system=run,score=ndcg (also measure=, seed=, prompt=, judge=, shard=, mean=).",
                  metavar="PART=NAME,…"),
 ]  # fmt: skip
 Measures = Annotated[
@@ -355,6 +360,7 @@ def load_tables(
     measures: list[str] | None,
     missing: MissingChoice | None,
     columns: str | None = None,
+    replicates: str | None = None,
     noted: bool = True,
 ) -> dict[str, ScoreTable]:
     """Score tables by collection: from score files, or from runs (or a packed collection) that are scored first.
@@ -380,7 +386,7 @@ def load_tables(
         )
         tables = {scores[0]: collection.score(measures or ["AP"], missing=missing or MissingChoice.ZERO)}
     else:
-        tables = read_tables(expand(scores), measures=measures, missing=missing, columns=columns)
+        tables = read_tables(expand(scores), measures=measures, missing=missing, columns=columns, replicates=replicates)
     if noted:
         note_tables(tables)
     return tables

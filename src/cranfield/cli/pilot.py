@@ -85,6 +85,7 @@ def pilot(
         method=method,
         test=test,
     )
+    options.note_tables({runs[0]: collection.score(measure or ["AP"])})
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
     with (

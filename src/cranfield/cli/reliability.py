@@ -17,7 +17,11 @@ def reliability(
     columns: options.Columns = None,
     topics: Annotated[
         str | None,
-        typer.Option("--topics", help="Look ahead to so many topics: a list or a range, e.g. 20:200:20.", metavar="N"),
+        typer.Option(
+            "--topics",
+            help="Numbers of topics to predict reliability for: a list or a range, e.g. 20:200:20.",
+            metavar="N",
+        ),
     ] = None,
     target: Annotated[
         str, typer.Option("--target", help="Eρ² and Φ to be reached: a number or a list.", metavar="P")
@@ -60,7 +64,7 @@ def reliability(
     ] = "all",
     face: options.Face = options.Face.TEXT,
 ) -> None:
-    """How far a collection can be trusted: generalisability, swaps, split halves, discriminative power, rankings.
+    """Reliability of a collection: generalisability, swaps, split halves, discriminative power, rankings.
 
     Example: cranfield reliability scores.csv --drop 0.25 --plot trust.html
     """

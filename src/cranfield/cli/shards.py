@@ -14,8 +14,8 @@ def shards(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Runs (with --qrels), a packed collection, or a score table with a column «shard»: shards, query "
-            "variations, judges, seeds.",
+            help="Runs (with --qrels), a packed collection, or a score table with several scores per topic and "
+            "system (a column «shard»): seeds, prompts, judges, query variations.",
             metavar="RUNS",
             show_default=False,
         ),
@@ -24,6 +24,14 @@ def shards(
     count: Annotated[str, typer.Option("--shards", "-s", help="How many shards: a list or a range.")] = "2,5,10",
     measure: options.Measures = None,
     columns: options.Columns = None,
+    replicates: Annotated[
+        options.ReplicatesChoice | None,
+        typer.Option(
+            "--replicates",
+            help="Of a score table: nested if each system has its own (random seeds), crossed if all systems share "
+            "them (prompts, judges). By default as --columns says: seed= is nested, prompt= and judge= are crossed.",
+        ),
+    ] = None,
     samples: Annotated[int, typer.Option("--samples", help="Re-shardings of each.", min=1)] = 1,
     alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
     undefined: Annotated[
@@ -32,12 +40,21 @@ def shards(
     resamples: Annotated[
         int, typer.Option("--resamples", help="Of the bootstrap ANOVA of each first sample; 0 leaves it out.", min=0)
     ] = 2000,
-    held_out: Annotated[
-        bool, typer.Option("--held-out/--no-held-out", help="See which findings hold on other topics.")
-    ] = True,
+    halvings: Annotated[
+        int,
+        typer.Option(
+            "--halvings", help="Random halvings of the topics to measure replication on; 0 leaves them out.", min=0
+        ),
+    ] = 100,
     anova: Annotated[
-        str, typer.Option("--anova", help="ANOVA tables to print: a list of MD1 to MD6, all or none.", metavar="MODELS")
-    ] = "MD1,MD6",
+        str | None,
+        typer.Option(
+            "--anova",
+            help="ANOVA tables to print: a list of MD1 to MD6 and nested, all or none. By default MD1, and MD6 or "
+            "nested.",
+            metavar="MODELS",
+        ),
+    ] = None,
     pairs: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +78,7 @@ def shards(
 
     Example: cranfield shards runs/ --qrels qrels.txt -s 2,5,10 -m AP --samples 10
     """
-    from cranfield.compare.sharding import replicate_study, shard_study
+    from cranfield.compare.sharding import refuse_unused, replicate_study, shard_study
     from cranfield.report.sharding import anova_names, shard_document
     from cranfield.scores.choosing import only_table
 
@@ -70,13 +87,18 @@ def shards(
         drawing.check_plot(plot)
     inputs = {**options.sources(runs, columns, "runs"),
               "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
-              "undefined": undefined, "resamples": resamples, "missing": missing}  # fmt: skip
+              "undefined": undefined, "resamples": resamples, "missing": missing, "replicates": replicates,
+              "halvings": halvings}  # fmt: skip
     if options.is_score_table(runs, qrels):
-        table = only_table(options.load_tables(runs, qrels=None, measures=measure, missing=missing, columns=columns))
-        study = replicate_study(table, alpha=alpha, resamples=resamples, held_out=held_out, seed=seed)
+        table = only_table(
+            options.load_tables(
+                runs, qrels=None, measures=measure, missing=missing, columns=columns, replicates=replicates
+            )
+        )
+        refuse_unused(inputs, table=table)
+        study = replicate_study(table, alpha=alpha, resamples=resamples, halvings=halvings, seed=seed)
     else:
-        if missing is not None:
-            raise typer.BadParameter("--missing goes with score tables; runs score 0 where they returned nothing")
+        refuse_unused(inputs, table=None)
         collection = options.load_collection(
             runs, qrels=qrels, intents=None, probabilities=None, teams=None,
             order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,
@@ -88,7 +110,7 @@ def shards(
         ):
             study = shard_study(
                 collection, measure or ["AP"], shards=options.numbers(count, "shards") or (), samples=samples,
-                alpha=alpha, x=undefined, resamples=resamples, seed=seed, held_out=held_out, progress=step,
+                alpha=alpha, x=undefined, resamples=resamples, seed=seed, halvings=halvings, progress=step,
             )  # fmt: skip
     if plot is not None:
         drawing.draw_shards(study, plot, figure)

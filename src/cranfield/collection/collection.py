@@ -16,6 +16,7 @@ from cranfield.collection.documents import Documents
 from cranfield.collection.kernels import shard_hits, shard_lengths
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
+from cranfield.runtime.random import Seed, generator
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
@@ -197,11 +198,11 @@ class Collection:
         shard_lengths(len(edges) - 1, shards, edges, documents, shard_of, length, work=len(documents))
         return length
 
-    def random_shards(self, shards: int, *, seed: int | np.random.Generator) -> Array:
+    def random_shards(self, shards: int, *, seed: Seed) -> Array:
         """A random shard for every document, all shards of the same size give or take one document."""
         if not 1 <= shards <= len(self.documents):
             raise RequestError(f"{shards} shards cannot be made of {len(self.documents)} documents")
-        shuffled = np.random.default_rng(seed).permutation(len(self.documents))
+        shuffled = generator(seed, "shards of documents", shards).permutation(len(self.documents))
         return (shuffled % shards).astype(np.int32)
 
     def keeping(self, kept: Array) -> Collection:

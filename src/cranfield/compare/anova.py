@@ -1,8 +1,9 @@
-"""ANOVA of a balanced topic × system (× shard) table in closed form: models MD1 to MD6 of FS19."""
+"""ANOVA of a balanced topic × system (× replicate) table in closed form: FS19's MD1 to MD6, and nested replicates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Effect:
 
     name: str
     ss: float
-    df: int
+    df: float
     ms: float
     f: float = float("nan")
     p_value: float = float("nan")
@@ -194,6 +195,73 @@ def _effect(name: str, ss: float, df: int, error: Effect, size: int) -> Effect:
 def random_topics(found: Decomposition) -> Effect:
     """The system effect when topics are a sample of all topics: tested against topic*system, which replicates share."""
     t, r, s = found.shape
-    error = Effect("topic*system", found.ss["topic*system"], found.df["topic*system"],
-                   found.ss["topic*system"] / max(found.df["topic*system"], 1))  # fmt: skip
-    return _effect("system", found.ss["system"], found.df["system"], error, t * r * s)
+    return _effect("system", found.ss["system"], found.df["system"], _pooled(found, ["topic*system"]), t * r * s)
+
+
+NESTED = "nested"
+WITHIN_SYSTEMS = ("shard", "system*shard")  # replicates of a system, whatever replicates of others are called
+SYSTEM_ERROR = "error of systems"
+
+
+def sampled_replicates(found: Decomposition, *, nested: bool) -> Effect:
+    """What systems are tested against when topics and replicates are both samples, of which new ones could be drawn.
+
+    With σ² of a topic*system, σ² of a replicate and σ² of the rest, a system's mean square is expected to be the sum
+    of all three under the null hypothesis, and MS(topic*system) + MS(replicate) − MS(error) estimates that sum;
+    Satterthwaite's approximation gives its degrees of freedom. Where the difference of the last two is not positive
+    the replicates' variance is estimated as 0, and MS(topic*system) with its own degrees of freedom is used, which is
+    the larger of the two error terms.
+
+    Parameters
+    ----------
+    nested
+        Each system has replicates of its own (random seeds): their variation is pooled within systems. Otherwise
+        systems share them (judges, prompts), a replicate's own mean cancels in a difference, and what remains is its
+        interaction with systems.
+
+    References
+    ----------
+    Satterthwaite (1946), An approximate distribution of estimates of variance components. Clark (1973), The
+    language-as-fixed-effect fallacy (the quasi-F ratio).
+    """
+    by_topic = _pooled(found, ["topic*system"])
+    replicate = _pooled(found, WITHIN_SYSTEMS if nested else ["system*shard"])
+    rest = _pooled(found, ["topic*shard"] if nested else [], residual=True)
+    ms = by_topic.ms + replicate.ms - rest.ms
+    if not replicate.ms > rest.ms:
+        return Effect(SYSTEM_ERROR, float("nan"), by_topic.df, by_topic.ms)
+    parts = sum(each.ms**2 / each.df for each in (by_topic, replicate, rest) if each.df)
+    return Effect(SYSTEM_ERROR, float("nan"), ms**2 / parts, ms)  # Satterthwaite 1946
+
+
+def nested_anova(found: Decomposition) -> AnovaTable:
+    """The table of systems with replicates of their own on shared topics; topics and replicates are samples."""
+    t, r, s = found.shape
+    by_topic, within = _pooled(found, ["topic*system"]), _pooled(found, WITHIN_SYSTEMS, "shard(system)")
+    error = _pooled(found, ["topic*shard"], residual=True)
+    systems = sampled_replicates(found, nested=True)
+    tested = (
+        (_pooled(found, ["topic"]), by_topic),
+        (_pooled(found, ["system"]), systems),
+        (by_topic, error),
+        (within, error),
+    )
+    effects = tuple(_quotient(effect, against) for effect, against in tested)
+    size = t * r * s
+    total = Effect("total", found.total_ss, size - 1, found.total_ss / (size - 1))
+    return AnovaTable(NESTED, (*effects, systems), error, total, t, r, s)
+
+
+def _pooled(found: Decomposition, names: Sequence[str], name: str = "", *, residual: bool = False) -> Effect:
+    """The mean square of several effects together, with the residual or without."""
+    ss = sum(found.ss[each] for each in names) + (found.residual_ss if residual else 0.0)
+    df = sum(found.df[each] for each in names) + (found.residual_df if residual else 0)
+    return Effect("error" if residual else name or names[0], ss, df, ss / df if df else float("nan"))
+
+
+def _quotient(effect: Effect, error: Effect) -> Effect:
+    """An effect with its F against the error that fits it; ω² is FS19's, which has one error for all, and left out."""
+    if not error.ms > 0:
+        return effect
+    f = effect.ms / error.ms
+    return replace(effect, f=f, p_value=max(float(special.fdtrc(effect.df, error.df, f)), TINY))

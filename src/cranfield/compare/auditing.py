@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
+from cranfield.compare.comparison import ALL_TESTS, Comparison, chosen_test, compare
 from cranfield.compare.pairwise import TESTS
 from cranfield.errors import Caution
 from cranfield.scores import ScoreTable
@@ -24,12 +24,12 @@ UNLIKE = 1.1
 TOO_FEW = ("too-few-resamples", "too-few-topics")
 
 REASONS = {
-    "noisier": "noisier than most pairs: Tukey takes the error of all pairs, pairwise tests their own",
-    "steadier": "steadier than most pairs: Tukey takes the error of all pairs, pairwise tests their own",
+    "noisier": "noisier than most pairs: Tukey takes the error of all pairs, max-t and tests of pairs their own",
+    "steadier": "steadier than most pairs: Tukey takes the error of all pairs, max-t and tests of pairs their own",
     "large": "wins large rather than many: tests of means gain by it, tests of signs and ranks lose",
     "many": "wins many rather than large: tests of signs and ranks gain by it, tests of means lose",
     "permuted": "between two thresholds: permutations mix unlike systems and set theirs elsewhere",
-    "correction": "significant alone: lost to the correction for many pairs, which Tukey's tests do not need",
+    "correction": "significant alone: lost to the correction for many pairs, which max-t and Tukey's tests do not need",
     "shared": "topics not taken as shared: the one-way test counts their variation as error",
     "close": "close to the threshold of several tests",
 }
@@ -75,19 +75,24 @@ class Audit:
             if caution.slug != "topics-ignored"
         )
 
+    @property
+    def default(self) -> str:
+        """The test that is run when none is named."""
+        return next(iter(self.comparisons))
+
     def reasons(self) -> dict[str, int]:
         """How many pairs each reason explains, alone or with others; the most frequent first."""
         return dict(Counter(reason for each in self.disagreements for reason in each.reasons).most_common())
 
     def against(self, test: str) -> tuple[int, int, int]:
         """Pairs that ``test`` and the default both find, that only it finds, and that only the default finds."""
-        ours, theirs = self.comparisons["tukey"].significant, self.comparisons[test].significant
+        ours, theirs = self.comparisons[self.default].significant, self.comparisons[test].significant
         return int((ours & theirs).sum()), int((theirs & ~ours).sum()), int((ours & ~theirs).sum())
 
     def summary(self) -> str:
         """How many verdicts hang on the choice of the test."""
-        pairs = len(self.comparisons["tukey"].first)
-        text = f"{len(self.disagreements):,} of {pairs:,} pairs change their verdict with the test"
+        pairs = len(self.comparisons[self.default].first)
+        text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
         if self.mute:
             text += f"; {_names(self.mute)} had too few resamples or topics to find anything and do not count"
         return text + "."
@@ -121,9 +126,10 @@ def audit(
 ) -> Audit:
     """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
     done: dict[str, Comparison] = {}
-    for test in ALL_TESTS:
+    tests = dict.fromkeys((chosen_test(None, baselines), *ALL_TESTS))  # the default first
+    for test in tests:
         if progress is not None:
-            progress(len(done), len(ALL_TESTS))
+            progress(len(done), len(tests))
         wanted = correct if test in TESTS else None
         done[test] = compare(
             table, measure=measure, test=test, correct=wanted, alpha=alpha, baselines=baselines, count=count, seed=seed
@@ -143,13 +149,13 @@ def audit(
     place = {name: at for at, name in enumerate(table.systems)}
     found = []
     for at in order.tolist():
-        a, b = (done["tukey"].systems[each[at]] for each in (done["tukey"].first, done["tukey"].second))
+        a, b = (done["t"].systems[each[at]] for each in (done["t"].first, done["t"].second))
         pair = _Pair(at, scores[:, place[a]] - scores[:, place[b]], pooled, voting)
         reasons = pair.reasons()
         p_values = {test: float(each.p_adjusted[at]) for test, each in done.items()}
         found.append(
             Disagreement(
-                a, b, float(done["tukey"].difference[at]), pair.found_by, pair.missed_by, p_values, tuple(reasons),
+                a, b, float(done["t"].difference[at]), pair.found_by, pair.missed_by, p_values, tuple(reasons),
                 "; ".join(reasons.values()),
             )
         )  # fmt: skip
@@ -191,12 +197,13 @@ class _Pair:
         return ""
 
     def _noise(self) -> dict[str, str]:
-        """Tukey measures every pair against the pooled error, a paired test against the pair's own."""
+        """Tukey measures every pair against the pooled error, max-t and tests of pairs against the pair's own."""
         own = float(self.gaps.std(ddof=1))
         sds = f"sd of differences {own:.3f}, of all pairs {self.pooled:.3f}"
-        if "tukey" in self.found_by and "t" in self.missed_by and own > UNLIKE * self.pooled:
+        each = {"max-t", "t"}
+        if "tukey" in self.found_by and each & set(self.missed_by) and own > UNLIKE * self.pooled:
             return {"noisier": f"noisier than most ({sds})"}
-        if "tukey" in self.missed_by and "t" in self.found_by and own * UNLIKE < self.pooled:
+        if "tukey" in self.missed_by and each & set(self.found_by) and own * UNLIKE < self.pooled:
             return {"steadier": f"steadier than most ({sds})"}
         return {}
 

@@ -2,43 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compare.anova import TINY, check_table
-from cranfield.compare.cautions import nothing_to_tell, too_few_resamples, too_few_topics, unpaired_loses
+from cranfield.compare.anova import check_table
+from cranfield.compare.cautions import (
+    constant_differences,
+    nothing_to_tell,
+    one_error_term,
+    too_few_resamples,
+    too_few_topics,
+    too_many_pairs,
+    unpaired_loses,
+)
 from cranfield.compare.corrections import correction
-from cranfield.compare.kernels import permuted_ranges
-from cranfield.compare.pairwise import TESTS, Progress, equivalence
-from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach, tukey
+from cranfield.compare.families import FAMILY, RESAMPLED, Pairs, Verdicts, judge
+from cranfield.compare.margins import Margin
+from cranfield.compare.margins import equivalence as show_equivalence
+from cranfield.compare.margins import non_inferiority as show_non_inferiority
+from cranfield.compare.maxima import resampled_p, shuffled_ranges
+from cranfield.compare.pairwise import TESTS, Progress
+from cranfield.compare.replicates import REMEDY
+from cranfield.compare.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.errors import Caution, RequestError
-from cranfield.parallel import available_workers, pieces, tasks
+from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.balance import check_balance
 from cranfield.scores.frames import rows_frame
+from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST
 from cranfield.stats.tails import t_critical
-from cranfield.variance.components import squares
+
+__all__ = [
+    "ALL_TESTS",
+    "FAMILY",
+    "Comparison",
+    "check_test",
+    "chosen_test",
+    "compare",
+    "pair_p_values",
+    "randomised_p",
+    "shuffled_ranges",
+]
 
 Array = npt.NDArray[Any]
 
-FAMILY = ("tukey", "randomised", "unpaired")  # these control the error of the whole family by themselves
-ALL_TESTS = ("tukey", "randomised", *TESTS, "unpaired")
-RESAMPLED = ("randomised", "bootstrap", "randomisation")
+ALL_TESTS = ("max-t", "tukey", "randomised", *TESTS, "unpaired")  # of all pairs; dunnett needs a baseline
+ONE_ERROR = ("tukey", "dunnett", "randomised")  # one error term for all pairs
 SIGNED = ("sign", "randomisation")  # whose p is a share of 2ⁿ patterns of signs
+MOST_PAIRS = 2_000_000  # that are resampled
+randomised_p = resampled_p
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """Systems best first; pairs as indices into them.
 
-    ``difference`` is the mean of the better less that of the other. ``effect_size`` is the difference over the
-    residual sd (Tukey's family) or over the sd of the pair's differences (the pairwise tests), as ``denominator``
-    says. ``intervals`` has the half-widths of each system's: by Tukey (or by permutation, nan for pairwise tests), with
-    which two systems differ when theirs do not touch; by ANOVA; and by the system's own standard error.
+    ``difference`` is the mean of ``first`` less that of ``second``: the better less the other, or with baselines the
+    candidate less the baseline. ``standard_error`` is what the test measures it by: one for all pairs (Tukey's tests
+    and Dunnett's) or the pair's own. ``effect_size`` is the difference over the sd of the pair's differences (d_z); of
+    the unpaired test over the sd of scores within systems, as ``denominator`` says. ``lower`` and ``upper`` exclude 0
+    exactly when the pair is significant, unless ``interval`` calls them unadjusted; they are nan for pairs whose
+    differences do not vary. ``intervals`` has half-widths of intervals around means: those with which two systems
+    differ when theirs do not touch (nan where the test has none); ANOVA's; and by the system's own standard error.
     """
 
     measure: str
@@ -52,30 +82,48 @@ class Comparison:
     first: Array
     second: Array
     difference: Array
+    standard_error: Array
     lower: Array
     upper: Array
+    interval: str
     effect_size: Array
     denominator: str
     p_value: Array
     p_adjusted: Array
-    significant: Array
-    equivalent: Array | None
-    baselines: tuple[str, ...]
-    seed: int | None
+    wins: Array
+    ties: Array
+    losses: Array
+    equivalence: Margin | None = None
+    non_inferiority: Margin | None = None
+    baselines: tuple[str, ...] = ()
+    seed: int | None = None
     warnings: tuple[Caution, ...] = ()
 
     @property
     def half_width(self) -> float:
-        """Of the interval that decides about pairs; nan where none does."""
+        """Of intervals around means that decide about pairs; nan where none do."""
         return self.intervals.tukey
+
+    @property
+    def significant(self) -> Array:
+        return np.asarray(self.p_adjusted <= self.alpha)
 
     @property
     def significant_pairs(self) -> int:
         return int(self.significant.sum())
 
     @property
+    def relative_difference(self) -> Array:
+        """The difference as a share of the second system's mean; nan where that is not above 0."""
+        base = self.means[self.second]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(base > 0, self.difference / base, np.nan)
+
+    @property
     def top_group(self) -> tuple[str, ...]:
-        """The best system and those that cannot be told from it."""
+        """The best system and those not significantly different from it; empty with baselines, which leave it open."""
+        if self.baselines:
+            return ()
         with_best = (self.first == 0) & ~self.significant
         return (self.systems[0], *(self.systems[at] for at in self.second[with_best].tolist()))
 
@@ -94,7 +142,7 @@ class Comparison:
         return runs
 
     def summary(self) -> str:
-        """How many pairs differ, and who cannot be told from the best."""
+        """How many pairs differ, and which systems are not significantly different from the best."""
         found = f"{self.significant_pairs:,} of {len(self.first):,} pairs differ significantly"
         return f"{found}; {self._about_the_best()}."
 
@@ -103,44 +151,86 @@ class Comparison:
             return f"only pairs with {', '.join(self.baselines)} were tested"
         best, rest = self.systems[0], len(self.top_group) - 1
         if rest == len(self.systems) - 1:
-            return f"no system can be told from {best}"
-        others = f"{rest} other{'s' * (rest != 1)} cannot be told from {best}"
+            return f"no system is significantly different from {best}"
+        others = f"{rest} other{'s are' if rest != 1 else ' is'} not significantly different from {best}"
         return others if rest else f"{best} differs from all others"
+
+    def verdict(self, at: int) -> str:
+        """What was found about one pair, in a sentence."""
+        candidate, baseline = self.systems[self.first[at]], self.systems[self.second[at]]
+        difference, share = float(self.difference[at]), float(self.relative_difference[at])
+        relative = f" ({share:+.1%})" if share == share else ""
+        if self.lower[at] == self.lower[at]:
+            interval = f", {self.interval} interval [{self.lower[at]:+.4f}, {self.upper[at]:+.4f}]"
+        else:
+            interval = ", no interval as the differences do not vary"
+        shown = float(self.p_adjusted[at])
+        p_value = f"p = {shown:.4f}" if shown >= 0.0001 else f"p = {shown:.1e}"
+        counted = (("win", "wins", self.wins), ("tie", "ties", self.ties), ("loss", "losses", self.losses))
+        counts = ", ".join(f"{each[at]:,} {one if each[at] == 1 else many}" for one, many, each in counted)
+        verdict = "differs significantly" if self.significant[at] else "does not differ significantly"
+        return (
+            f"{candidate} {verdict} from {baseline} in {self.measure}: {difference:+.4f}{relative}{interval}, "
+            f"{p_value}; {counts} on {self.topics:,} topics."
+        )
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The pairs as a data frame."""
         return rows_frame(self.to_dict(), backend)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a pair."""
-        rows = []
-        for at in range(len(self.first)):
-            row = {
+        """One row per pair."""
+        relative, significant = self.relative_difference, self.significant
+        return [
+            {
                 "system_a": self.systems[self.first[at]],
                 "system_b": self.systems[self.second[at]],
                 "difference": float(self.difference[at]),
+                "relative_difference": float(relative[at]),
                 "lower": float(self.lower[at]),
                 "upper": float(self.upper[at]),
+                "standard_error": float(self.standard_error[at]),
                 "effect_size": float(self.effect_size[at]),
                 "p_value": float(self.p_value[at]),
                 "p_adjusted": float(self.p_adjusted[at]),
-                "significant": bool(self.significant[at]),
+                "significant": bool(significant[at]),
+                "wins": int(self.wins[at]),
+                "ties": int(self.ties[at]),
+                "losses": int(self.losses[at]),
+                **self._margins(at),
+                **({"verdict": self.verdict(at)} if self.baselines else {}),
             }
-            if self.equivalent is not None:
-                row["equivalent"] = bool(self.equivalent[at])
-            rows.append(row)
-        return rows
+            for at in range(len(self.first))
+        ]
+
+    def _margins(self, at: int) -> dict[str, Any]:
+        row: dict[str, Any] = {}
+        if self.equivalence is not None:
+            row |= {
+                "p_equivalent": float(self.equivalence.p_adjusted[at]),
+                "equivalent": bool(self.equivalence.shown[at]),
+                "equivalence_lower": float(self.equivalence.lower[at]),
+                "equivalence_upper": float(self.equivalence.upper[at]),
+            }
+        if self.non_inferiority is not None:
+            row |= {
+                "p_non_inferior": float(self.non_inferiority.p_adjusted[at]),
+                "non_inferior": bool(self.non_inferiority.shown[at]),
+                "non_inferiority_lower": float(self.non_inferiority.lower[at]),
+            }
+        return row
 
 
 def compare(
     table: ScoreTable,
     *,
     measure: str | None = None,
-    test: str = "tukey",
+    test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
     baselines: Sequence[str] = (),
-    equivalent_within: float | None = None,
+    equivalence: float | None = None,
+    non_inferiority: float | None = None,
     count: int = 10_000,
     seed: int = 1,
     label: str | None = None,
@@ -151,202 +241,215 @@ def compare(
     Parameters
     ----------
     test
-        ``tukey`` (blocked: topics are shared, the default), ``randomised`` (Tukey by permutation within topics),
-        ``unpaired`` (one-way Tukey, which ignores that topics are shared), or a pairwise test: ``t``, ``wilcoxon``,
-        ``sign``, ``bootstrap``, ``randomisation``.
+        ``max-t`` (the default: each pair by its own standard error, topics resampled), ``dunnett`` (the default with
+        baselines: each candidate with the baseline, topics as blocks), ``tukey`` (topics as blocks, one error term),
+        ``randomised`` (Tukey by permutation within topics), ``unpaired`` (one-way Tukey, which ignores that topics are
+        shared), or a test of pairs: ``t``, ``wilcoxon``, ``sign``, ``bootstrap``, ``randomisation``.
     correct
-        For the pairwise tests: ``holm`` (default), ``bh`` or ``none``. Tukey's tests need none.
-    equivalent_within
-        A smallest difference that matters: pairs shown to be closer are marked equivalent (TOST at α).
+        For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default), ``bh`` or
+        ``none``. The other tests need none.
+    alpha
+        The family-wise error rate.
+    baselines
+        Systems that the others are compared with; differences are candidate less baseline. With several the family is
+        all comparisons with any of them.
+    equivalence
+        A margin: pairs shown to differ by less are equivalent (two one-sided t tests at α, Holm over pairs).
+    non_inferiority
+        A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
+        at α, Holm over pairs).
     count
         Permutations or resamples.
     label
-        What the comparison is called, the measure unless said otherwise.
+        What the comparison is called, the measure unless said otherwise; it also names the random stream.
+
+    Returns
+    -------
+    Comparison
+        The ranking, the intervals and every pair.
+
+    Examples
+    --------
+    Five wins of five give Wilcoxon's test its smallest p, 2 / 2⁵:
+
+    >>> scores = {"old": [0.1, 0.2, 0.3, 0.4, 0.5], "new": [0.2, 0.4, 0.6, 0.8, 1.0]}
+    >>> values = np.array([scores["old"], scores["new"]]).T[np.newaxis, :, :, np.newaxis]
+    >>> table = ScoreTable(("AP",), tuple("12345"), ("old", "new"), values)
+    >>> compare(table, test="wilcoxon").p_value.tolist()
+    [0.0625]
     """
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
-    check_test(test, correct)
-    scores = table.of(measure)
-    if scores.ndim != 2:
-        raise RequestError(
-            "this table has shards",
-            fix="Use the models of cranfield shards, or average over them (--columns mean=shard).",
-        )
-    check_balance(table, measure)
-    check_table(scores[:, :, np.newaxis])
+    if non_inferiority is not None and not baselines:
+        raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it (--baseline).")
+    named, baselines = test is not None, tuple(dict.fromkeys(baselines))
+    test = chosen_test(test, baselines)
+    check_test(test, correct, baselines)
+    scores = _checked(table, measure)
     order = np.argsort(-scores.mean(axis=0), kind="stable")
-    ordered, names = scores[:, order], tuple(table.systems[at] for at in order.tolist())
-    first, second = _pairs(names, tuple(baselines))
-    made = _Sample(ordered, first, second, alpha, count, seed, progress)
-    found = made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm")
-    p_value, p_adjusted, lower, upper, half_width = found
-    p_value, p_adjusted = np.maximum(p_value, TINY), np.maximum(p_adjusted, TINY)  # small, but not 0
-    difference = made.gaps
+    names = tuple(table.systems[at] for at in order.tolist())
+    pairs = Pairs(scores[:, order], *_pairs(names, baselines))
+    aloud = None
+    if test == "max-t" and len(pairs.first) > MOST_PAIRS:
+        aloud, test = _too_many(len(pairs.first), named=named), "tukey"
+    label = label or measure or table.measures[0]
+    stream = sequence(seed, "compare", test, label)
+    found = judge(pairs, test, correct=correct, alpha=alpha, count=count, seed=stream, progress=progress)
+    show = partial(_margin, pairs, correct=correct or "holm", alpha=alpha)
+    wins, ties, losses = pairs.wins
+    effect_size, denominator = _effect_size(pairs, test)
     correct = "none" if test in FAMILY else (correct or "holm")
-    close = None
-    if equivalent_within is not None:
-        if not equivalent_within > 0:
-            raise RequestError(
-                f"equivalence within {equivalent_within:g} cannot be shown", fix="Name a margin above 0."
-            )
-        close = equivalence(made.differences, equivalent_within) <= alpha
-    denominator = "residual sd" if test in FAMILY else "sd of the differences"
     return Comparison(
-        label or measure or table.measures[0],
-        test,
-        correct,
-        alpha,
-        len(ordered),
-        names,
-        ordered.mean(axis=0),
-        made.intervals(half_width),
-        first,
-        second,
-        difference,
-        lower,
-        upper,
-        made.effect_sizes(test),
-        denominator,
-        p_value,
-        p_adjusted,
-        p_adjusted <= alpha,
-        close,
-        tuple(baselines),
-        seed if test in RESAMPLED else None,
-        made.warnings(test, correct, int((p_adjusted <= alpha).sum())),
+        measure=label,
+        test=test,
+        correct=correct,
+        alpha=alpha,
+        topics=pairs.topics,
+        systems=names,
+        means=pairs.scores.mean(axis=0),
+        intervals=_intervals(pairs, found.half_width, alpha),
+        first=pairs.first,
+        second=pairs.second,
+        difference=pairs.difference,
+        standard_error=found.standard_error,
+        lower=found.lower,
+        upper=found.upper,
+        interval=found.interval,
+        effect_size=effect_size,
+        denominator=denominator,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        wins=wins,
+        ties=ties,
+        losses=losses,
+        equivalence=show(show_equivalence, equivalence),
+        non_inferiority=show(show_non_inferiority, non_inferiority),
+        baselines=baselines,
+        seed=seed if test in RESAMPLED else None,
+        warnings=tuple(each for each in (aloud, *_cautions(pairs, names, test, correct, alpha, count, found)) if each),
     )
 
 
 def pair_p_values(
-    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, count: int, seed: int
+    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, count: int, seed: Seed
 ) -> Array:
     """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``np.triu_indices``."""
     check_test(test, correct)
     check_table(scores[:, :, np.newaxis])
-    made = _Sample(scores, *np.triu_indices(scores.shape[1], k=1), alpha, count, seed)
-    return (made.family(test) if test in FAMILY else made.pairwise(test, correct or "holm"))[1]
+    pairs = Pairs(scores, *np.triu_indices(scores.shape[1], k=1))
+    return judge(pairs, test, correct=correct, alpha=alpha, count=count, seed=sequence(seed, "pairs", test)).p_adjusted
 
 
-def check_test(test: str, correct: str | None) -> None:
+def chosen_test(test: str | None, baselines: Sequence[str] = ()) -> str:
+    """The test that is run: the one named, or the default.
+
+    >>> chosen_test(None), chosen_test(None, ["bm25"]), chosen_test("tukey", ["bm25"])
+    ('max-t', 'dunnett', 'tukey')
+    """
+    return test or (BASELINE_TEST if baselines else ALL_PAIRS_TEST)
+
+
+def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) -> None:
     """Refuse tests and corrections that do not exist, or do not go together."""
-    if test not in ALL_TESTS:
-        raise RequestError(f"there is no test «{test}»", fix=f"Choose one of: {', '.join(ALL_TESTS)}.")
+    known = (*ALL_TESTS, "dunnett")
+    if test not in known:
+        raise RequestError(f"there is no test «{test}»", fix=f"Choose one of: {', '.join(known)}.")
+    if test == "dunnett" and not baselines:
+        raise RequestError(
+            "Dunnett's test compares systems with a baseline, and none is named",
+            fix="Name the baseline (--baseline), or choose a test of all pairs: max-t or tukey.",
+        )
     if test in FAMILY and correct not in (None, "none"):
         raise RequestError(f"{test} controls the whole family's error by itself", fix="Leave out the correction.")
     if correct is not None:
         correction(correct)
 
 
+def _checked(table: ScoreTable, measure: str | None) -> Array:
+    scores = table.of(measure)
+    if scores.ndim != 2:
+        raise RequestError(
+            "this table has several scores for each topic and system (shards)",
+            fix=REMEDY,
+        )
+    check_balance(table, measure)
+    check_table(scores[:, :, np.newaxis])
+    return scores
+
+
 def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, Array]:
-    first, second = np.triu_indices(len(names), k=1)
+    """All pairs, the better first; or all candidates with each baseline, which is second.
+
+    Two baselines are one pair, and the one named first is its baseline.
+    """
     if not baselines:
+        first, second = np.triu_indices(len(names), k=1)
         return first, second
     unknown = [name for name in baselines if name not in names]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
-    wanted = np.isin(np.array(names), np.array(baselines))
-    kept = wanted[first] | wanted[second]
-    return first[kept], second[kept]
+    listed = [
+        (at, names.index(baseline))
+        for number, baseline in enumerate(baselines)
+        for at, name in enumerate(names)
+        if name not in baselines[: number + 1]
+    ]
+    if not listed:
+        raise RequestError("every system is a baseline", fix="Leave out --baseline to compare all pairs.")
+    first, second = np.array(listed).T
+    return first, second
 
 
-def shuffled_ranges(
-    scores: Array, *, count: int, seed: int, workers: int | None = None, progress: Progress | None = None
-) -> Array:
-    """The ranges of the systems' means when scores are shuffled within topics, ``count`` times; in order."""
-    scores = np.ascontiguousarray(scores)  # rows are read time and again
-    seeds = np.random.default_rng(seed).integers(1, 2**64, count, dtype=np.uint64, endpoint=False)
-    if workers == 1:
-        return np.sort(_ranges(scores, seeds) / len(scores))
-    parts = [seeds[first:last] for first, last in pieces(count, workers or available_workers())]
-    done = tasks(_ranges, parts, shared=scores, workers=workers, progress=progress)
-    return np.sort(np.concatenate(done) / len(scores))
-
-
-def randomised_p(ranges: Array, gap: Array) -> Array:
-    """(b + 1) / (B + 1), b the shuffles whose range is at least the gap."""
-    more = len(ranges) - np.searchsorted(ranges, np.abs(gap) * (1 - 1e-12), side="left")
-    return np.asarray((more + 1) / (len(ranges) + 1))
-
-
-Found = tuple[Array, Array, Array, Array, float]
-
-
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """Ordered scores and the pairs to be tested."""
-
-    scores: Array
-    first: Array
-    second: Array
-    alpha: float
-    count: int
-    seed: int
-    progress: Progress | None = None
-
-    @property
-    def differences(self) -> Array:
-        return np.asarray(self.scores[:, self.first] - self.scores[:, self.second])
-
-    def intervals(self, half_width: float) -> Intervals:
-        """The interval of the test, ANOVA's and the standard error's."""
-        n, m = self.scores.shape
-        within = ErrorTerm(squares(self.scores).residual, (m - 1) * (n - 1), n)
-        reach = float(t_critical(self.alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
-        return Intervals(half_width, reach, standard_error_reach(self.scores, alpha=self.alpha))
-
-    def warnings(self, test: str, correct: str, found: int) -> tuple[Caution, ...]:
-        """What the answer should be read with."""
-        blocked = int((self.family("tukey")[0] <= self.alpha).sum()) if test == "unpaired" else 0
-        cautions = (
-            nothing_to_tell(self.scores),
-            unpaired_loses(found, blocked) if test == "unpaired" else None,
-            too_few_resamples(self.count, len(self.first), correct, self.alpha) if test in RESAMPLED else None,
-            too_few_topics(len(self.scores), len(self.first), correct, self.alpha) if test in SIGNED else None,
+def _too_many(pairs: int, *, named: bool) -> Caution:
+    if named:
+        raise RequestError(
+            f"max-t resamples every pair, and {pairs:,} are more than {MOST_PAIRS:,}",
+            fix="Compare fewer systems, name a baseline, or use --test tukey.",
         )
-        return tuple(caution for caution in cautions if caution is not None)
-
-    @property
-    def gaps(self) -> Array:
-        """Mean differences, without the table of all differences, which may be large."""
-        means = self.scores.mean(axis=0)
-        return np.asarray(means[self.first] - means[self.second])
-
-    def effect_sizes(self, test: str) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if test in FAMILY:
-                return np.asarray(self.gaps / np.sqrt(squares(self.scores).residual))
-            return np.asarray(self.gaps / self.differences.std(axis=0, ddof=1))
-
-    def family(self, test: str) -> Found:
-        if test == "randomised":
-            return self._randomised()
-        n, m = self.scores.shape
-        found = squares(self.scores)
-        error = ErrorTerm(found.residual, (m - 1) * (n - 1), n)
-        if test == "unpaired":
-            error = ErrorTerm(found.within_systems, m * (n - 1), n)
-        result = tukey(self.scores.mean(axis=0), error, alpha=self.alpha)
-        # Pairs come in the order of np.triu_indices: row by row, each one shorter.
-        kept = self.first * (2 * m - self.first - 1) // 2 + self.second - self.first - 1
-        p_value, gap = result.p_value[kept], result.difference[kept]
-        return p_value, p_value, gap - result.margin, gap + result.margin, result.margin / 2
-
-    def _randomised(self) -> Found:
-        ranges = shuffled_ranges(self.scores, count=self.count, seed=self.seed, progress=self.progress)
-        gap = self.gaps
-        p_value = randomised_p(ranges, gap)
-        margin = float(np.quantile(ranges, 1 - self.alpha, method="higher"))
-        return p_value, p_value, gap - margin, gap + margin, margin / 2
-
-    def pairwise(self, test: str, correct: str) -> Found:
-        gaps = self.differences
-        options: dict[str, Any] = {"count": self.count, "seed": self.seed, "progress": self.progress}
-        done = TESTS[test](gaps, self.alpha, **(options if test in ("bootstrap", "randomisation") else {}))
-        return done.p_value, correction(correct)(done.p_value), done.lower, done.upper, float("nan")
+    return too_many_pairs(pairs, MOST_PAIRS)
 
 
-def _ranges(scores: Array, seeds: Array) -> Array:
-    """The range of the systems' sums under each of some permutations."""
-    found = np.zeros(len(seeds))
-    permuted_ranges(len(seeds), scores, seeds, found, work=max(len(seeds) * scores.size, 10**9), workers=1)
-    return found
+def _margin(
+    pairs: Pairs, show: Callable[..., Margin], margin: float | None, *, correct: str, alpha: float
+) -> Margin | None:
+    """What a margin shows, by each pair's own standard error; nothing where none is named."""
+    if margin is None:
+        return None
+    error = pairs.sd / np.sqrt(pairs.topics)
+    return show(pairs.difference, error, pairs.topics - 1, margin=margin, correct=correct, alpha=alpha)
+
+
+def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
+    """The interval of the test, ANOVA's and the standard error's, around means."""
+    n, m = pairs.scores.shape
+    within = ErrorTerm(pairs.squares.residual, (m - 1) * (n - 1), n)
+    reach = float(t_critical(alpha / 2, within.df)) * within.standard_error  # FS19 Eq. 5
+    return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha))
+
+
+def _effect_size(pairs: Pairs, test: str) -> tuple[Array, str]:
+    sd, denominator = pairs.sd, "sd of the differences"
+    if test == "unpaired":
+        within = float(np.sqrt(pairs.squares.within_systems))
+        sd, denominator = np.full(len(pairs.sd), within), "sd within systems"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sd > 0, pairs.difference / sd, np.nan), denominator
+
+
+def _cautions(
+    pairs: Pairs, names: tuple[str, ...], test: str, correct: str, alpha: float, count: int, found: Verdicts
+) -> list[Caution | None]:
+    """What the answer should be read with."""
+    nothing = nothing_to_tell(pairs.scores)
+    constant = pairs.constant & (test != "unpaired")  # which does not look at differences
+    cautions = [
+        nothing,
+        None if nothing else constant_differences(constant, names, pairs.first, pairs.second),
+        one_error_term(pairs.scores, pairs.sd, test) if test in ONE_ERROR else None,
+        too_few_resamples(count, len(pairs.first), correct, alpha) if test in RESAMPLED else None,
+        too_few_topics(pairs.topics, len(pairs.first), correct, alpha) if test in SIGNED else None,
+    ]
+    if test == "unpaired":
+        blocked = judge(pairs, "tukey", alpha=alpha, count=count, seed=0)
+        cautions.append(unpaired_loses(*(int((each.p_adjusted <= alpha).sum()) for each in (found, blocked))))
+    return cautions

@@ -48,6 +48,26 @@ def none(p_values: Array) -> Array:
 CORRECTIONS: dict[str, Callable[[Array], Array]] = {"holm": holm, "bh": benjamini_hochberg, "none": none}
 
 
+def deciding_level(significant: Array, correct: str, alpha: float) -> float:
+    """The level at which unadjusted intervals decide as the corrected p-values did.
+
+    Holm's last step tests at α over the number of pairs it left; of R pairs that Benjamini and Hochberg find among k,
+    intervals at Rα/k miss a share of at most α (false coverage rate).
+
+    References
+    ----------
+    .. [1] Y. Benjamini and D. Yekutieli, "False discovery rate–adjusted multiple confidence intervals for selected
+       parameters", Journal of the American Statistical Association 100 (2005), 71–81.
+
+    >>> deciding_level(np.array([True, False, False]), "holm", 0.06), deciding_level(np.array([True] * 3), "bh", 0.06)
+    (0.03, 0.06)
+    """
+    count, found = len(significant), int(np.sum(significant))
+    if correct == "holm":
+        return alpha / max(count - found, 1)
+    return alpha * max(found, 1) / count if correct == "bh" else alpha
+
+
 def correction(name: str) -> Callable[[Array], Array]:
     """A correction by its name."""
     if name not in CORRECTIONS:

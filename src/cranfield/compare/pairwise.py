@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from cranfield.runtime.random import Seed, generator
 from cranfield.stats.tails import t_critical
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 
+EXACT = 50  # topics up to which Wilcoxon's distribution is exact, as in scipy
 _BLOCK = 4_000_000  # resampled means at a time, so that memory does not grow with their number
 
 
@@ -30,6 +32,12 @@ class Tested:
 def _moments(differences: Array) -> tuple[Array, Array]:
     """Mean and standard error of every column."""
     return differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
+
+
+def settled(differences: Array) -> Array:
+    """Differences of which rounding decides no sign and no tie: scores of 0.3 and 0.2, and of 0.2 and 0.1."""
+    largest = np.abs(differences).max(initial=0.0)
+    return np.round(differences / largest, 12) if largest > 0 else np.asarray(differences, float)
 
 
 def _ratio(mean: Array, error: Array) -> Array:
@@ -53,25 +61,59 @@ def paired_t(differences: Array, alpha: float, **_: Any) -> Tested:
 
 
 def wilcoxon(differences: Array, alpha: float, **_: Any) -> Tested:
-    """Wilcoxon's signed ranks: equal pairs left out, ties share ranks, normal approximation with its tie correction."""
+    """Wilcoxon's signed ranks: equal scores left out, ties share ranks; exact for up to 50 topics that differ.
+
+    With more of them, the normal approximation with its correction for ties.
+    """
     from scipy import stats
 
-    sizes, given = np.abs(differences), differences != 0
-    lowest, highest = (stats.rankdata(sizes, method=which, axis=0) for which in ("min", "max"))
-    count = given.sum(axis=0)
-    ranks = (lowest + highest) / 2 - (len(differences) - count)  # equal pairs had the lowest
-    ties = np.where(given, (highest - lowest + 1) ** 2 - 1.0, 0.0).sum(axis=0)  # Σ t³ − t over ties of t
-    spread = count * (count + 1) * (2 * count + 1) / 24 - ties / 48
-    above = np.where(differences > 0, ranks, 0.0).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        z = (above - count * (count + 1) / 4) / np.sqrt(spread)
-    p_value = np.where(count > 0, np.minimum(1.0, 2 * special.ndtr(-np.abs(z))), 1.0)
+    gaps = settled(differences)
+    count = (gaps != 0).sum(axis=0)
+    doubled = np.rint(2 * stats.rankdata(np.abs(gaps), axis=0)).astype(np.int64)
+    doubled -= 2 * (len(gaps) - count)  # equal scores had the lowest ranks
+    doubled[gaps == 0] = 0
+    above = np.where(gaps > 0, doubled, 0).sum(axis=0)
+    p_value = np.empty(gaps.shape[1])
+    few = count <= EXACT
+    p_value[few] = _exact_ranks(np.sort(doubled[:, few], axis=0), above[few])
+    p_value[~few] = _normal_ranks(doubled[:, ~few] / 2, above[~few] / 2)
     return Tested(p_value, *t_interval(differences, alpha))
+
+
+def _exact_ranks(doubled: Array, above: Array) -> Array:
+    """p from all 2ⁿ patterns of signs, for every column of sorted doubled ranks and the sum of those above 0."""
+    p_value = np.empty(len(above))
+    tables: dict[bytes, Array] = {}  # without ties there is one for each number of topics
+    for at, column in enumerate(np.ascontiguousarray(doubled.T)):
+        key = column.tobytes()
+        if key not in tables:
+            tables[key] = _sums_up_to(column)
+        chances, total = tables[key], int(column.sum())
+        p_value[at] = 2 * chances[min(int(above[at]), total - int(above[at]))]  # the distribution is symmetric
+    return np.minimum(p_value, 1.0)
+
+
+def _sums_up_to(doubled: Array) -> Array:
+    """P(sum ≤ w) of a random half of the ranks, for every doubled w."""
+    chances = np.zeros(int(doubled.sum()) + 1)
+    chances[0] = 1.0
+    for rank in doubled[doubled > 0].tolist():
+        chances[rank:] += chances[:-rank].copy()
+        chances /= 2
+    return np.cumsum(chances)
+
+
+def _normal_ranks(ranks: Array, above: Array) -> Array:
+    """p from the normal approximation."""
+    total, squares = ranks.sum(axis=0), (ranks**2).sum(axis=0)
+    z = (above - total / 2) / np.sqrt(squares / 4)  # ties are in the squares
+    return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))))
 
 
 def sign(differences: Array, alpha: float, **_: Any) -> Tested:
     """The sign test, exact: how lopsided wins and losses are; ties left out."""
-    wins, losses = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
+    signs = np.sign(settled(differences))
+    wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
     fewer, count = np.minimum(wins, losses), wins + losses
     p_value = np.where(count > 0, np.minimum(1.0, 2 * special.bdtr(fewer, np.maximum(count, 1), 0.5)), 1.0)
     return Tested(p_value, *t_interval(differences, alpha))
@@ -98,10 +140,10 @@ def _exceedances(
 
 
 def randomisation(
-    differences: Array, alpha: float, *, count: int, seed: int, progress: Progress | None = None
+    differences: Array, alpha: float, *, count: int, seed: Seed, progress: Progress | None = None
 ) -> Tested:
     """Fisher's randomisation: had the two systems' names been swapped on some topics; p = (b + 1) / (B + 1)."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "randomisation")
     n = len(differences)
 
     def draws(first: int, last: int) -> Array:
@@ -114,9 +156,9 @@ def randomisation(
     return Tested((more + 1) / (count + 1), *t_interval(differences, alpha))
 
 
-def bootstrap(differences: Array, alpha: float, *, count: int, seed: int, progress: Progress | None = None) -> Tested:
+def bootstrap(differences: Array, alpha: float, *, count: int, seed: Seed, progress: Progress | None = None) -> Tested:
     """The paired bootstrap of the studentised mean difference, shifted to no difference; p = (b + 1) / (B + 1)."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, "bootstrap")
     n = len(differences)
     mean, error = _moments(differences)
     centred = differences - mean
@@ -133,15 +175,6 @@ def bootstrap(differences: Array, alpha: float, *, count: int, seed: int, progre
 
     more = _exceedances(centred, draws, count, statistic, np.abs(_ratio(mean, error)), progress)
     return Tested((more + 1) / (count + 1), *t_interval(differences, alpha))
-
-
-def equivalence(differences: Array, margin: float) -> Array:
-    """TOST: the larger p of the two one-sided t tests that the mean difference lies within ± margin."""
-    mean, error = _moments(differences)
-    df = len(differences) - 1
-    above = special.stdtr(df, -_ratio(mean + margin, error))
-    below = special.stdtr(df, _ratio(mean - margin, error))
-    return np.asarray(np.maximum(above, below))
 
 
 TESTS: dict[str, Callable[..., Tested]] = {

@@ -11,9 +11,14 @@ import numpy.typing as npt
 from cranfield.compare.anova import check_table
 from cranfield.compare.corrections import benjamini_hochberg
 from cranfield.errors import RequestError
+from cranfield.runtime.random import Seed, generator
 
 Array = npt.NDArray[Any]
-Seed = int | np.random.SeedSequence
+
+REMEDY = (
+    "For claims about other seeds, prompts or judges use cranfield shards: --replicates nested if each system has its "
+    "own, crossed if all systems share them. For these alone, average over them: --columns mean=COLUMN."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,7 @@ def bootstrap_anova(scores: Array, *, alpha: float = 0.05, count: int = 2000, se
         raise RequestError("there must be one resample or more", fix="2,000 are usual.")
     replicates = y.shape[2]
     residuals = (y - y.mean(axis=2, keepdims=True)) * np.sqrt(replicates / (replicates - 1))
-    moved = _moved_means(residuals, count, np.random.default_rng(seed))
+    moved = _moved_means(residuals, count, generator(seed, "bootstrap ANOVA"))
     means = y.mean(axis=(0, 2))
     first, second = np.triu_indices(len(means), k=1)
     difference = means[first] - means[second]

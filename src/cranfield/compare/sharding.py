@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.collection import Collection, View
-from cranfield.compare.anova import MODELS, AnovaTable, Decomposition, anova, decompose
+from cranfield.compare.anova import (
+    MODELS,
+    NESTED,
+    AnovaTable,
+    Decomposition,
+    Effect,
+    anova,
+    decompose,
+    nested_anova,
+    sampled_replicates,
+)
 from cranfield.compare.cautions import nothing_to_tell, too_few_resamples
 from cranfield.compare.replicates import BootstrapAnova, bootstrap_anova
+from cranfield.compare.replication import Replication, Verdicts, replication
 from cranfield.compare.tukey import (
     ErrorTerm,
     Intervals,
@@ -26,6 +37,7 @@ from cranfield.compare.tukey import (
 from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measures
 from cranfield.parallel import tasks
+from cranfield.runtime.random import generator, sequence
 from cranfield.scores import ScoreTable, score_view
 from cranfield.scores.balance import check_balance
 from cranfield.scores.frames import rows_frame
@@ -33,13 +45,18 @@ from cranfield.stats.kendall import kendall_tau
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
-Fate = tuple[float, float, float]
 PairTest = Tukey | BootstrapAnova
 
 RANDOM = "MD6r"  # MD6's table, topics a sample: the claim covers new topics
+SAMPLED = "MD6rr"  # replicates are a sample too: the claim covers new judges or prompts as well
 BOOTSTRAP = "bootstrap"  # MD3's model without its normal errors, and a weaker promise about all pairs
-SHARD_MODELS = (*[name for name in MODELS if name != "MD1"], RANDOM, BOOTSTRAP)
-UNKNOWN: Fate = (float("nan"), float("nan"), float("nan"))
+FIXED = tuple(name for name in MODELS if name != "MD1")
+SHARD_MODELS = (*FIXED, RANDOM, BOOTSTRAP)
+# What splitting documents is told, and what a score table is told; neither has an effect on the other.
+OF_DOCUMENTS: Mapping[str, Any] = {"shards": "2,5,10", "samples": 1, "undefined": 0.0}
+OF_TABLES: Mapping[str, Any] = {"replicates": None, "missing": None}
+RESAMPLES = 2000
+REPLICATE_MODELS = {"crossed": (*FIXED, RANDOM, SAMPLED, BOOTSTRAP), "nested": (NESTED,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +81,7 @@ class ShardResult:
     tau: float
     undefined: int
     shift: float
-    repeats: float
-    vanishes: float
-    reverses: float
+    replication: Replication
 
     @property
     def significant_pairs(self) -> int:
@@ -74,7 +89,7 @@ class ShardResult:
 
     @property
     def top_group(self) -> int:
-        """How many systems, the best among them, cannot be told from the best."""
+        """How many systems are not significantly different from the best, which is one of them."""
         first, second = np.triu_indices(len(self.means), k=1)
         best = int(np.argmax(self.means))
         return 1 + int((~self.significant[(first == best) | (second == best)]).sum())
@@ -101,9 +116,7 @@ class ShardResult:
             "interval_standard_error": float(self.intervals.standard_error.mean()),
             "undefined": self.undefined,
             "shift": self.shift,
-            "repeats": self.repeats,
-            "vanishes": self.vanishes,
-            "reverses": self.reverses,
+            **self.replication.to_dict(),
         }
 
 
@@ -129,9 +142,16 @@ class ShardStudy:
     x: float
     resamples: int
     seed: int
+    halvings: int
+    replicates: str = "crossed"
     replicate: str = "shards"
     whole: str = "whole corpus"
     warnings: tuple[Caution, ...] = ()
+
+    @property
+    def richest(self) -> str:
+        """The model with most effects: MD6, or the one of nested replicates."""
+        return NESTED if self.replicates == "nested" else "MD6"
 
     @property
     def largest_shift(self) -> float:
@@ -148,18 +168,29 @@ class ShardStudy:
         ]
 
     def summary(self) -> str:
-        """For every measure, how many pairs are told apart: whole, with most shards, and when topics are a sample."""
+        """For every measure, how many pairs are significant, and on which topics and replicates that claim holds."""
         return " ".join(self._claim(measure) for measure in dict.fromkeys(each.measure for each in self.results))
 
     def _claim(self, measure: str) -> str:
         (whole,) = self.get("MD1", measure=measure)
         most = max(result.shards for result in self.results)
-        rich, random = (self.get(model, measure=measure, shards=most)[0] for model in ("MD6", RANDOM))
-        return (
-            f"{measure}: MD1 tells {whole.significant_pairs:,} of {len(whole.significant):,} pairs apart, MD6 with "
-            f"{most} {self.replicate} {rich.significant_pairs:,} on these topics, {random.significant_pairs:,} when "
-            "topics are a sample (MD6r)."
+        pairs = {
+            model: self.get(model, measure=measure, shards=most)[0].significant_pairs
+            for model in ("MD6", RANDOM, SAMPLED, NESTED)
+            if self.get(model, measure=measure)
+        }
+        total = f"{len(whole.significant):,} pairs"
+        if self.replicates == "nested":
+            return (
+                f"{measure}: {pairs[NESTED]:,} of {total} differ significantly when topics and replicates are samples "
+                f"(nested, {most} replicates per system); {whole.significant_pairs:,} when only topics are (MD1)."
+            )
+        claim = (
+            f"{measure}: {whole.significant_pairs:,} of {total} differ significantly by MD1; with {most} "
+            f"{self.replicate} {pairs['MD6']:,} by MD6, on these topics, and {pairs[RANDOM]:,} when topics are a "
+            f"sample ({RANDOM})"
         )
+        return f"{claim}, {pairs[SAMPLED]:,} when replicates are too ({SAMPLED})." if SAMPLED in pairs else f"{claim}."
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """A row for every model on every sharding."""
@@ -174,15 +205,18 @@ class _Plan:
     """What is done alike with every table."""
 
     alpha: float
-    held_out: bool
+    halvings: int
     resamples: int
-    seed: int
+    models: tuple[str, ...]
 
-    def models(self, sample: int) -> tuple[str, ...]:
+    def models_of(self, sample: int) -> tuple[str, ...]:
         """The bootstrap costs more than all others together, and is done on the first sample of each S."""
-        if self.resamples and sample == 0:
-            return SHARD_MODELS
-        return tuple(name for name in SHARD_MODELS if name != BOOTSTRAP)
+        return self.models if self.resamples and sample == 0 else self.closed_form
+
+    @property
+    def closed_form(self) -> tuple[str, ...]:
+        """Models that need no resampling, and can be made anew on the halves of many halvings."""
+        return tuple(name for name in self.models if name != BOOTSTRAP)
 
 
 def undefined_cells(view: View) -> Array:
@@ -199,12 +233,12 @@ def shard_study(
     samples: int = 1,
     alpha: float = 0.05,
     x: float = 0.0,
-    resamples: int = 2000,
+    resamples: int = RESAMPLES,
     seed: int = 1,
-    held_out: bool = True,
+    halvings: int = 100,
     progress: Progress | None = None,
 ) -> ShardStudy:
-    """FS19 Tables 1 and 2 on any collection.
+    """FS19 Tables 1 and 2 on any collection; shards of the documents are crossed with systems.
 
     Parameters
     ----------
@@ -212,21 +246,34 @@ def shard_study(
         The score of a (topic, shard) without relevant documents, for every system; MD6 does not depend on it.
     resamples
         Of the bootstrap ANOVA, which is done on the first sample of each number of shards; 0 leaves it out.
-    held_out
-        Also split the topics in half, and see which findings of one half hold in the other.
+    halvings
+        Of the topics, at random, to see which significant pairs of one half are significant on the other half too; 0
+        leaves them out. The bootstrap is not repeated on them.
     """
     wanted = parse_measures(measures)
     _check(collection, shards, samples, alpha, x)
-    plan = _Plan(alpha, held_out, resamples, seed)
+    plan = _Plan(alpha=alpha, halvings=halvings, resamples=resamples, models=SHARD_MODELS)
     whole = {str(each): score_view(collection.whole, [each])[0, :, :, 0] for each in wanted}
-    found = [_whole_result(name, scores, plan) for name, scores in whole.items()]
-    work = _Work(collection, tuple(map(str, wanted)), tuple(whole.values()), x, plan)
+    found = [
+        _whole_result(name, scores, plan, sequence(seed, "shards", "whole", name)) for name, scores in whole.items()
+    ]
+    work = _Work(collection, tuple(map(str, wanted)), tuple(whole.values()), x, plan, seed)
     done = tasks(_one_sharding, [(count, at) for count in shards for at in range(samples)], shared=work,
                  progress=progress)  # fmt: skip
     hollow = [undefined for undefined, _ in done]
     found += [result for _, results in done for result in results]
-    study = ShardStudy(tuple(found), collection.systems, collection.topics, collection.relevant, tuple(hollow), alpha,
-                       x, resamples, seed)  # fmt: skip
+    study = ShardStudy(
+        results=tuple(found),
+        systems=collection.systems,
+        topics=collection.topics,
+        relevant=collection.relevant,
+        undefined=tuple(hollow),
+        alpha=alpha,
+        x=x,
+        resamples=resamples,
+        seed=seed,
+        halvings=halvings,
+    )
     return _with_warnings(study, shards, [nothing_to_tell(scores) for scores in whole.values()])
 
 
@@ -239,20 +286,21 @@ class _Work:
     whole: tuple[Array, ...]
     x: float
     plan: _Plan
+    seed: int
 
 
 def _one_sharding(work: _Work, which: tuple[int, int]) -> tuple[Undefined, list[ShardResult]]:
     """One sample of one number of shards, all measures."""
     count, sample = which
     # A stream for every sample of every S: the same shards whatever else is asked for.
-    stream = np.random.SeedSequence(work.plan.seed, spawn_key=(count, sample))
-    view = work.collection.sharded(work.collection.random_shards(count, seed=np.random.default_rng(stream)))
+    stream = sequence(work.seed, "shards", count, sample)
+    view = work.collection.sharded(work.collection.random_shards(count, seed=stream))
     empty = undefined_cells(view)
-    (again,) = stream.spawn(1)
     results: list[ShardResult] = []
     for name, whole in zip(work.measures, work.whole, strict=True):
         scores = score_view(view, parse_measures(name))[0]
-        results += _Sharding(name, scores, empty, work.x, whole, sample, again, work.plan).results()
+        mine = sequence(stream, name)
+        results += _Sharding(name, scores, empty, work.x, whole, sample, mine, work.plan).results()
     return Undefined(count, sample, empty.sum(axis=1)), results
 
 
@@ -260,36 +308,93 @@ def replicate_study(
     table: ScoreTable,
     measures: Sequence[str] | str | None = None,
     *,
+    replicates: str | None = None,
     alpha: float = 0.05,
-    resamples: int = 2000,
-    held_out: bool = True,
+    resamples: int = RESAMPLES,
+    halvings: int = 100,
     seed: int = 1,
+    collection: str = "",
 ) -> ShardStudy:
-    """The same models when ``shard`` is any replicate: query variations, judges, seeds; on all measures or some."""
+    """Systems compared when ``shard`` is any replicate: seeds, prompts, judges, query variations.
+
+    Parameters
+    ----------
+    measures
+        Those of the table to look at; all unless some are named.
+    replicates
+        ``nested``: each system has replicates of its own, as random seeds are, and the claim is to hold for others.
+        Systems are tested against MS(topic*system) + MS(replicate within system) − MS(error), with Satterthwaite's
+        degrees of freedom. ``crossed``: all systems share them, as judges, prompts and shards of the documents; then
+        the models are MD2 to MD6, MD6r (topics a sample), MD6rr (topics and replicates samples) and the bootstrap.
+        Where nothing is said it is what the table knows of its column (`ScoreTable.replicates`), or else crossed.
+    resamples, halvings
+        As in `shard_study`; nested replicates have no bootstrap.
+    collection
+        What distinguishes this table from others that are analysed with the same seed: each has random streams of its
+        own.
+
+    References
+    ----------
+    Ferro and Sanderson (2019) for MD2 to MD6, Clark (1973) and Satterthwaite (1946) for nested replicates.
+    """
     _check_alpha(alpha)
     if not table.shards:
         raise RequestError(
             "the table has no column «shard»", fix="Add one: a shard, a query variation, a judge, a seed."
         )
-    if len(table.shards) < 2:
-        raise RequestError(f"there is one shard only, «{table.shards[0]}»", fix="Give two or more, or use compare.")
-    plan = _Plan(alpha, held_out, resamples, seed)
-    empty = np.zeros((len(table.topics), len(table.shards)), bool)
+    chosen = table.with_replicates(replicates)
+    if len(chosen.shards) < 2:
+        raise RequestError(f"there is one shard only, «{chosen.shards[0]}»", fix="Give two or more, or use compare.")
+    kind = chosen.replicates or "crossed"
+    plan = _Plan(alpha=alpha, halvings=halvings, resamples=resamples, models=REPLICATE_MODELS[kind])
+    empty = np.zeros((len(chosen.topics), len(chosen.shards)), bool)
     results: list[ShardResult] = []
-    cautions: dict[Caution | None, None] = {}
+    cautions: dict[Caution | None, None] = {None if chosen.replicates else _assumed_crossed(): None}
     wanted = [measures] if isinstance(measures, str) else measures
-    for name in table.measures if wanted is None else wanted:
-        check_balance(table, name)
-        scores = table.of(name)
-        means = scores.mean(axis=2)
-        sharding = _Sharding(name, scores, empty, 0.0, means, 0, np.random.SeedSequence(seed), plan)
-        results += [_whole_result(name, means, plan), *sharding.results()]
+    for name in chosen.measures if wanted is None else wanted:
+        check_balance(chosen, name)
+        scores = chosen.of(name)
+        means, stream = scores.mean(axis=2), sequence(seed, "replicates", collection, name)
+        sharding = _Sharding(name, scores, empty, 0.0, means, 0, stream, plan)
+        results += [_whole_result(name, means, plan, sequence(stream, "whole")), *sharding.results()]
         cautions[nothing_to_tell(scores)] = None
     cautions[_mute_bootstrap(results, resamples, alpha)] = None
     return ShardStudy(
-        tuple(results), table.systems, table.topics, None, (), alpha, 0.0, resamples, seed,
-        "replicates", "means over replicates", tuple(caution for caution in cautions if caution is not None),
-    )  # fmt: skip
+        results=tuple(results),
+        systems=chosen.systems,
+        topics=chosen.topics,
+        relevant=None,
+        undefined=(),
+        alpha=alpha,
+        x=0.0,
+        resamples=resamples if BOOTSTRAP in plan.models else 0,
+        seed=seed,
+        halvings=halvings,
+        replicates=kind,
+        replicate="replicates",
+        whole="means over replicates",
+        warnings=tuple(caution for caution in cautions if caution is not None),
+    )
+
+
+def refuse_unused(given: Mapping[str, Any], *, table: ScoreTable | None) -> None:
+    """Refuse parameters of a request (in ``given``, by the name of their flag) that would have no effect."""
+    unused = OF_TABLES if table is None else OF_DOCUMENTS
+    if table is not None and table.replicates == "nested" and given["resamples"] > 0:
+        unused = {**unused, "resamples": RESAMPLES}
+    changed = [name for name, usual in unused.items() if given[name] != usual]
+    if changed:
+        what = "runs whose documents are split here" if table is None else "the replicates of this score table"
+        raise RequestError(f"--{changed[0]} has no effect on {what}", fix="Leave it out.")
+
+
+def _assumed_crossed() -> Caution:
+    return Caution(
+        "replicates-assumed-crossed",
+        "nothing says whether systems share the replicates (judges, prompts) or have their own (random seeds); they "
+        "are analysed as shared",
+        "Name it: --replicates crossed, or --replicates nested.",
+    )
 
 
 def _check_alpha(alpha: float) -> None:
@@ -350,15 +455,27 @@ def _with_warnings(study: ShardStudy, shards: Sequence[int], others: Sequence[Ca
     return replace(study, warnings=tuple(dict.fromkeys(each for each in found if each is not None)))
 
 
-def _whole_result(name: str, scores: Array, plan: _Plan) -> ShardResult:
+def _whole_result(name: str, scores: Array, plan: _Plan, stream: np.random.SeedSequence) -> ShardResult:
     found = decompose(scores)
     table = anova(found, "MD1")
     test = tukey(found.system_means, model_error(table), alpha=plan.alpha)
-    fate = _fates(scores[:, :, np.newaxis], ("MD1",), plan, None).get("MD1", UNKNOWN)
+    replications = _replications(scores[:, :, np.newaxis], ("MD1",), plan, stream)
     return ShardResult(
-        name, "MD1", 1, 0, table, table["system"].omega_squared, found.system_means, test.significant, test.p_value,
-        intervals_of(test, standard_error_reach(scores, alpha=plan.alpha)), 1.0, 0, 0.0, *fate,
-    )  # fmt: skip
+        measure=name,
+        model="MD1",
+        shards=1,
+        sample=0,
+        table=table,
+        omega_squared=table["system"].omega_squared,
+        means=found.system_means,
+        significant=test.significant,
+        p_value=test.p_value,
+        intervals=intervals_of(test, standard_error_reach(scores, alpha=plan.alpha)),
+        tau=1.0,
+        undefined=0,
+        shift=0.0,
+        replication=replications.get("MD1", Replication.none()),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,23 +499,40 @@ class _Sharding:
         found = decompose(scores)
         other = decompose(self.filled(1.0 if self.x != 1.0 else 0.0)) if self.empty.any() else found
         tau = kendall_tau(self.whole.mean(axis=0), found.system_means)
-        models = self.plan.models(self.sample)
+        models = self.plan.models_of(self.sample)
         tests = _tests(scores, found, models, self.plan, self.stream)
-        fates = _fates(scores, models, self.plan, self.stream)
-        spread = standard_error_reach(scores, alpha=self.plan.alpha)
-        made = []
-        for model, test in tests.items():
-            table = None if model in (RANDOM, BOOTSTRAP) else anova(found, model)
-            made.append(
-                ShardResult(
-                    self.name, model, scores.shape[2], self.sample, table,
-                    float("nan") if table is None else table["system"].omega_squared,
-                    found.system_means, test.significant, _adjusted(test) if self.sample == 0 else None,
-                    _intervals(test, spread), tau, int(self.empty.sum()),
-                    _shift(found, other, model), *fates.get(model, UNKNOWN),
-                )
-            )  # fmt: skip
-        return made
+        replications = _replications(scores, self.plan.closed_form, self.plan, self.stream)
+        # Scores of one topic by several seeds are not so many topics: the means over them are what varies.
+        spread = standard_error_reach(self.whole if NESTED in models else scores, alpha=self.plan.alpha)
+        return [
+            ShardResult(
+                measure=self.name,
+                model=model,
+                shards=scores.shape[2],
+                sample=self.sample,
+                table=_table(found, model),
+                omega_squared=_omega_squared(found, model),
+                means=found.system_means,
+                significant=test.significant,
+                p_value=_adjusted(test) if self.sample == 0 else None,
+                intervals=_intervals(test, spread),
+                tau=tau,
+                undefined=int(self.empty.sum()),
+                shift=_shift(found, other, model),
+                replication=replications.get(model, Replication.none()),
+            )
+            for model, test in tests.items()
+        ]
+
+
+def _table(found: Decomposition, model: str) -> AnovaTable | None:
+    if model == NESTED:
+        return nested_anova(found)
+    return anova(found, model) if model in MODELS else None
+
+
+def _omega_squared(found: Decomposition, model: str) -> float:
+    return anova(found, model)["system"].omega_squared if model in MODELS else float("nan")
 
 
 def _intervals(test: PairTest, spread: Array) -> Intervals:
@@ -408,8 +542,19 @@ def _intervals(test: PairTest, spread: Array) -> Intervals:
     return intervals_of(test, spread)
 
 
-def _error(found: Decomposition, model: str) -> ErrorTerm:
-    return random_topic_error(found) if model == RANDOM else model_error(anova(found, model))
+def error_term(found: Decomposition, model: str) -> ErrorTerm:
+    """What a model tests differences of systems against."""
+    if model == RANDOM:
+        return random_topic_error(found)
+    if model in (SAMPLED, NESTED):
+        return _of_means(sampled_replicates(found, nested=model == NESTED), found)
+    return model_error(anova(found, model))
+
+
+def _of_means(error: Effect, found: Decomposition) -> ErrorTerm:
+    """Of a system's mean over all its topics and replicates."""
+    topics, _, replicates = found.shape
+    return ErrorTerm(error.ms, error.df, topics * replicates)
 
 
 def _adjusted(test: PairTest) -> Array:
@@ -418,43 +563,34 @@ def _adjusted(test: PairTest) -> Array:
 
 def _shift(here: Decomposition, there: Decomposition, model: str) -> float:
     """How much F of the system factor changes, as a share, from one value of undefined cells to another."""
-    if here is there or model in (RANDOM, BOOTSTRAP):
+    if here is there or model not in MODELS:
         return 0.0 if here is there else float("nan")
     before, after = (anova(each, model)["system"].f for each in (here, there))
     return abs(after / before - 1) if before and np.isfinite([before, after]).all() else 0.0  # FS19 Proposition 7.2
 
 
 def _tests(
-    scores: Array, found: Decomposition, models: Sequence[str], plan: _Plan, stream: np.random.SeedSequence | None
+    scores: Array, found: Decomposition, models: Sequence[str], plan: _Plan, stream: np.random.SeedSequence
 ) -> dict[str, PairTest]:
     """Every model's verdicts on one table."""
     made: dict[str, PairTest] = {}
     for model in models:
         if model == BOOTSTRAP:
-            made[model] = bootstrap_anova(scores, alpha=plan.alpha, count=plan.resamples, seed=stream or plan.seed)
+            mine = sequence(stream, "bootstrap")
+            made[model] = bootstrap_anova(scores, alpha=plan.alpha, count=plan.resamples, seed=mine)
         else:
-            made[model] = tukey(found.system_means, _error(found, model), alpha=plan.alpha)
+            made[model] = tukey(found.system_means, error_term(found, model), alpha=plan.alpha)
     return made
 
 
-def _fates(scores: Array, models: Sequence[str], plan: _Plan, stream: np.random.SeedSequence | None) -> dict[str, Fate]:
-    """Of the pairs found on one half of the topics, the shares that repeat, vanish and reverse on the other."""
-    topics = len(scores)
-    if not plan.held_out or topics < 4:
-        return {}
-    order = np.random.default_rng(plan.seed).permutation(topics)
-    one, other = (
-        _tests(scores[part], decompose(scores[part]), models, plan, stream)
-        for part in (order[: topics // 2], order[topics // 2 :])
-    )
-    return {model: fates(one[model], other[model]) for model in models}
+def _replications(
+    scores: Array, models: Sequence[str], plan: _Plan, stream: np.random.SeedSequence
+) -> dict[str, Replication]:
+    """What becomes of each model's significant pairs on the other half of the topics."""
 
+    def verdicts(topics: Array) -> dict[str, Verdicts]:
+        part = scores[topics]
+        tests = _tests(part, decompose(part), models, plan, stream)
+        return {model: (np.sign(test.difference), test.significant) for model, test in tests.items()}
 
-def fates(one: PairTest, other: PairTest) -> Fate:
-    """Shares of one's findings that the other repeats, does not find, or finds the other way round."""
-    found = one.significant
-    if not found.any():
-        return UNKNOWN
-    same = np.sign(one.difference) == np.sign(other.difference)
-    again = other.significant[found]
-    return float((again & same[found]).mean()), float((~again).mean()), float((again & ~same[found]).mean())
+    return replication(verdicts, len(scores), halvings=plan.halvings, rng=generator(stream, "halvings"))

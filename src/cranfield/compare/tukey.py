@@ -21,7 +21,7 @@ class ErrorTerm:
     """What differences are measured against: the variance of one score, its degrees of freedom, scores a mean."""
 
     ms: float
-    df: int
+    df: float
     count: int
 
     @property

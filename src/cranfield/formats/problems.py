@@ -179,7 +179,7 @@ KINDS = _kinds(
         _W,
         "a run returned nothing for a judged topic",
         "It scores 0 there.",
-        "Use --missing drop or nan for another policy.",
+        "Use --missing drop to leave the topic out.",
     ),
     (
         "no-overlap",
@@ -221,7 +221,13 @@ KINDS = _kinds(
     ),
     # score tables
     ("score-twice", _E, "two scores for one cell", "It is unclear which one holds.", "Delete one of the lines."),
-    ("cell-missing", _W, "cells without a score", "They count as missing.", "Fill them in, or choose a policy."),
+    (
+        "cell-missing",
+        _W,
+        "cells without a score",
+        "A table with such is refused unless --missing says what to do.",
+        "Fill them in, or use --missing zero or drop.",
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""How far a collection can be trusted."""
+"""Reliability of a collection."""
 
 from cranfield.reliability.assessment import PARTS, MeasureReliability, Reliability, assess_reliability
 from cranfield.reliability.discrimination import Discrimination, discriminative_power

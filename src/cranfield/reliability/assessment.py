@@ -1,4 +1,4 @@
-"""Everything that says how far a collection can be trusted, for every measure of every table."""
+"""All measures of reliability, for every measure of every table."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from cranfield.reliability.indicators import indicators
 from cranfield.reliability.rankings import RankStability, rank_stability
 from cranfield.reliability.resampling import Progress
 from cranfield.reliability.swaps import SwapRates, swap_rates
+from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
 
 Row = dict[str, Any]
@@ -50,7 +51,7 @@ class MeasureReliability:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How far collections can be trusted.
+    """The reliability of collections.
 
     ``topics`` are the numbers of topics looked at beside those that sets were drawn of, ``targets`` the coefficients
     to be reached.
@@ -120,8 +121,7 @@ def _headline(whole: Reliability, each: MeasureReliability) -> list[Row]:
         | {
             "target": target,
             "discriminative_power": each.discrimination.share,
-            "repeats": each.halves.share("repeats"),
-            "reverses": each.halves.share("reverses"),
+            **{name: each.halves.replication.share(name) for name in ("replicated", "reversed", "opposite_sign")},
             "swap_rate": each.swaps.closed_form_overall(study.topics, paired=True),
             "dependable_difference": each.swaps.dependable_difference(study.topics, alpha=whole.alpha),
             "tau": each.rankings.expected_true_tau(study.topics),
@@ -200,7 +200,7 @@ def assess_reliability(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reliability:
-    """Everything that says how far a collection can be trusted.
+    """The reliability of a collection by all methods there are.
 
     Parameters
     ----------
@@ -226,13 +226,15 @@ def assess_reliability(
     _check(jobs, topics, targets, alpha, drop)  # all of it, before the first is worked on
     check_test(test, correct)
     check_confidence(confidence)
-    common: dict[str, Any] = {"drop": drop, "seed": seed}
+    common: dict[str, Any] = {"drop": drop}
     tested: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
     drawn: dict[str, Any] = {"trials": trials, "sizes": sizes, "workers": workers}
     found = []
     steps = _Steps(progress, 4 * len(jobs))
     for name, table, measure in jobs:
-        mine: dict[str, Any] = {"measure": measure, **common}
+        # The names of several collections keep their streams apart; one alone has the numbers of its parts alone.
+        stream = seed if len(named) == 1 else sequence(seed, "collection", name)
+        mine: dict[str, Any] = {"measure": measure, "seed": stream, **common}
         study = generalise(table, measure=measure, drop=drop, confidence=confidence)
         swaps = swap_rates(table, replacement=replacement, shared=shared, progress=steps.next(), **drawn, **mine)
         # Rankings are compared on disjoint sets, whatever swaps are made of.

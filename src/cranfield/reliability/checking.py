@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cranfield.compare.replicates import REMEDY
 from cranfield.errors import InputError, RequestError
 from cranfield.scores import ScoreTable, check_balance
 
@@ -19,9 +20,7 @@ def chosen_scores(
     """Scores of one measure without the worst systems; the systems kept, and those left out."""
     scores = table.of(measure)
     if scores.ndim != 2:
-        raise RequestError(
-            "this table has shards", fix="Average over them (--columns mean=shard), or use cranfield shards."
-        )
+        raise RequestError("this table has several scores for each topic and system (shards)", fix=REMEDY)
     check_balance(table, measure)
     if not 0 <= drop < 1:
         raise RequestError(f"a share of {drop:g} of the systems cannot be left out", fix="Give 0 or more, below 1.")

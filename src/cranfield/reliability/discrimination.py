@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compare.comparison import FAMILY, compare
+from cranfield.compare.comparison import compare
 from cranfield.reliability.checking import check_alpha, chosen_scores
+from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
 
 Array = npt.NDArray[Any]
@@ -80,7 +81,7 @@ def discriminative_power(
     alpha: float = 0.05,
     resamples: int = 10_000,
     drop: float = 0.0,
-    seed: int = 1,
+    seed: Seed = 1,
 ) -> Discrimination:
     """Test all pairs of systems under one measure; comparing measures then compares how much each tells apart.
 
@@ -93,12 +94,15 @@ def discriminative_power(
     """
     check_alpha(alpha)
     _, kept, _ = chosen_scores(table, measure, drop=drop)
+    name = measure or table.measures[0]
+    stream = int(generator(seed, "reliability", "discrimination", name).integers(2**63))  # no measure shares another's
     found = compare(
-        table.select(systems=kept), measure=measure, test=test, correct=correct, alpha=alpha, count=resamples, seed=seed
+        table.select(systems=kept), measure=name, test=test, correct=correct, alpha=alpha, count=resamples, seed=stream
     )
     order = np.argsort(found.p_adjusted, kind="stable")
     sizes = np.abs(found.difference)
-    needed = 2 * found.half_width if test in FAMILY else _smallest_sure(sizes, found.significant)
+    shared = found.half_width == found.half_width  # one threshold for all pairs
+    needed = 2 * found.half_width if shared else _smallest_sure(sizes, found.significant)
     return Discrimination(
         found.measure,
         found.topics,

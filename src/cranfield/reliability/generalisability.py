@@ -101,11 +101,11 @@ class Generalisability:
         return Coefficient(kind, count, *ends)
 
     def relative(self, topics: int | None = None) -> Coefficient:
-        """Eρ²: how far differences between systems can be trusted."""
+        """Eρ²: the reliability of differences between systems."""
         return self.coefficient(RELATIVE, topics)
 
     def absolute(self, topics: int | None = None) -> Coefficient:
-        """Φ: how far the scores themselves can be trusted."""
+        """Φ: the reliability of the scores themselves."""
         return self.coefficient(ABSOLUTE, topics)
 
     def topics_for(self, target: float, kind: str = RELATIVE) -> TopicsNeeded:

@@ -17,6 +17,7 @@ from cranfield.parallel import slices, spread
 from cranfield.reliability.checking import check_trials, chosen_scores
 from cranfield.reliability.generalisability import Generalisability, generalise
 from cranfield.reliability.resampling import Progress, check_sizes, default_sizes, set_means, tasks
+from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.stats.kendall import kendall_taus, symmetric_tau_aps
 
@@ -35,7 +36,7 @@ class RankStability:
     tau_ap: Array
     study: Generalisability
     trials: int
-    seed: int
+    seed: Seed
 
     def expected_tau(self, topics: int) -> float:
         """τ between two sets of so many topics, if all is normal."""
@@ -66,7 +67,7 @@ def rank_stability(
     sizes: Sequence[int] | None = None,
     trials: int = 1000,
     drop: float = 0.0,
-    seed: int = 1,
+    seed: Seed = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RankStability:
@@ -78,10 +79,10 @@ def rank_stability(
     scores, _, _ = chosen_scores(table, measure, drop=drop)
     chosen = tuple(sizes) if sizes is not None else default_sizes(len(scores))
     check_sizes(chosen, len(scores), 2, replacement=False)
-    streams = np.random.SeedSequence(seed).spawn(len(chosen))
+    stream = sequence(seed, "reliability", "rankings", measure or table.measures[0])
     found = []
-    for at, (size, stream) in enumerate(zip(chosen, streams, strict=True)):
-        means = set_means(scores, size, tasks(stream, trials), sets=2, replacement=False, workers=workers)
+    for at, size in enumerate(chosen):
+        means = set_means(scores, size, tasks(sequence(stream, at), trials), sets=2, replacement=False, workers=workers)
         parts = [means[first:last] for first, last in slices(trials, max(1, trials // 50))]
         found.append(np.concatenate(spread(_agreements, parts, workers=workers), axis=1))
         if progress is not None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.parallel import slices, spread
+from cranfield.runtime.random import generator, sequence
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -20,11 +21,10 @@ _TASK = 20  # trials a task has: fixed, so that no number depends on how many wo
 Task = tuple[np.random.SeedSequence, int]
 
 
-def tasks(seed: int | np.random.SeedSequence, trials: int) -> list[Task]:
+def tasks(stream: np.random.SeedSequence, trials: int) -> list[Task]:
     """Trials in tasks, each with a stream of its own."""
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     counts = [min(_TASK, trials - first) for first in range(0, trials, _TASK)]
-    return list(zip(root.spawn(len(counts)), counts, strict=True))
+    return [(sequence(stream, number), count) for number, count in enumerate(counts)]
 
 
 def in_waves(
@@ -73,7 +73,7 @@ def set_means(
 
 def _draw(scores: Array, size: int, sets: int, replacement: bool, task: Task) -> Array:
     stream, trials = task
-    rng, topics = np.random.default_rng(stream), len(scores)
+    rng, topics = generator(stream), len(scores)
     out = np.empty((trials, sets, scores.shape[1]))
     for trial in range(trials):
         chosen = rng.integers(0, topics, sets * size) if replacement else rng.permutation(topics)[: sets * size]

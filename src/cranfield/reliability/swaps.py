@@ -23,6 +23,7 @@ from cranfield.errors import RequestError
 from cranfield.parallel import slices, spread
 from cranfield.reliability.checking import check_trials, chosen_scores
 from cranfield.reliability.resampling import Progress, check_sizes, default_sizes, set_means, tasks
+from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import normal_critical
@@ -56,7 +57,7 @@ class SwapRates:
     trials: int
     replacement: bool
     shared: bool
-    seed: int
+    seed: Seed
 
     @property
     def rate(self) -> Array:
@@ -192,7 +193,7 @@ def swap_rates(
     replacement: bool = False,
     shared: bool = True,
     drop: float = 0.0,
-    seed: int = 1,
+    seed: Seed = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SwapRates:
@@ -222,10 +223,11 @@ def swap_rates(
     pairs = np.triu_indices(len(kept), k=1)
     whole = _gaps(scores.mean(axis=0), scores.mean(axis=0), pairs)
     known = bin_of(np.abs(whole), edges) if replacement else None
-    streams = np.random.SeedSequence(seed).spawn(len(chosen))
+    stream = sequence(seed, "reliability", "swaps", measure or table.measures[0])
     cells = []
-    for at, (size, stream) in enumerate(zip(chosen, streams, strict=True)):
-        means = set_means(scores, size, tasks(stream, trials), sets=sets, replacement=replacement, workers=workers)
+    for at, size in enumerate(chosen):
+        seeds = tasks(sequence(stream, at), trials)
+        means = set_means(scores, size, seeds, sets=sets, replacement=replacement, workers=workers)
         cells.append(_tally(means, pairs, edges, known, np.abs(whole), workers))
         if progress is not None:
             progress(at + 1, len(chosen))

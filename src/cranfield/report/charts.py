@@ -186,45 +186,129 @@ def _names_axis(count: int, *, upright: bool = False) -> Any:
                        labelOverlap=False)  # fmt: skip
 
 
-INTERVAL_KINDS = {"Tukey": "#b7d3ea", "permutation": "#b7d3ea", "ANOVA": "#6aaad6", "standard error": "#d55e00"}
+INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3ea", "standard error": "#d55e00"}
 
 
-def interval_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], *, title: str = "") -> Any:
-    """Every system's mean with its intervals, best first: FS19 Fig. 3. Where there are very many, names are on hover.
+def interval_chart(
+    rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], *, title: str = "", pairs: Sequence[Any] = ()
+) -> Any:
+    """The intervals that decide, best system first. Where there are very many, names are on hover.
 
-    ``found`` has the half-widths that all systems share: ``interval_tukey`` (nan where the test has none) and
-    ``interval_anova``.
+    Where the test has an interval around means that decides about pairs, every system's mean with that interval in
+    front, and ANOVA's and the standard error's behind (FS19 Fig. 3). Else the differences of ``pairs`` from the best
+    system, or from the baselines, with theirs. ``found`` has the half-widths that all systems share:
+    ``interval_tukey`` (nan where the test has none) and ``interval_anova``.
     """
+    if found["interval_tukey"] is None or found["interval_tukey"] != found["interval_tukey"]:
+        return difference_chart(rows, pairs or found["pairs"], interval=found["interval"], title=title)
+    return _mean_chart(rows, found, title)
+
+
+def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], title: str) -> Any:
     import altair
 
     decides = "permutation" if found["test"] == "randomised" else "Tukey"
-    shared = {decides: found["interval_tukey"], "ANOVA": found["interval_anova"]}
-    kinds = [*(kind for kind, reach in shared.items() if reach == reach), "standard error"]
-    colour = altair.Color("kind:N", title="interval", sort=None,
-                          scale=altair.Scale(domain=kinds, range=[INTERVAL_KINDS[kind] for kind in kinds]))  # fmt: skip
-    order = [row["system"] for row in rows]
-    x = altair.X("system:N", sort=order, title="system, best first", axis=_names_axis(len(rows)))
+    shared = {"ANOVA": found["interval_anova"], decides: found["interval_tukey"]}
+    widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each shows beside the one in front of it
+    colour = altair.Color(
+        "kind:N",
+        title="interval",
+        sort=None,
+        scale=altair.Scale(domain=list(widths), range=[INTERVAL_KINDS[kind] for kind in widths]),
+    )
+    x = altair.X("system:N", sort=_order(rows), title="system, best first", axis=_names_axis(len(rows)))
     low = altair.Y("low:Q", title="mean score and its intervals", scale=altair.Scale(zero=False))
     words = {"system": "N", "rank": "Q", "kind": "N", "score": "Q", "low": "Q", "high": "Q"}
     hover = [altair.Tooltip(f"{name}:{kind}") for name, kind in words.items()]
     layers = []
-    for kind in kinds:  # the thin line in front, since it may be the shortest
-        values = [
-            {**{name: row[name] for name in ("system", "rank", "score")}, "kind": kind,
-             "low": row["score"] - reach, "high": row["score"] + reach}
-            for row in rows for reach in [shared.get(kind, row["interval_standard_error"])]
-        ]  # fmt: skip
+    for kind, width in widths.items():  # the one that decides last, and so in front
+        values = []
+        for row in rows:
+            reach = shared.get(kind, row["interval_standard_error"])
+            known = {name: row[name] for name in ("system", "rank", "score")}
+            values.append({**known, "kind": kind, "low": row["score"] - reach, "high": row["score"] + reach})
         base = altair.Chart(altair.Data(values=values))  # type: ignore[no-untyped-call]
-        layers.append(
-            base.mark_rule(strokeWidth=5 if kind in shared else 1.2).encode(
-                x=x, y=low, y2="high:Q", color=colour, tooltip=hover
-            )
+        width = min(width, 600 / len(rows))
+        layers.append(base.mark_rule(strokeWidth=width).encode(x=x, y=low, y2="high:Q", color=colour, tooltip=hover))
+    layers.append(_points(rows, x))
+    return styled(altair.layer(*layers).properties(title=title, width=_width(len(rows)), height=340))
+
+
+def difference_chart(
+    rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, interval: str, title: str = ""
+) -> Any:
+    """The difference of every system from the best, or from each baseline, with its interval and a line at 0."""
+    import altair
+
+    values = difference_rows(rows, pairs)
+    order = [name for name in _order(rows) if any(value["system"] == name for value in values)]
+    against = list(dict.fromkeys(value["against"] for value in values))
+    x = altair.X("system:N", sort=order, title="system, best first", axis=_names_axis(len(order)))
+    low = altair.Y("lower:Q", title=f"difference from {' or '.join(against[:3])}, {interval}")
+    offset = {"xOffset": altair.XOffset("against:N", sort=against)} if len(against) > 1 else {}
+    verdicts = altair.Scale(domain=["significant", "not significant"], range=[COLOURS[0], "#999999"])
+    baselines = altair.Scale(domain=against, range=(COLOURS * len(against))[: len(against)])
+    colour = (
+        altair.Color("against:N", title="difference from", scale=baselines, sort=None)
+        if len(against) > 1
+        else altair.Color("verdict:N", title="difference", scale=verdicts)
+    )
+    pale = altair.condition("datum.verdict == 'significant'", altair.value(1.0), altair.value(0.4))
+    names = ("system", "against", "difference", "lower", "upper", "p_adjusted", "verdict")
+    kinds = {"system": "N", "against": "N", "verdict": "N"}
+    hover = [altair.Tooltip(f"{name}:{kinds.get(name, 'Q')}") for name in names]
+    base = altair.Chart(altair.Data(values=finite(values)))  # type: ignore[no-untyped-call]
+    zero = altair.Chart(altair.Data(values=[{"zero": 0}]))  # type: ignore[no-untyped-call]
+    layers = [
+        zero.mark_rule(color="#000000", strokeDash=[4, 3]).encode(y="zero:Q"),
+        base.mark_rule(strokeWidth=min(4.0, 600 / len(values))).encode(
+            x=x, y=low, y2="upper:Q", color=colour, opacity=pale, tooltip=hover, **offset
+        ),
+        base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(
+            x=x, y="difference:Q", tooltip=hover, **offset
+        ),
+    ]
+    return styled(altair.layer(*layers).properties(title=title, width=_width(len(order)), height=340))
+
+
+def difference_rows(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row per system and the system it is compared with: the baseline, or the best where there is none."""
+    with_baseline = any("verdict" in pair for pair in pairs)
+    best = rows[0]["system"]
+    chosen = [pair for pair in pairs if with_baseline or best in (pair["system_a"], pair["system_b"])]
+    values = []
+    for pair in chosen:
+        turned = not with_baseline  # the best is the first of its pairs, and the others are shown against it
+        sign = -1 if turned else 1
+        ends = [sign * pair[end] for end in (("upper", "lower") if turned else ("lower", "upper"))]
+        values.append(
+            {
+                "system": pair["system_b" if turned else "system_a"],
+                "against": pair["system_a" if turned else "system_b"],
+                "difference": sign * pair["difference"],
+                "lower": ends[0],
+                "upper": ends[1],
+                "p_adjusted": pair["p_adjusted"],
+                "verdict": "significant" if pair["significant"] else "not significant",
+            }
         )
+    return values
+
+
+def _order(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [row["system"] for row in rows]
+
+
+def _width(systems: int) -> int:
+    return max(520, min(1400, 9 * systems))
+
+
+def _points(rows: Sequence[Mapping[str, Any]], x: Any) -> Any:
+    import altair
+
     points = [{name: row[name] for name in ("system", "rank", "score")} for row in rows]
     base = altair.Chart(altair.Data(values=points))  # type: ignore[no-untyped-call]
-    layers.append(base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(x=x, y="score:Q"))
-    width = max(520, min(1400, 9 * len(rows)))
-    return styled(altair.layer(*layers).properties(title=title, width=width, height=340))
+    return base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(x=x, y="score:Q")
 
 
 def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, title: str = "") -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 import cranfield
 from cranfield.errors import Caution
 from cranfield.formats.problems import Problem, Severity, count_by_kind
-from cranfield.scores.cautions import SLUGS
 
 Warnings = Sequence[Problem | Caution]
 
@@ -107,6 +106,10 @@ def warning_lines(problems: Warnings) -> list[str]:
 def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
     """One line for each; those about tables are one line of a kind, however many tables and measures there are."""
     count = Counter(caution.slug for caution in cautions)
+    if len(count) == len(cautions):
+        return [str(caution) for caution in cautions]
+    from cranfield.scores.cautions import SLUGS
+
     lines: dict[str, str] = {}
     for at, caution in enumerate(cautions):
         if caution.slug not in SLUGS:

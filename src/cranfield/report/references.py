@@ -20,6 +20,8 @@ REFERENCES = {
     "Relevance. CIKM 2009.",
     "Chapelle2011": "Chapelle, O., Ji, S., Liao, C., Velipasaoglu, E., Lai, L. and Wu, S.-L.: Intent-based "
     "Diversification of Web Search Results: Metrics and Algorithms. Information Retrieval 14(6), 2011.",
+    "Clark1973": "Clark, H. H.: The Language-as-Fixed-Effect Fallacy: A Critique of Language Statistics in "
+    "Psychological Research. Journal of Verbal Learning and Verbal Behavior 12(4), 1973.",
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
     "Cochran1977": "Cochran, W. G.: Sampling Techniques, 3rd edition. Wiley, 1977.",
@@ -27,6 +29,7 @@ REFERENCES = {
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
     "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
+    "Dunnett1964": "Dunnett, C. W.: New Tables for Multiple Comparisons with a Control. Biometrics 20(3), 1964.",
     "EfronTibshirani1993": "Efron, B. and Tibshirani, R. J.: An Introduction to the Bootstrap. Chapman & Hall, 1993.",
     "Feldt1965": "Feldt, L. S.: The Approximate Sampling Distribution of Kuder-Richardson Reliability Coefficient "
     "Twenty. Psychometrika 30(3), 1965.",
@@ -46,6 +49,8 @@ REFERENCES = {
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
     "Mathematical Statistics 41(5), 1970.",
+    "RomanoWolf2005": "Romano, J. P. and Wolf, M.: Exact and Approximate Stepdown Methods for Multiple Hypothesis "
+    "Testing. Journal of the American Statistical Association 100(469), 2005.",
     "Sakai2004": "Sakai, T.: New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
     "Answering. NTCIR-4, 2004.",
     "Sakai2006": "Sakai, T.: Evaluating Evaluation Metrics Based on the Bootstrap. SIGIR 2006.",
@@ -55,6 +60,8 @@ REFERENCES = {
     "SakaiShang2016": "Sakai, T. and Shang, L.: On Estimating Variances for Topic Set Size Design. EVIA 2016.",
     "SakaiSong2011": "Sakai, T. and Song, R.: Evaluating Diversified Search Results Using Per-Intent Graded Relevance. "
     "SIGIR 2011.",
+    "Satterthwaite1946": "Satterthwaite, F. E.: An Approximate Distribution of Estimates of Variance Components. "
+    "Biometrics Bulletin 2(6), 1946.",
     "Smucker2007": "Smucker, M. D., Allan, J. and Carterette, B.: A Comparison of Statistical Significance Tests for "
     "Information Retrieval Evaluation. CIKM 2007.",
     "Student1908": "Student: The Probable Error of a Mean. Biometrika 6(1), 1908.",
@@ -81,8 +88,6 @@ REFERENCES = {
     "6(2), 1979.",
     "KupperHafner1989": "Kupper, L. L. and Hafner, K. B.: How Appropriate Are Popular Sample Size Formulas. The "
     "American Statistician 43(2), 1989.",
-    "RomanoWolf2005": "Romano, J. P. and Wolf, M.: Exact and Approximate Stepdown Methods for Multiple Hypothesis "
-    "Testing. Journal of the American Statistical Association 100, 2005.",
     "Schuirmann1987": "Schuirmann, D. J.: A Comparison of the Two One-Sided Tests Procedure and the Power Approach for "
     "Assessing the Equivalence of Average Bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), "
     "1987.",

@@ -1,4 +1,4 @@
-"""How far a collection can be trusted, as one page."""
+"""Reliability of a collection, as one page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from cranfield.reliability import PARTS, MeasureReliability, Reliability
 from cranfield.report.comparing import TITLES
 from cranfield.report.document import Column, Document, Table, Warnings, show
+from cranfield.report.sharding import REPLICATION_COLUMNS
 
 Row = Mapping[str, Any]
 
@@ -62,12 +63,12 @@ def _headline(found: Reliability) -> Table:
         ("systems", "systems", "count"),
         ("e_rho2", "Eρ²", "score"),
         ("phi", "Φ", "score"),
-        ("discriminative_power", "pairs told apart", "score"),
-        ("repeats", "findings that repeat", "score"),
+        ("discriminative_power", "share of significant pairs", "score"),
+        ("replicated", "replicated on the other half", "score"),
         ("dependable_difference", "dependable difference", "score"),
         ("tau", "τ with the true order", "score"),
     ]
-    return _table(found.to_dict(), columns, "How far it can be trusted")
+    return _table(found.to_dict(), columns, "Reliability")
 
 
 def _components(found: Reliability) -> Table:
@@ -150,17 +151,15 @@ def _bin(row: Row) -> int:
 def _halves(found: Reliability) -> Table:
     columns = [
         MEASURE,
-        ("topics", "topics a half", "count"),
-        ("significant_share", "pairs told apart", "score"),
-        ("repeats", "repeats", "score"),
-        ("repeats_lower", "low", "score"),
-        ("repeats_upper", "high", "score"),
-        ("vanishes", "vanishes", "score"),
-        ("turns", "turns", "score"),
-        ("reverses", "reverses", "score"),
+        ("topics", "topics per half", "count"),
+        ("significant_share", "share of significant pairs", "score"),
+        *((column.word, column.title, column.kind) for column in REPLICATION_COLUMNS),
         ("agreeing", "pairs in the same order", "score"),
     ]
-    title = f"What one half of the topics finds, on the other half ({TITLES[found.test]}, {found.trials:,} halvings)"
+    title = (
+        "Replication: of the pairs significant on one half of the topics, the shares on the other half "
+        f"({TITLES[found.test]}, {found.trials:,} halvings, both ways; low and high: their middle 95 %)"
+    )
     return _table(found.to_dict("halves"), columns, title)
 
 
@@ -208,19 +207,20 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
     name = f"{each.measure} ({each.collection})" if len({one.collection for one in found.studies}) > 1 else each.measure
     dependable = each.swaps.dependable_difference(study.topics, alpha=found.alpha)
     topics, low, high = (show(each, "count") for each in (needed.topics, needed.lower, needed.upper))
-    told = "Half of the topics find no pair significant."
-    if halves.found.sum():
-        told = (
-            f"Of what half of the topics finds significant, the other half repeats {halves.share('repeats'):.1%} and "
-            f"reverses {_percentage(halves.share('reverses'))}."
+    replicated = "No pair is significant on half of the topics."
+    if halves.replication.significant.sum():
+        share = halves.replication.share
+        replicated = (
+            f"Of the pairs significant on one half of the topics, {share('replicated'):.1%} are significant on the "
+            f"other half too; {_percentage(share('opposite_sign'))} have the opposite sign there."
         )
     return [
         f"{name}: {study.topics} topics order these systems with Eρ² {relative.value:.3f} "
         f"[{relative.lower:.3f}, {relative.upper:.3f}]; {found.targets[0]:g} takes {topics} topics [{low}, {high}].",
         f"A system no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of such "
         "topic sets, on average over pairs.",
-        told,
-        f"All {study.topics} topics tell {each.discrimination.share:.1%} of the pairs apart.",
+        replicated,
+        f"On all {study.topics} topics {each.discrimination.share:.1%} of the pairs differ significantly.",
     ]
 
 

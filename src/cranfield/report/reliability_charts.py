@@ -38,9 +38,7 @@ def reliability_chart(found: Reliability, chart: str = "all") -> Any:
     page = altair.concat(*panels, columns=2, spacing=30)
     if chart == "all":
         lines = [sentence for each in found.studies for sentence in claims(found, each)]
-        title = altair.TitleParams(
-            "How far it can be trusted", subtitle=lines, fontSize=16, subtitleFontSize=12, offset=20
-        )
+        title = altair.TitleParams("Reliability", subtitle=lines, fontSize=16, subtitleFontSize=12, offset=20)
         page = page.properties(title=title)
     return styled(page.resolve_scale(color="independent", strokeDash="independent"))
 
@@ -129,7 +127,9 @@ def _swaps(found: Reliability, each: MeasureReliability) -> Any:
     import altair
 
     words = ("swap_rate", "closed_form_paired", "closed_form")
-    few = sorted({each.swaps.sizes[at] for at in (0, len(each.swaps.sizes) // 2, -1)})  # three sizes can be told apart
+    few = sorted(
+        {each.swaps.sizes[at] for at in (0, len(each.swaps.sizes) // 2, -1)}
+    )  # three sizes are easy to distinguish
     rows = [
         {"topics": str(row["topics"]), "difference": row["difference"], "how": how, "rate": row[word]}
         for row in each.swaps.to_dict()

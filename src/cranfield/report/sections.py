@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from cranfield.report.scoring import measure_citation, quartile_rows, score_docu
 from cranfield.report.whole import LeftOut, Part, Picture, Report, Section, Start
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.cautions import table_warnings
+from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.variance import Variances, estimate_variance
 
 Progress = Callable[[int, int], None]
@@ -196,37 +197,45 @@ def _ranged(estimate: Any) -> str:
 def size_section(material: Material) -> tuple[list[Part], str]:
     """How many topics, with the range the variance's interval makes of it."""
     from cranfield.design.planning import Request, plan_from_pilot
+    from cranfield.design.questions import SHARED
     from cranfield.report.sizing import pilot_size_document
 
     goal = material.goal
-    request = Request(systems=[material.systems], min_range=[goal.min_range], difference=[goal.difference],
-                      width=[goal.width], alpha=[goal.alpha], power=[goal.power])  # fmt: skip
-    document = pilot_size_document(plan_from_pilot(request, material.variances), material.inputs)
+    request = Request(
+        systems=[material.systems],
+        min_range=[goal.min_range],
+        difference=[goal.difference],
+        width=[goal.width],
+        alpha=[goal.alpha],
+        power=[goal.power],
+    )
+    # One goal, one n: systems share topics, as in every other section; other designs are asked for by name.
+    sizes = [
+        size
+        for size in plan_from_pilot(request, material.variances)
+        if size.size.method.design == SHARED and size.estimate.method == "residual"
+    ]
+    document = pilot_size_document(sizes, material.inputs)
     pictures = (
-        Picture("Topics against the smallest range to find", _size_figure(material, "min_range")),
+        Picture("Topics against the smallest difference to detect", _size_figure(material, "difference")),
         Picture("Topics against the number of systems", _size_figure(material, "systems")),
     )
     return [Part(document, pictures)], _size_methods(material, document)
 
 
-_RANGES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
-_SYSTEMS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
+_DIFFERENCES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
+_SYSTEMS = (3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
 
 
 def _size_figure(material: Material, x: str) -> Any:
-    """n on topics that systems share and, where curves are few enough to be told apart, on topics of their own."""
-    from cranfield.design.sizing import size_for_range
-
-    goal = material.goal
-    axes: dict[str, Any] = {"systems": material.systems, "min_range": goal.min_range}
-    axes[x] = _RANGES if x == "min_range" else _SYSTEMS
-    ways = (("blocked", "residual", "shared topics"), ("exact", "two-way", "topics not shared"))
+    """n for a difference between two of m systems on shared topics, a curve for each measure."""
     rows = []
     for measure in material.measures:
-        for method, way, words in ways if len(material.measures) <= 3 else ways[:1]:
-            variance = material.variances.get(way, measure=measure).variance
-            found = size_for_range(**axes, variance=variance, alpha=goal.alpha, power=goal.power, method=method)
-            rows += [{x: row[x], "topics": row["topics"], "curve": f"{measure}, {words}"} for row in found.to_dict()]
+        variance = np.array([material.variances.get("residual", measure=measure).variance])
+        for value in _DIFFERENCES if x == "difference" else _SYSTEMS:
+            changed: dict[str, Any] = {"value" if x == "difference" else x: value}
+            topics = float(replace(_target(material), **changed).topics(variance)[0])
+            rows.append({x: value, "topics": int(topics) if np.isfinite(topics) else None, "curve": measure})
     return figures.size_figure(rows, x=x)
 
 
@@ -316,25 +325,24 @@ def _power_figure(card: Any, grid: Sequence[float]) -> Any:
 
 
 def compare_section(material: Material) -> tuple[list[Part], str]:
-    """Which systems differ, by Tukey's HSD with topics as blocks."""
+    """Which systems differ, by the default test of all pairs."""
     from cranfield.compare.comparison import compare
     from cranfield.report.charts import interval_chart
-    from cranfield.report.comparing import compare_document
+    from cranfield.report.comparing import CITATIONS, TITLES, compare_document
 
-    parts, said = [], []
+    parts, said, tests = [], [], []
     for title, table, measure in material.each():
         found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed)
+        tests.append(found.test)
         document = compare_document(found, material.inputs)
         pictures = (
-            Picture(f"{title}: means with their intervals", interval_chart(document.rows, document.extra)),
+            Picture(f"{title}: differences with their intervals", interval_chart(document.rows, document.extra)),
             Picture(f"{title}: every pair of systems", figures.matrix_figure(document.rows, document.extra["pairs"])),
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{found.significant_pairs:,} of {len(found.first):,} pairs differ in {title}")
-    methods = (
-        "Systems were compared by Tukey's HSD with topics as blocks [@FerroSanderson2019] at "
-        f"α = {material.goal.alpha:g}: {'; '.join(said)}."
-    )
+    named = " and ".join(f"{TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
+    methods = f"Systems were compared by {named}, at α = {material.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
 
 
@@ -349,7 +357,10 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
         split = f"the documents were split at random into {', '.join(map(str, material.shards))} shards"
     elif material.table.shards:
         asked: dict[str, Any] = {"alpha": material.goal.alpha, "seed": material.seed}
-        studies = [replicate_study(table, measure, **asked) for _, table, measure in material.each()]
+        studies = [
+            replicate_study(table, measure, collection=title if len(material.tables) > 1 else "", **asked)
+            for title, table, measure in material.each()
+        ]
         split = f"every topic had {len(material.table.shards)} replicates"
     else:
         raise RequestError("shards are made of runs and judgments, and only scores were given")
@@ -365,7 +376,7 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
 
 
 def reliability_section(material: Material) -> tuple[list[Part], str]:
-    """How far the collection can be trusted: generalisability, swaps, halves, discrimination, rankings."""
+    """Reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
     from cranfield.reliability import assess_reliability
     from cranfield.report.reliability import reliability_document
     from cranfield.report.reliability_charts import reliability_chart
@@ -383,8 +394,10 @@ def reliability_section(material: Material) -> tuple[list[Part], str]:
 
 
 def _target(material: Material) -> Target:
-    goal = material.goal
-    return Target("min_range", goal.min_range, material.systems, goal.alpha, goal.power, method="blocked")
+    """The difference to detect between two of the systems; of two systems, the pair is named."""
+    goal, systems = material.goal, material.systems
+    test = ALL_PAIRS_TEST if systems > 2 else "t"
+    return Target("difference", goal.difference, systems, goal.alpha, goal.power, test=test)
 
 
 def pilot_section(material: Material) -> tuple[list[Part], str]:
@@ -435,12 +448,12 @@ SECTIONS: dict[str, tuple[str, Maker]] = {
     "scores": ("Scores", scores_section),
     "variance": ("Variances", variance_section),
     "size": ("How many topics", size_section),
-    "power": ("What the topics can see", card_section),
+    "power": ("What the topics detect", card_section),
     "compare": ("Which systems differ", compare_section),
     "shards": ("Shards", shard_section),
     "pilot": ("What a smaller pilot would have said", pilot_section),
     "budget": ("Topics against depth", budget_section),
-    "reliability": ("How far to trust it", reliability_section),
+    "reliability": ("Reliability", reliability_section),
 }
 """Every section, in the order of the report: its name, its title, and the function that makes it."""
 

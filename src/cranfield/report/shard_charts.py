@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.compare.sharding import BOOTSTRAP, RANDOM, ShardResult, ShardStudy
+from cranfield.compare.anova import NESTED
+from cranfield.compare.sharding import BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
 from cranfield.errors import RequestError
 from cranfield.report.charts import COLOURS, styled
 
 Row = dict[str, Any]
 
-# Bands lie over one another, so they are opaque and told apart by lightness too; the widest is drawn first.
+# Bands lie over one another, so they are opaque and differ in lightness too; the widest is drawn first.
 KINDS = {"Tukey": "#c6dff0", "ANOVA": "#6aaad6", "standard error": COLOURS[1]}
-MODELS = {"MD1": "#d4d4d4", "MD2": "#b8dccf", "MD3": "#f3cf7e", "MD6": "#e58a4e"}
+MODELS = {"MD1": "#d4d4d4", "MD2": "#b8dccf", "MD3": "#f3cf7e", "MD6": "#e58a4e", NESTED: "#e58a4e"}
 OUTLINED = "standard error"  # crosses the others, so only its edges are drawn
 TESTED = {"MD2": COLOURS[2], "MD3": COLOURS[5], "MD4": COLOURS[4], "MD5": COLOURS[3], "MD6": COLOURS[1],
-          RANDOM: COLOURS[0], BOOTSTRAP: COLOURS[6]}  # fmt: skip
+          RANDOM: COLOURS[0], SAMPLED: "#8c564b", NESTED: COLOURS[1], BOOTSTRAP: COLOURS[6]}  # fmt: skip
 COUNTS = {
     "significant_pairs": "significant pairs",
     "top_group": "systems in the top group",
@@ -40,13 +41,13 @@ def shard_chart(study: ShardStudy, figure: str = "all") -> Any:
 
 
 def kinds_chart(study: ShardStudy) -> Any:
-    """FS19 Fig. 3: the three kinds of interval on the whole corpus (MD1) and on shards (MD6), a row a measure."""
+    """FS19 Fig. 3: the three kinds of interval on the whole corpus (MD1) and on shards (MD6), one row per measure."""
     fewest = min(_numbers(study))
     panels = []
     for measure in _measures(study):
         for result, where in (
             (_first(study, "MD1", measure, 1), f"{study.whole}, MD1"),
-            (_first(study, "MD6", measure, fewest), f"{fewest} {study.replicate}, MD6"),
+            (_first(study, study.richest, measure, fewest), f"{fewest} {study.replicate}, {study.richest}"),
         ):
             reaches = {"Tukey": result.intervals.tukey, "ANOVA": result.intervals.anova,
                        OUTLINED: result.intervals.standard_error}  # fmt: skip
@@ -56,33 +57,34 @@ def kinds_chart(study: ShardStudy) -> Any:
 
 
 def models_chart(study: ShardStudy) -> Any:
-    """FS19 Fig. 4: Tukey's intervals of four models, a panel a measure, on the largest number of shards."""
+    """FS19 Fig. 4: Tukey's intervals of the models, one panel per measure, on the largest number of shards."""
     most = max(_numbers(study))
+    colours = {name: colour for name, colour in MODELS.items() if study.get(name)}
     panels = []
     for measure in _measures(study):
-        results = {name: _first(study, name, measure, 1 if name == "MD1" else most) for name in MODELS}
+        results = {name: _first(study, name, measure, 1 if name == "MD1" else most) for name in colours}
         rows = [
             row for name, each in results.items() for row in _band(study, measure, each, name, each.intervals.tukey)
         ]
-        title = f"{measure}, {most} {study.replicate}, τ = {results['MD6'].tau:.3f}"
-        line = _line(study, measure, results["MD6"])
-        panels.append(_panel(rows, MODELS, "model", title, line=line, dotted=_line(study, measure, results["MD1"])))
+        title = f"{measure}, {most} {study.replicate}, τ = {results[study.richest].tau:.3f}"
+        line = _line(study, measure, results[study.richest])
+        panels.append(_panel(rows, colours, "model", title, line=line, dotted=_line(study, measure, results["MD1"])))
     return _grid(panels, 2, "Tukey's intervals, model by model")
 
 
 def shards_chart(study: ShardStudy) -> Any:
-    """FS19 Fig. 5: Tukey's intervals of MD1 and MD6, a panel a number of shards."""
+    """FS19 Fig. 5: Tukey's intervals of MD1 and MD6, one panel per number of shards."""
     import altair
 
-    colours = {name: MODELS[name] for name in ("MD1", "MD6")}
+    colours = {name: MODELS[name] for name in ("MD1", study.richest)}
     rows_of_panels = []
     for measure in _measures(study):
         panels = []
         whole = _first(study, "MD1", measure, 1)
         for count in _numbers(study):
-            split = _first(study, "MD6", measure, count)
+            split = _first(study, study.richest, measure, count)
             rows = _band(study, measure, whole, "MD1", whole.intervals.tukey)
-            rows += _band(study, measure, split, "MD6", split.intervals.tukey)
+            rows += _band(study, measure, split, study.richest, split.intervals.tukey)
             title = f"{measure}, {count} {study.replicate}, τ = {split.tau:.3f}"
             line, dotted = _line(study, measure, split), _line(study, measure, whole)
             panels.append(_panel(rows, colours, "model", title, line=line, dotted=dotted))
@@ -153,7 +155,7 @@ def _line(study: ShardStudy, measure: str, result: ShardResult) -> list[Row]:
 
 def _spread_rows(study: ShardStudy, measure: str, word: str) -> Iterable[Row]:
     # Rankings are those of the shards, whatever the model.
-    for model in ("MD6",) if word == "tau" else TESTED:
+    for model in (study.richest,) if word == "tau" else TESTED:
         for count in _numbers(study):
             values = [getattr(each, word) for each in study.get(model, measure=measure, shards=count)]
             if values and values[0] == values[0]:
@@ -219,9 +221,10 @@ def _spread_panel(study: ShardStudy, measure: str, word: str, title: str) -> Any
         "tooltip": hover,
     }
     if word != "tau":  # which all models share
-        scale = altair.Scale(domain=list(TESTED), range=list(TESTED.values()))
+        tested = {name: colour for name, colour in TESTED.items() if study.get(name)}
+        scale = altair.Scale(domain=list(tested), range=list(tested.values()))
         encode["color"] = altair.Color("model:N", scale=scale, sort=None, title="model")
-        encode["xOffset"] = altair.XOffset("model:N", sort=list(TESTED), scale=altair.Scale(domain=list(TESTED)))
+        encode["xOffset"] = altair.XOffset("model:N", sort=list(tested), scale=altair.Scale(domain=list(tested)))
     height = altair.Y("least:Q", title=title, scale=altair.Scale(zero=word == "top_group"))
     base = altair.Chart(_values(_spread_rows(study, measure, word))).encode(**encode)
     layers = [

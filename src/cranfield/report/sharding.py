@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.compare.anova import MODELS
-from cranfield.compare.sharding import BOOTSTRAP, ShardResult, ShardStudy
+from cranfield.compare.anova import MODELS, NESTED
+from cranfield.compare.sharding import BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
 from cranfield.errors import RequestError
 from cranfield.report.document import Column, Document, Table, Warnings, show
 
@@ -16,17 +16,23 @@ Row = dict[str, Any]
 SHOWN_TOPICS = 15
 
 
-def anova_names(text: str) -> tuple[str, ...]:
-    """The models named in a list, ``all`` or ``none`` of them."""
+TABLES = {name.lower(): name for name in (*MODELS, NESTED)}
+
+
+def anova_names(text: str | None) -> tuple[str, ...] | None:
+    """The models named in a list, ``all`` or ``none`` of them; None leaves the choice to the study."""
+    if text is None:
+        return None
     if text in ("all", "none"):
-        return tuple(MODELS) if text == "all" else ()
-    names = tuple(name.strip().upper() for name in text.split(","))
-    unknown = [name for name in names if name not in MODELS]
+        return tuple(TABLES.values()) if text == "all" else ()
+    names = [name.strip().lower() for name in text.split(",")]
+    unknown = [name for name in names if name not in TABLES]
     if unknown:
         raise RequestError(
-            f"there is no ANOVA table «{unknown[0]}»", fix=f"Choose among: {', '.join(MODELS)}; or all, or none."
+            f"there is no ANOVA table «{unknown[0]}»",
+            fix=f"Choose among: {', '.join(TABLES.values())}; or all, or none.",
         )
-    return names
+    return tuple(TABLES[name] for name in names)
 
 
 def shard_document(
@@ -34,14 +40,16 @@ def shard_document(
     inputs: Mapping[str, Any],
     warnings: Warnings = (),
     *,
-    anova: Sequence[str] = ("MD1", "MD6"),
+    anova: Sequence[str] | None = None,
     pairs: str | None = None,
 ) -> Document:
     """FS19's Table 1, the intervals of its §5, ANOVA tables of the models named, and Table 2 of several samples."""
     rows = found.to_dict()
     once = [result for result in found.results if result.sample == 0]
     spread, undefined = robustness_rows(found), undefined_rows(found)
-    tables = [_models_table(found, once), _intervals_table(found, once), *_anova_tables(found, once, anova)]
+    chosen = ("MD1", found.richest) if anova is None else anova
+    tables = [_models_table(found, once), *_replication_tables(found, once), _intervals_table(found, once)]
+    tables += _anova_tables(found, once, _tables_there(found, chosen))
     tables += [_robustness_table(found, spread)] if spread else []
     tables += [_undefined_table(found)] if undefined else []
     extra = {
@@ -52,6 +60,7 @@ def shard_document(
         **({} if pairs is None else {"pairs": pair_rows(found, pairs)}),
     }
     citations = ["FerroSanderson2019", *(["Voorhees2017"] if found.get(BOOTSTRAP) else [])]
+    citations += ["Satterthwaite1946", "Clark1973"] if found.get(NESTED) or found.get(SAMPLED) else []
     return Document("shards", inputs, tables, rows, _sentence(found), citations, (*warnings, *found.warnings),
                     found.seed, extra)  # fmt: skip
 
@@ -66,7 +75,7 @@ def system_rows(found: ShardStudy) -> list[Row]:
     """
     rows = []
     for result in found.results:
-        if result.sample == 0 and result.model in ("MD1", "MD2"):  # the means are those of all models
+        if result.sample == 0 and result.model in ("MD1", "MD2", NESTED):  # the means are those of all models
             for system, mean, reach in zip(
                 found.systems, result.means.tolist(), result.intervals.standard_error.tolist(), strict=True
             ):
@@ -152,12 +161,11 @@ def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
         Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
         Column("omega_squared", "ω²", "score"), Column("significant_pairs", "significant", "count"),
         Column("top_group", "top group", "count"),
-        Column("tau", "τ", "score"), Column("repeats", "repeats", "score"), Column("vanishes", "vanishes", "score"),
-        Column("reverses", "reverses", "score"),
+        Column("tau", "τ", "score"),
     )  # fmt: skip
     rows = [
         (each.measure, each.shards, each.model, each.omega_squared, each.significant_pairs,
-         each.top_group, each.tau, each.repeats, each.vanishes, each.reverses)
+         each.top_group, each.tau)
         for each in once
     ]  # fmt: skip
     pairs = len(once[0].significant)
@@ -166,6 +174,37 @@ def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
     among = f"{pairs:,} pair{'s' * (pairs != 1)} of {len(found.systems):,} systems"
     title = f"What each model finds among {among}, α = {found.alpha:g}{which}"
     return Table(columns, rows, title)
+
+
+def _replication_tables(found: ShardStudy, once: Sequence[ShardResult]) -> list[Table]:
+    """What becomes of each model's significant pairs on the other half of the topics, if that was measured."""
+    columns = (
+        Column("measure", "measure"), Column("shards", found.replicate, "count"), Column("model", "model"),
+        *REPLICATION_COLUMNS,
+    )  # fmt: skip
+    rows = [
+        (each.measure, each.shards, each.model, *(shares[column.word] for column in REPLICATION_COLUMNS))
+        for each in once
+        if each.replication.halvings
+        for shares in [each.replication.to_dict()]
+    ]
+    title = (
+        "Replication: of the pairs significant on one half of the topics, the shares on the other half "
+        f"({found.halvings:,} halvings, both ways; low and high: their middle 95 %)"
+    )
+    return [Table(columns, rows, title)] if rows else []
+
+
+REPLICATION_COLUMNS = (
+    Column("replicated", "significant again", "score"),
+    Column("replicated_lower", "low", "score"),
+    Column("replicated_upper", "high", "score"),
+    Column("not_significant", "not significant", "score"),
+    Column("reversed", "reversed", "score"),
+    Column("opposite_sign", "opposite sign", "score"),
+    Column("opposite_sign_lower", "low", "score"),
+    Column("opposite_sign_upper", "high", "score"),
+)
 
 
 def _intervals_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
@@ -193,10 +232,28 @@ def _anova_tables(found: ShardStudy, once: Sequence[ShardResult], models: Sequen
     tables = []
     for result in once:
         if result.table is not None and result.model in models:
-            rows = [tuple(row[word] for word in words) for row in result.table.to_dict()]
+            effects = [{**row, "df": _readable(row["df"])} for row in result.table.to_dict()]
+            rows = [tuple(row[word] for word in words) for row in effects]
             where = found.whole if result.shards == 1 else f"{result.shards} {found.replicate}"
             tables.append(Table(columns, rows, f"ANOVA of {result.measure}: {result.model}, {where}"))
     return tables
+
+
+def _readable(df: float) -> float:
+    """Degrees of freedom by Satterthwaite are no whole numbers."""
+    return df if isinstance(df, int) else round(df, 1)
+
+
+def _tables_there(found: ShardStudy, models: Sequence[str]) -> tuple[str, ...]:
+    """The tables asked for, which the study must have; ``all`` are those it has."""
+    there = [name for name in TABLES.values() if found.get(name)]
+    absent = [name for name in models if name not in there]
+    if absent and len(models) < len(TABLES):
+        raise RequestError(
+            f"there is no ANOVA table «{absent[0]}» with {found.replicates} replicates",
+            fix=f"Choose among: {', '.join(there)}; or all, or none.",
+        )
+    return tuple(name for name in models if name in there)
 
 
 def _robustness_table(found: ShardStudy, spread: Sequence[Row]) -> Table:
@@ -250,19 +307,46 @@ def _samples(found: ShardStudy) -> int:
 
 
 def _sentence(found: ShardStudy) -> str:
-    parts = [
-        found.summary(),
-        "MD2 to MD6 and the bootstrap take the topics for fixed: what they find is about these topics. MD6r takes them "
-        "for a sample, as MD1 does, and speaks of new topics too.",
-    ]
-    if any(result.repeats == result.repeats for result in found.results):
-        parts.append(
-            "Of what a model finds on one half of the topics, the share «repeats» is found on the other half again, "
-            "«vanishes» is not found, «reverses» is found the other way round."
-        )
+    parts = [found.summary(), NESTED_SCOPE if found.replicates == "nested" else _crossed_scope(found)]
+    if any(result.replication.halvings for result in found.results):
+        parts.append(_about_replication(found))
     if any(result.undefined for result in found.results):
         parts.append(_about_undefined(found))
     return " ".join(parts)
+
+
+NESTED_SCOPE = (
+    "Nested replicates: the claim covers new topics and new replicates of these systems. MD1, on the means over "
+    "replicates, covers new topics, but only these replicates."
+)
+
+
+def _crossed_scope(found: ShardStudy) -> str:
+    scope = (
+        "MD2 to MD6 and the bootstrap regard topics as fixed: their claims are about these topics. MD6r regards topics "
+        "as a sample, as MD1 does, and its claims cover new topics."
+    )
+    more = f" {SAMPLED} regards replicates as a sample too, and covers new topics and new replicates."
+    return scope + more if found.get(SAMPLED) else scope
+
+
+def _about_replication(found: ShardStudy) -> str:
+    """How often a significant difference has the opposite sign on other topics, by the model."""
+    models = (NESTED,) if found.replicates == "nested" else ("MD6", SAMPLED if found.get(SAMPLED) else RANDOM)
+    shares = [
+        f"{result.model} {share:.4f}"
+        for measure in dict.fromkeys(each.measure for each in found.results)
+        for model in ("MD1", *models)
+        for result in found.get(model, measure=measure)[:1]
+        if (share := result.replication.share("opposite_sign")) == share
+    ]
+    told = f": {', '.join(shares)}" if shares and len({each.measure for each in found.results}) == 1 else ""
+    return (
+        "«Opposite sign» is the share of pairs significant on one half of the topics whose difference has the opposite "
+        f"sign on the other half{told}."
+        + " Both halves have the same replicates, so that it concerns new topics only."
+        * (found.relevant is None)
+    )
 
 
 def _about_undefined(found: ShardStudy) -> str:

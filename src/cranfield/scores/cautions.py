@@ -37,7 +37,7 @@ ZEROS = 0.5  # share of topics on which a pair has equal scores
 SD_RATIO = 2.0
 """95th over 5th percentile of the pairs' sds. Of equal independent systems, 10 of them on 20 topics, 1 % exceed it."""
 DUPLICATE = 0.99  # correlation of two systems' scores over topics
-FEWEST_CORRELATED = 10  # topics below which unlike systems reach that by chance
+FEWEST = 10  # topics below which correlation, skew and the weight of one topic are chance
 BOUND_SHARE = 0.3
 ALPHA = 0.05
 ROUNDED = 5.1e-5  # scores printed with four decimals may lie outside by half a unit of the last
@@ -235,7 +235,7 @@ def _bounds(measure: str, scores: Array) -> Caution | None:
 
 
 def _near_duplicates(pairs: _Pairs) -> Caution | None:
-    alike = pairs.correlations > DUPLICATE if pairs.count >= FEWEST_CORRELATED else pairs.zeros == pairs.count
+    alike = pairs.correlations > DUPLICATE if pairs.count >= FEWEST else pairs.zeros == pairs.count
     if not alike.any():
         return None
     at = int(np.argmax(np.where(alike, pairs.correlations, -1.0)))
@@ -267,7 +267,7 @@ def _zero_differences(pairs: _Pairs) -> Caution | None:
 def _skewed_differences(pairs: _Pairs) -> Caution | None:
     size = np.nan_to_num(np.abs(pairs.skews) / math.sqrt(pairs.count), posinf=0.0)
     chosen = size > SKEW
-    if not chosen.any():
+    if pairs.count < FEWEST or not chosen.any():
         return None
     at = int(np.argmax(size))
     verb = "have" if len(chosen) == 1 or chosen.sum() > 1 else "has"
@@ -298,7 +298,7 @@ def _unequal_sds(pairs: _Pairs) -> Caution | None:
 def _decisive_topic(pairs: _Pairs) -> Caution | None:
     """Whether leaving out one topic turns the paired t-test of the two best systems, at α = .05."""
     n, differences = pairs.count, pairs.scores[:, 0] - pairs.scores[:, 1]
-    if n < 4:
+    if n < FEWEST:
         return None
     away = differences - differences.mean()
     before = bool(_significant(differences.mean(), np.square(away).sum() / (n - 1), n))

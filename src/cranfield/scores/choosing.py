@@ -17,15 +17,17 @@ def read_tables(
     measures: Sequence[str] | None = None,
     missing: str | None = None,
     columns: Any = None,
+    replicates: str | None = None,
 ) -> dict[str, ScoreTable]:
     """Score files, under names of their own or theirs, with the measures wanted; ``missing`` settles missing cells.
 
-    Without it a table with missing cells is refused.
+    Without it a table with missing cells is refused. ``replicates`` says whether shards are crossed or nested; nested
+    ones are numbered first, since what has another name in every system is not missing.
     """
     only = measures[0] if measures and len(measures) == 1 else None
     tables = read_score_files(paths, measure=only, columns=columns)
     chosen = {name: table if measures is None else table.select(measures=measures) for name, table in tables.items()}
-    return {name: _complete(name, table, missing) for name, table in chosen.items()}
+    return {name: _complete(name, table.with_replicates(replicates), missing) for name, table in chosen.items()}
 
 
 def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:

@@ -13,7 +13,9 @@ from cranfield.formats.records import Record
 from cranfield.formats.scores import NOTHING
 from cranfield.scores.table import ScoreTable
 
-PARTS = ("topic", "system", "measure", "shard", "mean", "score")
+# What several scores of one cell can be, and whether systems share it or each has its own.
+ROLES = {"seed": "nested", "prompt": "crossed", "judge": "crossed"}
+PARTS = ("topic", "system", "measure", "shard", *ROLES, "mean", "score")
 TRUTH = {"true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
 
 _ABSENT = object()
@@ -26,8 +28,9 @@ class Columns:
     A name is a column, or a dotted way into JSON (``provider.id``); ``a+b`` joins two. Several scores are several
     measures with their columns' names. ``*`` stands for every column of numbers there is: as ``score``, a column a
     measure; as ``system``, a column a system. Where no system is named, it is the
-    column ``system``, or else the whole file is one system's. ``shard`` tells scores of one cell apart (seeds, repeats,
-    judges); scores that differ only in ``mean`` are averaged.
+    column ``system``, or else the whole file is one system's. ``shard`` distinguishes scores of one cell; ``seed``,
+    ``prompt`` and ``judge`` do too, and say what the replicates are: seeds are nested in systems, prompts and judges
+    crossed with them. Scores that differ only in ``mean`` are averaged.
 
     >>> Columns.parse("topic=question,system=model,score=faithfulness").topic
     'question'
@@ -39,6 +42,7 @@ class Columns:
     shard: str | None = None
     mean: str | None = None
     score: tuple[str, ...] = ()
+    replicates: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Columns:
@@ -62,12 +66,23 @@ class Columns:
         for name, value in given.items() if isinstance(given, Mapping) else given:
             parts.setdefault(name, []).extend([value] if isinstance(value, str) else value)
         unknown = next((name for name in parts if name not in PARTS), None)
+        replicates = _replicates(parts)
         several = next((name for name, values in parts.items() if len(values) > 1 and name != "score"), None)
         if unknown is not None:
             raise RequestError(f"a score has no «{unknown}»", fix=f"Choose among: {', '.join(PARTS)}.")
         if several is not None:
             raise RequestError(f"{several} has two columns", fix=f"Join them: {several}={'+'.join(parts[several])}.")
-        return cls(score=tuple(parts.pop("score", ())), **{name: values[0] for name, values in parts.items()})
+        score = tuple(parts.pop("score", ()))
+        return cls(score=score, replicates=replicates, **{name: values[0] for name, values in parts.items()})
+
+
+def _replicates(parts: dict[str, list[str]]) -> str:
+    """Whether replicates are crossed or nested, by their part or by the name of the column; the part becomes shard."""
+    role = ""
+    for name in [name for name in ROLES if name in parts]:
+        parts.setdefault("shard", []).extend(parts.pop(name))
+        role = name
+    return ROLES.get(role) or ROLES.get(parts.get("shard", [""])[0].lower(), "")
 
 
 # Layouts that are known by their columns, so that nobody has to name them.
@@ -157,6 +172,7 @@ def table_from_records(
     if len(empty) == len(cells):
         raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
     table = _table(cells, empty, idle, len(records), sharded=given.shard is not None, averaged=averaged)
+    table = table.with_replicates(given.replicates)
     return table.without_shards() if averaged else table
 
 
@@ -177,7 +193,8 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
     filled = {part: getattr(given, part) or own[part] for part in own}
     filled["shard"] = given.mean or filled["shard"]
     if given.system == "*":
-        return _a_column_a_system(Columns(given.topic, "*", filled["measure"], filled["shard"]), records, file)
+        wide = Columns(given.topic, "*", filled["measure"], filled["shard"], replicates=given.replicates)
+        return _a_column_a_system(wide, records, file)
     if not (given.score or alone or filled["system"] or "score" in names):
         fix = "Say system=* if each other column is a system, score=* if each is a measure."
         raise RequestError(f"it is unclear what the columns beside «{given.topic}» are", where=file, fix=fix)
@@ -191,7 +208,9 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
     if len(scores) > 1 and filled["measure"] is not None:
         fix = "Leave out measure=, or name one score."
         raise RequestError("scores of several columns are several measures already", fix=fix)
-    return Columns(given.topic, filled["system"], filled["measure"], filled["shard"], None, scores)
+    return Columns(
+        given.topic, filled["system"], filled["measure"], filled["shard"], None, scores, replicates=given.replicates
+    )
 
 
 def _a_column_a_system(given: Columns, records: Sequence[Record], file: str) -> Columns:
@@ -317,7 +336,8 @@ def _twice(key: _Key, record: Record, first: str) -> InputError:
     return InputError(
         f"two scores for {measure}, topic «{topic[:40]}», system {system}{of_shard}; the first: {first}",
         where=record.where,
-        fix="Delete one; or name what tells them apart: shard=COLUMN or mean=COLUMN for seeds, system=A+B for systems.",
+        fix="Delete one; or name what distinguishes them: seed=COLUMN or mean=COLUMN for seeds, system=A+B for "
+        "systems.",
     )
 
 

@@ -70,7 +70,8 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     scores = ((*row[:3], row[3] if table.shards else "", row[-1]) for table in tables for row in table.rows())
     empty = {cell: place for table in tables for cell, place in table.empty.items()}
     joined = ScoreTable.from_rows([*scores, *((*cell, None) for cell in empty)], columns=names, warnings=warnings)
-    return _noting_missing(replace(joined, empty=empty), ": the files have different topics")
+    joined = replace(joined, empty=empty).with_replicates(tables[0].replicates)
+    return _noting_missing(joined, ": the files have different topics")
 
 
 def parse_scores(

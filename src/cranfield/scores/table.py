@@ -25,6 +25,7 @@ FILL = "Fill them in to be sure."
 
 Cell = tuple[str, str, str, str]
 """Measure, topic, system and shard, which is empty where there are none."""
+REPLICATES = ("crossed", "nested")
 
 
 class Missing(StrEnum):
@@ -41,7 +42,8 @@ class ScoreTable:
 
     ``values[measure, topic, system, shard]``; a table without shards has one, and ``shards`` is empty. A cell without
     a score is nan; ``empty`` says where such a cell stands (file and line) if its row is there. ``warnings`` is what
-    was odd about where the scores come from.
+    was odd about where the scores come from. ``replicates`` says whether systems share the shards (``crossed``) or have
+    their own (``nested``), where that is known.
 
     >>> table = ScoreTable.from_rows([("AP", "401", "a", 0.5), ("AP", "402", "a", 0.25)])
     >>> table.mean("AP")
@@ -55,6 +57,7 @@ class ScoreTable:
     shards: tuple[str, ...] = ()
     warnings: tuple[Problem | Caution, ...] = ()
     empty: Mapping[Cell, str] = field(default_factory=dict)
+    replicates: str = ""
 
     def __post_init__(self) -> None:
         shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
@@ -137,12 +140,31 @@ class ScoreTable:
         kept = tuple(warning for warning in self.warnings if warning.slug != "cell-missing")
         return replace(self, warnings=(*kept, settled))
 
+    def with_replicates(self, replicates: str | None) -> ScoreTable:
+        """The table with its shards ``crossed`` or ``nested``; None leaves what is known of them.
+
+        Nested replicates may have other names in every system; they are then numbered within each.
+        """
+        kind = replicates or self.replicates
+        if kind not in ("", *REPLICATES):
+            raise RequestError(f"replicates cannot be «{kind}»", fix=f"Choose one of: {', '.join(REPLICATES)}.")
+        there = np.isfinite(self.values).any(axis=(0, 1))  # systems × shards
+        most = int(there.sum(axis=1).max(initial=0))
+        if kind != "nested" or not self.shards or most == len(self.shards):
+            return replace(self, replicates=kind)
+        own_first = np.argsort(~there, axis=1, kind="stable")[:, :most]
+        values = np.take_along_axis(self.values, own_first[np.newaxis, np.newaxis], axis=3)
+        gone = not np.isnan(values).any()
+        kept = tuple(each for each in self.warnings if not (gone and each.slug == "cell-missing"))
+        numbers = tuple(str(number + 1) for number in range(most))
+        return replace(self, values=values, shards=numbers, replicates=kind, warnings=kept)
+
     def without_shards(self) -> ScoreTable:
         """Every cell the mean over its shards that have a score: seeds and repeats averaged, topics kept."""
         counts = np.isfinite(self.values).sum(axis=3, keepdims=True)
         means = np.divide(np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan),
                           where=counts > 0)  # fmt: skip
-        return replace(self, values=means, shards=(), empty={})
+        return replace(self, values=means, shards=(), replicates="", empty={})
 
     # --- other shapes
 

@@ -102,7 +102,9 @@ class Asked:
     def collection(self) -> Collection:
         return open_collection(PACKED)
 
-    def tables(self, missing: str | None, usual: Sequence[str] = ("AP",)) -> dict[str, ScoreTable]:
+    def tables(
+        self, missing: str | None, usual: Sequence[str] = ("AP",), *, replicates: str | None = None
+    ) -> dict[str, ScoreTable]:
         """Score tables by the name the command has for them; runs are scored with the ``usual`` measures."""
         asked = self.query.measure
         measures = [asked] if isinstance(asked, str) else asked
@@ -111,7 +113,11 @@ class Asked:
         else:
             with chdir(FILES):  # so that messages name files as they came
                 tables = read_tables(
-                    self.about["names"], measures=measures, missing=missing, columns=self.about["columns"] or None
+                    self.about["names"],
+                    measures=measures,
+                    missing=missing,
+                    columns=self.about["columns"] or None,
+                    replicates=replicates,
                 )
         self.noted.extend(table_warnings(tables))
         return tables

@@ -71,6 +71,7 @@ def answer(asked: Asked) -> Answer:
         prices=Prices(query.price, query.topic_price),
         **asked.chosen("rule", "estimate", "budget", "pairs", "reuse"),
     )
+    asked.tables(None)  # for what the answer should be read with
     collections = {asked.arguments[0]: asked.collection}
     inputs = asked.inputs(
         "qrels", "teams", measures=query.measure, **question.inputs(collections), **asked.chosen("depths")

@@ -6,7 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from cranfield.compare.auditing import audit
 from cranfield.compare.comparison import compare
+from cranfield.errors import RequestError
 from cranfield.report import comparing
+from cranfield.report.charts import difference_rows
 from cranfield.report.document import Document
 from cranfield.report.figures import matrix_figure
 from cranfield.report.sketch import interval_sketch
@@ -30,26 +32,40 @@ from cranfield.web.queries import (
     field,
 )
 
-Test = Literal["tukey", "randomised", "t", "wilcoxon", "sign", "bootstrap", "randomisation", "unpaired"]
+Test = Literal["max-t", "tukey", "randomised", "t", "wilcoxon", "sign", "bootstrap", "randomisation", "unpaired"]
 
 
 class CompareQuery(Query):
     """What ``cranfield compare`` takes."""
 
     choices: ClassVar[Choices] = {
-        "test": {"tukey": "Tukey, topics as blocks", "randomised": "Tukey by permutation", "t": "paired t",
-                 "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation",
-                 "unpaired": "one-way Tukey"},
-    }  # fmt: skip
-    front = ("measure", "test", "correct", "alpha", "equivalence", "baseline", "audit")
+        "test": {
+            "max-t": "max-t",
+            "dunnett": "Dunnett, against a baseline",
+            "tukey": "Tukey, topics as blocks",
+            "randomised": "Tukey by permutation",
+            "t": "paired t",
+            "wilcoxon": "Wilcoxon",
+            "sign": "sign",
+            "bootstrap": "bootstrap",
+            "randomisation": "randomisation",
+            "unpaired": "one-way Tukey",
+        },
+    }
+    front = ("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
     measure: Names = MEASURES
-    test: Test = field("Test", "How systems are compared.", "tukey")
+    test: Annotated[Test | Literal["dunnett"] | None, Given] = field(
+        "Test", "How systems are compared: max-t unless given, Dunnett's with a baseline."
+    )
     correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = field(
         "Correction of pairs", "For pairwise tests; holm unless given."
     )
     alpha: float = ALPHA
-    baseline: Names = field("Baseline", "Only pairs with this system; may be repeated.", max_length=50)
-    equivalence: Number = amount("Equivalent within", "Mark pairs shown to differ by less (TOST).")
+    baseline: Names = field("Baseline", "Compare the others with this system; may be repeated.", max_length=50)
+    equivalence: Number = amount("Equivalent within", "Which pairs are shown to differ by less than this (TOST).")
+    non_inferiority: Number = amount(
+        "Non-inferior within", "Which systems are shown to be worse than the baseline by less than this, if at all."
+    )
     audit: Flag = field("all tests side by side", "All tests on the same data: which verdicts change, and why.", False)
     all_pairs: Flag = field("list all pairs", "List the pairs however many there are; CSV has them alone.", False)
     matrix: Flag = field("draw the pair matrix", "Draw every pair as a cell in place of intervals.", False)
@@ -64,18 +80,19 @@ def answer(asked: Asked) -> Answer:
     tables = {id(table): table for table, _ in wanted.values()}
     warnings = [problem for table in tables.values() for problem in table.warnings]
     inputs = asked.inputs(measures=query.measure, **asked.chosen("test", "correct", "alpha", "baseline", "equivalence",
-                          "resamples", "missing"))  # fmt: skip
+                          "non_inferiority", "resamples", "missing"))  # fmt: skip
     shared = {"alpha": query.alpha, "baselines": query.baseline or (), "count": query.resamples, "seed": query.seed,
               "progress": asked.progress}  # fmt: skip
     if query.audit:
+        _check_audit(query)
         audits = {
             label: audit(table, measure=name, correct=query.correct or "holm", **shared)
             for label, (table, name) in wanted.items()
         }
         return Answer(comparing.audit_document(audits, inputs, warnings), asked.command(matrix=None))
     results = [
-        compare(table, measure=name, test=query.test, correct=query.correct, equivalent_within=query.equivalence,
-                label=label, **shared)
+        compare(table, measure=name, test=query.test, correct=query.correct, equivalence=query.equivalence,
+                non_inferiority=query.non_inferiority, label=label, **shared)
         for label, (table, name) in wanted.items()
     ]  # fmt: skip
     document = comparing.compare_document(results, inputs, warnings, most_pairs=None if query.all_pairs else 66)
@@ -85,12 +102,24 @@ def answer(asked: Asked) -> Answer:
     return Answer(document, asked.command(matrix=None, **unpaired), listed=listed, **_drawn(first, query.matrix))
 
 
+def _check_audit(query: CompareQuery) -> None:
+    """As the command: an audit runs every test, and nothing else."""
+    if query.test or query.equivalence is not None or query.non_inferiority is not None:
+        raise RequestError(
+            "an audit runs every test", fix="Leave out the test, the equivalence and the non-inferiority."
+        )
+
+
 def _drawn(document: Document, matrix: bool) -> dict[str, Any]:
-    title = document.tables[0].title
+    title, pairs = document.tables[0].title, document.extra["pairs"]
     if matrix:
-        return {"pictures": (Picture(title, matrix_figure(document.rows, document.extra["pairs"])),)}
+        return {"pictures": (Picture(title, matrix_figure(document.rows, pairs)),)}
     measure = document.rows[0]["measure"]
-    return {"sketch": interval_sketch(document.rows, title=f"mean {measure} and its interval")}
+    if document.extra["interval_of_means"] != "standard error":
+        return {"sketch": interval_sketch(document.rows, title=f"mean {measure} and its interval")}
+    shown = [{**row, "score": row["difference"]} for row in difference_rows(document.rows, pairs)]
+    against = " or ".join(list(dict.fromkeys(row["against"] for row in shown))[:3])
+    return {"sketch": interval_sketch(shown, title=f"difference in {measure} from {against}")}
 
 
 QUESTION = Question(

@@ -37,6 +37,7 @@ def answer(asked: Asked) -> Answer:
     target = target_for(len(asked.collection.systems), **asked.chosen(*GOAL))
     kept = {name: None if text is None else parse_counts(text, name=name, most=2000)
             for name, text in asked.chosen("leave_out", "topics").items()}  # fmt: skip
+    asked.tables(None)  # for what the answer should be read with
     study = pilot_study(
         asked.collection, query.measure or ["AP"], left_out=kept["leave_out"], pilot_topics=kept["topics"],
         target=target, tolerance=query.within, progress=asked.progress,

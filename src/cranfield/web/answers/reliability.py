@@ -23,7 +23,7 @@ class ReliabilityQuery(ScoresQuery):
     """What ``cranfield reliability`` takes."""
 
     front = ("measure", "topics", "target", "drop", "test", "alpha")
-    topics: Numbers = numbers("Look ahead to", "Look ahead to so many topics.", "100,200")
+    topics: Numbers = numbers("Look ahead to", "Numbers of topics to predict reliability for.", "100,200")
     target: str = field("Target", "Eρ² and Φ to be reached: a number or a list.", "0.95", max_length=100)
     sets: Numbers = numbers("Sets", "Topics in the sets that are drawn.", "10,20")
     drop: float = field("Leave out worst", "Leave out this share of the worst systems first.", 0.0, ge=0, lt=1)

@@ -1,0 +1,418 @@
+"""Comparisons: what is claimed, with which interval, and how often it is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cranfield import RequestError, ScoreTable, parallel, read_scores
+from cranfield.compare import comparison as comparing
+from cranfield.compare import families
+from cranfield.compare.cautions import box_epsilon
+from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
+from cranfield.compare.families import Pairs, judge
+from cranfield.compare.maxima import resampled_critical, resampled_p
+from cranfield.compare.pairwise import TESTS
+from cranfield.report.charts import interval_chart
+from cranfield.report.comparing import compare_document
+from cranfield.stats.dunnett import dunnett_critical
+
+Array = npt.NDArray[Any]
+
+
+def table_of(values: Array, measures: tuple[str, ...] = ("x",)) -> ScoreTable:
+    stacked = values[np.newaxis] if values.ndim == 2 else values
+    _, topics, systems = stacked.shape
+    names = tuple(f"s{at}" for at in range(systems))
+    return ScoreTable(measures, tuple(map(str, range(topics))), names, stacked[..., np.newaxis])
+
+
+def drawn(rng: np.random.Generator, number: int) -> Array:
+    """Tables of many kinds: normal, with ties, 0/1, with pairs that do not vary."""
+    topics, systems = int(rng.integers(3, 31)), int(rng.integers(2, 9))
+    means = rng.normal(0, rng.choice([0.0, 0.3, 1.5]), systems)
+    scores = rng.normal(size=(topics, 1)) + rng.normal(means, 1.0, (topics, systems))
+    if number % 4 == 1:
+        return np.asarray(np.round(scores))
+    if number % 4 == 2:
+        return np.asarray(scores > 0, float)
+    if number % 4 == 3:
+        scores[:, -1] = scores[:, 0] + (0.1 if number % 8 == 3 else 0.0)
+    return np.asarray(scores)
+
+
+def agree(found: Comparison) -> bool:
+    excluded = (found.lower > 0) | (found.upper < 0)
+    return found.interval.startswith("unadjusted") or bool((excluded == found.significant).all())
+
+
+CORRECTED = [(test, correct) for test in ("t", "wilcoxon", "sign", "bootstrap", "randomisation")
+             for correct in ("holm", "bh", "none")]  # fmt: skip
+BY_THEMSELVES = [(test, None) for test in ("max-t", "tukey", "randomised", "unpaired", "dunnett")]
+
+
+@pytest.mark.parametrize(("test", "correct"), [*CORRECTED, *BY_THEMSELVES])
+def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, correct: str | None) -> None:
+    rng = np.random.default_rng(20)
+    significant = 0
+    for number in range(200):
+        scores = drawn(rng, number)
+        baselines = ["s0", "s1"][: 1 + number % 2] if test == "dunnett" or number % 5 == 0 else []
+        if scores.shape[1] <= len(baselines):
+            baselines = baselines[:1]
+        found = compare(table_of(scores), test=test, correct=correct, baselines=baselines, count=99, seed=number)
+        assert agree(found), (number, found.lower, found.upper, found.p_adjusted)
+        significant += found.significant_pairs
+    assert significant  # both sides were seen
+    assert found.interval.startswith("unadjusted") == (test in ("wilcoxon", "sign", "bootstrap", "randomisation"))
+
+
+def test_the_critical_value_and_p_come_from_the_same_resample() -> None:
+    largest = np.sort(np.random.default_rng(1).integers(0, 12, 199).astype(float))  # with many ties
+    for alpha in (0.001, 0.01, 0.05, 0.1, 0.29):
+        critical = resampled_critical(largest, alpha)
+        for observed in np.arange(0.0, 13.0, 0.5):
+            assert (observed > critical) == (resampled_p(largest, np.array(observed)) <= alpha)
+
+
+# --- family-wise error
+
+
+def with_variants(rng: np.random.Generator, topics: int, count: int) -> Array:
+    family = rng.normal(size=(topics, 1)) + 0.2 * rng.normal(size=(topics, count))
+    return np.asarray(rng.normal(size=(topics, 1)) + np.hstack([family, rng.normal(size=(topics, 2))]))
+
+
+def family_error(draw: Callable[[np.random.Generator], Array], test: str, tables: int = 300) -> float:
+    rng = np.random.default_rng(31)
+    wrong = 0
+    for number in range(tables):
+        scores = draw(rng)
+        pairs = Pairs(scores, *np.triu_indices(scores.shape[1], k=1))
+        wrong += bool((judge(pairs, test, alpha=0.05, count=199, seed=number).p_adjusted <= 0.05).any())
+    return wrong / tables
+
+
+@pytest.mark.parametrize("count", [8, 18])
+def test_max_t_holds_alpha_among_variants_of_one_system_and_tukey_does_not(count: int) -> None:
+    assert family_error(lambda rng: with_variants(rng, 50, count), "max-t") <= 0.07
+    assert family_error(lambda rng: with_variants(rng, 50, count), "tukey") > 0.1
+
+
+@pytest.fixture(scope="module")
+def best(shared: Path) -> Array:
+    """TREC-8's best 60 runs, made equal."""
+    scores = read_scores(shared / "data" / "trec8" / "scores" / "map.csv").of(None)
+    chosen = scores[:, np.argsort(-scores.mean(axis=0), kind="stable")[:60]]
+    return np.asarray(chosen - chosen.mean(axis=0))
+
+
+def ten_of(best: Array, rng: np.random.Generator, topics: int = 50) -> Array:
+    return np.asarray(best[rng.integers(0, 50, topics)][:, rng.choice(60, 10, replace=False)])
+
+
+def test_max_t_holds_alpha_among_ten_of_trec8s_best_60(best: Array) -> None:
+    assert family_error(lambda rng: ten_of(best, rng), "max-t", tables=400) <= 0.07
+
+
+def doubted(draw: Callable[[np.random.Generator], Array], test: str = "tukey") -> float:
+    rng = np.random.default_rng(5)
+    tables = [compare(table_of(draw(rng)), test=test, baselines=["s0"] if test == "dunnett" else [], count=99)
+              for _ in range(60)]  # fmt: skip
+    return float(np.mean([any(each.slug == "one-error-term" for each in found.warnings) for found in tables]))
+
+
+@pytest.mark.parametrize("test", ["tukey", "dunnett", "randomised"])
+def test_one_error_term_is_doubted_where_it_does_not_fit(test: str) -> None:
+    assert doubted(lambda rng: with_variants(rng, 50, 8), test) == 1.0
+    assert doubted(lambda rng: with_variants(rng, 20, 18), test) == 1.0
+
+
+def test_tukey_is_doubted_among_ten_of_trec8s_best_60(best: Array) -> None:
+    assert doubted(lambda rng: ten_of(best, rng)) >= 0.95
+
+
+@pytest.mark.parametrize("topics", [20, 50, 100])
+def test_one_error_term_is_not_doubted_where_it_fits(topics: int) -> None:
+    assert doubted(lambda rng: rng.normal(size=(topics, 1)) + rng.normal(size=(topics, 10))) < 0.1
+
+
+def test_boxs_epsilon_by_hand() -> None:
+    rng = np.random.default_rng(2)
+    assert box_epsilon(rng.normal(size=(4000, 6)))[0] == pytest.approx(1.0, abs=0.02)
+    # Two groups of three copies: one contrast has all the variance, and there are five.
+    twins = np.repeat(rng.normal(size=(2000, 2)), 3, axis=1) + 1e-6 * rng.normal(size=(2000, 6))
+    assert box_epsilon(twins)[0] == pytest.approx(0.2, abs=1e-3)
+    assert box_epsilon(rng.normal(size=(30, 2))) == (1.0, 1.0)
+
+
+# --- max-t
+
+
+def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() -> None:
+    table = table_of(np.random.default_rng(3).normal(0, 1, (20, 6)))
+
+    def p_values(seed: int, workers: int) -> list[float]:
+        with parallel.on(parallel.Threads(workers)):
+            return compare(table, count=1100, seed=seed).p_value.tolist()  # type: ignore[no-any-return]
+
+    assert p_values(1, 1) == p_values(1, 4)
+    assert p_values(1, 1) != p_values(2, 1)
+
+
+def test_max_t_by_hand() -> None:
+    """The largest |t| of all pairs, resample by resample, without blocks or stacks."""
+    from cranfield.compare.maxima import LEAST_VARIANCE, Rows, largest_t
+    from cranfield.runtime.random import generator, sequence
+
+    scores = np.random.default_rng(4).normal(size=(13, 5))
+    first, second = np.triu_indices(5, k=1)
+    gaps = scores[:, first] - scores[:, second]
+    centred = gaps - gaps.mean(axis=0)
+    rows = Rows(scores - scores.mean(axis=0), first, second, gaps.std(axis=0, ddof=1))
+    ours = largest_t(rows, count=60, seed=7)
+    weights = generator(sequence(7, 0)).multinomial(13, np.full(13, 1 / 13), size=60)
+    theirs = []
+    for weight in weights:
+        sample = np.repeat(centred, weight, axis=0)
+        variance = np.maximum(sample.var(axis=0), LEAST_VARIANCE * centred.var(axis=0))
+        theirs.append(float(np.abs(sample.mean(axis=0) / np.sqrt(variance / 12)).max()))
+    np.testing.assert_allclose(ours, np.sort(theirs), rtol=1e-12)
+
+
+def test_two_measures_do_not_share_their_resamples() -> None:
+    scores = np.random.default_rng(5).normal(0, 1, (20, 4))
+    table = table_of(np.stack([scores, scores]), ("a", "b"))
+    one, two = (compare(table, measure=name, count=499).p_value for name in "ab")
+    assert (one != two).any()
+    np.testing.assert_allclose(one, two, atol=0.1)
+
+
+def test_near_copies_do_not_make_every_critical_value_infinite() -> None:
+    rng = np.random.default_rng(6)
+    scores = rng.normal([0, 0, 2.0], 1.0, size=(40, 3))
+    scores[:, 1] = scores[:, 0]
+    scores[0, 1] += 0.5  # one topic of 40: a third of all resamples leave it out
+    found = compare(table_of(scores), count=999)
+    assert np.isfinite(found.upper).all()
+    assert found.significant_pairs == 2
+
+
+def test_too_many_pairs_are_tested_by_tukey_aloud_and_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "MOST_PAIRS", 5)
+    table = table_of(np.random.default_rng(1).normal(size=(10, 4)))
+    found = compare(table)
+    assert found.test == "tukey"
+    assert "too-many-pairs" in [caution.slug for caution in found.warnings]
+    with pytest.raises(RequestError, match="6 are more than 5"):
+        compare(table, test="max-t")
+    assert compare(table, test="max-t", baselines=["s0"], count=99).test == "max-t"
+
+
+def test_trec8_by_tukey_is_as_published(shared: Path) -> None:
+    found = compare(read_scores(shared / "data" / "trec8" / "scores" / "map.csv"), test="tukey")
+    assert (found.significant_pairs, len(found.first), len(found.top_group)) == (3423, 8256, 7)
+
+
+# --- baselines
+
+
+def test_the_default_is_max_t_and_with_a_baseline_dunnetts() -> None:
+    table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
+    assert compare(table, count=99).test == "max-t"
+    found = compare(table, baselines=["s2"])
+    assert found.test == "dunnett"
+    assert [row["system_b"] for row in found.to_dict()] == ["s2"] * 3
+
+
+def test_dunnett_has_the_residual_and_its_own_critical_value() -> None:
+    scores = np.random.default_rng(2).normal([0, 0.5, 1.0, 0.2], 1.0, size=(25, 4))
+    found = compare(table_of(scores), baselines=["s0"])
+    rest = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+    error = np.sqrt(2 * (rest**2).sum() / (24 * 3) / 25)
+    np.testing.assert_allclose(found.standard_error, error, rtol=1e-10)
+    reach = dunnett_critical(0.05, 3, 72) * error
+    np.testing.assert_allclose(found.upper - found.difference, reach, rtol=1e-10)
+    means = dict(zip(("s0", "s1", "s2", "s3"), scores.mean(axis=0), strict=True))
+    for row in found.to_dict():
+        assert row["difference"] == pytest.approx(means[row["system_a"]] - means["s0"])  # candidate less baseline
+
+
+def test_several_baselines_share_alpha() -> None:
+    table = table_of(np.random.default_rng(2).normal([0, 0.5, 1.0, 0.2], 1.0, size=(25, 4)))
+    one, both = (compare(table, baselines=names) for names in (["s0"], ["s0", "s1"]))
+    assert len(both.first) == 5  # 3 with s0, and 2 more with s1
+    mine = [at for at, row in enumerate(both.to_dict()) if row["system_b"] == "s0"]
+    np.testing.assert_allclose(both.p_adjusted[mine], np.minimum(2 * one.p_adjusted, 1), rtol=1e-9)
+    assert (both.upper - both.lower)[mine[0]] > (one.upper - one.lower)[0]
+
+
+def test_dunnett_holds_alpha_over_all_baselines() -> None:
+    rng, wrong = np.random.default_rng(8), 0
+    for _ in range(600):
+        scores = rng.normal(size=(20, 1)) + rng.normal(size=(20, 6))
+        wrong += bool(compare(table_of(scores), baselines=["s0", "s3"]).significant.any())
+    assert 0.02 < wrong / 600 < 0.07
+
+
+def test_max_t_with_a_baseline_looks_at_its_pairs_only() -> None:
+    table = table_of(np.random.default_rng(9).normal(size=(30, 12)))
+    some, every = (compare(table, test="max-t", baselines=names, count=999) for names in (["s0"], []))
+    assert len(some.first) == 11
+    assert (some.upper - some.difference)[0] / some.standard_error[0] < (every.upper - every.difference)[
+        0
+    ] / every.standard_error[0]
+
+
+def test_tukey_with_a_baseline_keeps_its_family() -> None:
+    table = table_of(np.random.default_rng(9).normal(size=(30, 5)))
+    some, every = (compare(table, test="tukey", baselines=names) for names in (["s0"], []))
+    p_values = {frozenset((row["system_a"], row["system_b"])): row["p_adjusted"] for row in every.to_dict()}
+    for row in some.to_dict():
+        assert row["p_adjusted"] == p_values[frozenset((row["system_a"], row["system_b"]))]
+
+
+def test_a_verdict_says_everything_in_one_sentence() -> None:
+    scores = np.array([[0.5, 0.6], [0.4, 0.5], [0.3, 0.3], [0.2, 0.4], [0.6, 0.55], [0.1, 0.3]])
+    found = compare(table_of(scores, ("AP",)), baselines=["s0"])
+    (row,) = found.to_dict()
+    assert (row["wins"], row["ties"], row["losses"]) == (4, 1, 1)
+    assert row["relative_difference"] == pytest.approx(scores.mean(axis=0)[1] / scores.mean(axis=0)[0] - 1)
+    for part in ("s1 does not differ significantly from s0 in AP", "+0.0917 (+26.2%)", "simultaneous 95 % interval [",
+                 f"p = {row['p_adjusted']:.4f}", "4 wins, 1 tie, 1 loss on 6 topics"):  # fmt: skip
+        assert part in row["verdict"]
+
+
+# --- effect sizes, constant differences, margins
+
+
+@pytest.mark.parametrize("test", [*ALL_TESTS, "dunnett"])
+def test_the_effect_size_is_d_z_and_the_standard_error_is_one(test: str) -> None:
+    scores = np.random.default_rng(3).normal([0.0, 0.4, 0.9], [1.0, 1.0, 2.0], size=(30, 3))
+    found = compare(table_of(scores), test=test, baselines=["s0"] if test == "dunnett" else [], count=99)
+    names = [int(name[1:]) for name in found.systems]
+    gaps = scores[:, names][:, found.first] - scores[:, names][:, found.second]
+    if test == "unpaired":
+        within = np.sqrt(scores.var(axis=0, ddof=1).mean())
+        np.testing.assert_allclose(found.effect_size, gaps.mean(axis=0) / within)
+        assert found.denominator == "sd within systems"
+        np.testing.assert_allclose(found.standard_error, within * np.sqrt(2 / 30))
+        return
+    np.testing.assert_allclose(found.effect_size, gaps.mean(axis=0) / gaps.std(axis=0, ddof=1))
+    if test in ("tukey", "dunnett", "randomised"):
+        assert np.ptp(found.standard_error) == 0
+    else:
+        np.testing.assert_allclose(found.standard_error, gaps.std(axis=0, ddof=1) / np.sqrt(30))
+
+
+@pytest.mark.parametrize("test", [*(test for test in ALL_TESTS if test != "unpaired"), "dunnett"])
+@pytest.mark.parametrize("shift", [0.1, 1 / 3])
+def test_differences_that_do_not_vary_are_not_called_significant(test: str, shift: float) -> None:
+    rng = np.random.default_rng(4)
+    scores = rng.uniform(0, 1, (30, 3))
+    scores[:, 1] = scores[:, 0] + shift  # the same everywhere but for rounding
+    baselines = ["s0"] if test == "dunnett" else []
+    found = compare(table_of(scores), test=test, baselines=baselines, count=199, equivalence=0.5)
+    (row,) = [row for row in found.to_dict() if {row["system_a"], row["system_b"]} == {"s0", "s1"}]
+    assert (row["p_adjusted"], row["significant"], row["equivalent"]) == (1.0, False, False)
+    assert np.isnan([row["lower"], row["upper"], row["effect_size"]]).all()
+    assert "constant-differences" in [caution.slug for caution in found.warnings]
+
+
+def test_equivalence_and_its_interval_agree_after_holm() -> None:
+    rng = np.random.default_rng(6)
+    for number in range(100):
+        scores = drawn(rng, 4 * number)
+        found = compare(table_of(scores), test="tukey", equivalence=0.8).equivalence
+        assert found is not None
+        inside = (found.lower > -0.8) & (found.upper < 0.8)
+        np.testing.assert_array_equal(inside, found.shown)
+
+
+def test_non_inferiority_and_its_bound_agree_after_holm() -> None:
+    rng = np.random.default_rng(7)
+    shown = 0
+    for number in range(100):
+        found = compare(table_of(drawn(rng, 4 * number)), baselines=["s0"], non_inferiority=0.8)
+        margin = found.non_inferiority
+        assert margin is not None
+        np.testing.assert_array_equal(margin.lower > -0.8, margin.shown)
+        assert [row["non_inferior"] for row in found.to_dict()] == margin.shown.tolist()
+        shown += int(margin.shown.sum())
+    assert shown
+
+
+def test_tost_errs_in_alpha_at_the_margin() -> None:
+    rng, wrong = np.random.default_rng(12), 0
+    for _ in range(800):
+        scores = rng.normal([0.0, 0.5], 0.5, size=(60, 2))  # differ by just the margin
+        found = compare(table_of(scores), test="t", equivalence=0.5).equivalence
+        assert found is not None
+        wrong += bool(found.shown[0])
+    assert 0.03 < wrong / 800 < 0.07
+
+
+# --- documents and charts
+
+
+def test_with_several_measures_every_sentence_names_its_measure() -> None:
+    rng = np.random.default_rng(1)
+    constant = rng.normal(size=(12, 3))
+    constant[:, 1] = constant[:, 0] + 1
+    table = table_of(np.stack([rng.normal(size=(12, 3)), constant]), ("AP", "nDCG"))
+    found = [compare(table, measure=name, baselines=["s0"], equivalence=0.5) for name in table.measures]
+    document = compare_document(found, {})
+    assert all(line.startswith(("AP: ", "nDCG: ")) for line in document.sentence.split("\n"))
+    assert all(
+        " in AP: " in line or " in nDCG: " in line
+        for line in document.sentence.split("\n")
+        if " losses" in line or " loss " in line
+    )
+    (caution,) = [each for each in document.warnings if each.slug == "constant-differences"]
+    assert str(caution).startswith("nDCG: ")
+
+
+@pytest.mark.parametrize("systems", [2, 3, 12])
+def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
+    table = table_of(np.random.default_rng(1).normal(size=(20, systems)))
+    document = compare_document(compare(table, test="tukey"), {})
+    drawn = interval_chart(document.rows, document.extra).to_dict()
+    rules = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
+    kinds = [layer["data"]["values"][0]["kind"] for layer in rules]
+    assert kinds == ["ANOVA", "standard error", "Tukey"]
+
+
+@pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
+def test_without_an_interval_of_means_differences_are_drawn(baselines: list[str]) -> None:
+    table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
+    found = compare(table, baselines=baselines, count=99)
+    document = compare_document(found, {})
+    drawn = interval_chart(document.rows, document.extra).to_dict()
+    values = drawn["layer"][1]["data"]["values"]
+    assert len(values) == len(found.first) if baselines else 3
+    for value in values:
+        assert (value["lower"] > 0 or value["upper"] < 0) == (value["verdict"] == "significant")
+
+
+def test_families_are_those_that_need_no_correction() -> None:
+    assert set(families.FAMILY) | set(TESTS) == {*ALL_TESTS, "dunnett"}
+
+
+def test_the_script_of_error_rates_prints_a_table() -> None:
+    path = Path(__file__).parents[2] / "scripts" / "error_rates.py"
+    spec = importlib.util.spec_from_file_location("error_rates", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    results = {"equal": {topics: script.rates(script.equal, topics, 4, 1) for topics in (10, 20)}}
+    head, _, row = script.markdown(results, 1).split("\n")
+    assert head.count("|") == row.count("|") == 9
+    assert script.rates(script.equal, 10, 4, 1) == results["equal"][10]
+    assert len(script.populations(None)) == 5
