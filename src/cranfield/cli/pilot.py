@@ -74,7 +74,6 @@ def pilot(
     collection = options.load_collection(
         runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name
     )
-    options.note_tables({runs[0]: collection.score(measure or ["AP"])})
     target = target_for(
         len(collection.systems),
         systems=systems,
@@ -86,6 +85,7 @@ def pilot(
         method=method,
         test=test,
     )
+    options.note_tables({runs[0]: collection.score(measure or ["AP"])})
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
     with (
