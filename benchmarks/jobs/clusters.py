@@ -17,7 +17,7 @@ def _parts(count: int) -> list[np.ndarray]:
 
 
 def _run(count: int) -> None:
-    from cranfield.compare.comparison import _ranges
+    from cranfield.compare.maxima import _ranges
     from cranfield.parallel import tasks
 
     scores = np.random.default_rng(2).random((50, 129))

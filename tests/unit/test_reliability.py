@@ -153,7 +153,7 @@ def test_sets_have_up_to_five_sizes() -> None:
 
 
 def test_tasks_are_cut_alike_whatever_the_trials() -> None:
-    few, many = tasks(1, 30), tasks(1, 100)
+    few, many = tasks(sequence(1), 30), tasks(sequence(1), 100)
     assert [count for _, count in few] == [20, 10]
     assert few[0][0].spawn_key == many[0][0].spawn_key
     assert sum(count for _, count in many) == 100

@@ -305,7 +305,11 @@ def test_a_paired_design_gives_its_power_one_sided_too() -> None:
 def test_the_topics_for_a_pair_of_several_systems_give_the_power(
     test: str, systems: int, topics: int, collections: int
 ) -> None:
-    grids = {"difference": [0.05], "sd": [0.15], **({} if test == "t" else {"systems": [systems]})}
+    grids: dict[str, list[float]] = {
+        "difference": [0.05],
+        "sd": [0.15],
+        **({} if test == "t" else {"systems": [systems]}),
+    }
     (found,) = ask(Question(grids=grids, test=test), [None], collections=collections, tolerance=0.001, search=False)
     assert (found.design.topics, found.design.systems) == (topics, systems)
     assert found.design.promised_power == pytest.approx(0.8, abs=0.005)
