@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cranfield
+from cranfield import InputError
 from cranfield.design.planning import Request, plan_from_pilot
 from cranfield.errors import Caution
 from cranfield.report.manuscript import report_json, report_latex, report_markdown
@@ -30,6 +31,8 @@ ODD: dict[str, Any] = {
     "far below 0": RNG.normal(-100, 30, (20, 5)),
     "large": RNG.normal(1e6, 30, (20, 5)),
     "hardly varying": 0.5 + 1e-9 * RNG.random((10, 3)),
+}
+GAPS: dict[str, Any] = {
     "holes": np.where(RNG.random((10, 3)) < 0.1, np.nan, RNG.random((10, 3))),
     "a system without scores": np.column_stack([RNG.random((8, 2)), np.full(8, np.nan)]),
 }
@@ -40,9 +43,19 @@ def table(scores: Any) -> ScoreTable:
     return ScoreTable(("AP",), *names, scores[np.newaxis, :, :, np.newaxis])
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", GAPS)
+def test_no_report_comes_of_missing_scores(name: str) -> None:
+    with pytest.raises(InputError, match="are missing"):
+        make_report(Material({name: table(GAPS[name])}))
+
+
+def odd(name: str) -> ScoreTable:
+    return table(GAPS[name]).settle("zero") if name in GAPS else table(ODD[name])
+
+
+@pytest.mark.parametrize("name", [*ODD, *GAPS])
 def test_a_report_comes_of_any_table_and_says_what_it_leaves_out(name: str) -> None:
-    report = make_report(Material({name: table(ODD[name])}))
+    report = make_report(Material({name: odd(name)}))
     assert [section.slug for section in report.sections][:2] == ["read", "scores"]
     assert all(each.reason for each in report.left_out)
     content = json.loads(report_json(report), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
@@ -53,7 +66,7 @@ def test_a_report_comes_of_any_table_and_says_what_it_leaves_out(name: str) -> N
 
 @pytest.mark.parametrize("name", ["hardly varying", "two topics, two systems", "holes"])
 def test_the_page_of_an_odd_pilot_can_be_drawn(name: str) -> None:
-    assert "<svg" in to_html(make_report(Material({name: table(ODD[name])})))
+    assert "<svg" in to_html(make_report(Material({name: odd(name)})))
 
 
 def test_no_mean_square_is_below_0() -> None:

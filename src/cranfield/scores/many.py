@@ -11,7 +11,6 @@ import numpy as np
 
 from cranfield.collection import read_collection
 from cranfield.errors import RequestError
-from cranfield.formats.problems import Problem
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import parse_measures
 from cranfield.parallel import Progress, tasks
@@ -83,5 +82,5 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     warnings = dict.fromkeys(warning for table in tables for warning in table.warnings)
     return ScoreTable(
         tables[0].measures, tuple(topics), tuple(names), np.concatenate(values, axis=2),
-        warnings=tuple(warning for warning in warnings if isinstance(warning, Problem)),
+        warnings=tuple(warnings),
     )  # fmt: skip
