@@ -284,7 +284,7 @@ def test_a_verdict_says_everything_in_one_sentence() -> None:
     (row,) = found.to_dict()
     assert (row["wins"], row["ties"], row["losses"]) == (4, 1, 1)
     assert row["relative_difference"] == pytest.approx(scores.mean(axis=0)[1] / scores.mean(axis=0)[0] - 1)
-    for part in ("s1 does not differ significantly from s0 in AP", "+0.0917 (+26.2%)", "simultaneous 95 % interval [",
+    for part in ("s1 does not differ significantly from s0 in AP", "+0.0917 (+26.2%)", ", 95 % interval [",
                  f"p = {row['p_adjusted']:.4f}", "4 wins, 1 tie, 1 loss on 6 topics"):  # fmt: skip
         assert part in row["verdict"]
 

@@ -126,7 +126,7 @@ def audit(
 ) -> Audit:
     """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
     done: dict[str, Comparison] = {}
-    tests = dict.fromkeys((chosen_test(None, baselines), *ALL_TESTS))  # the default first
+    tests = dict.fromkeys((chosen_test(None, baselines, systems=len(table.systems)), *ALL_TESTS))  # the default first
     for test in tests:
         if progress is not None:
             progress(len(done), len(tests))

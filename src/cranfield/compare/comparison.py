@@ -34,7 +34,7 @@ from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.balance import check_balance
 from cranfield.scores.frames import rows_frame
-from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST
+from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 
 __all__ = [
@@ -241,10 +241,11 @@ def compare(
     Parameters
     ----------
     test
-        ``max-t`` (the default: each pair by its own standard error, topics resampled), ``dunnett`` (the default with
-        baselines: each candidate with the baseline, topics as blocks), ``tukey`` (topics as blocks, one error term),
-        ``randomised`` (Tukey by permutation within topics), ``unpaired`` (one-way Tukey, which ignores that topics are
-        shared), or a test of pairs: ``t``, ``wilcoxon``, ``sign``, ``bootstrap``, ``randomisation``.
+        ``max-t`` (the default of three systems or more: each pair by its own standard error, topics resampled),
+        ``dunnett`` (the default with baselines: each candidate with the baseline, topics as blocks), ``tukey`` (topics
+        as blocks, one error term), ``randomised`` (Tukey by permutation within topics), ``unpaired`` (one-way Tukey,
+        which ignores that topics are shared), or a test of pairs: ``t`` (the default of two systems), ``wilcoxon``,
+        ``sign``, ``bootstrap``, ``randomisation``.
     correct
         For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default), ``bh`` or
         ``none``. The other tests need none.
@@ -283,7 +284,7 @@ def compare(
     if non_inferiority is not None and not baselines:
         raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it (--baseline).")
     named, baselines = test is not None, tuple(dict.fromkeys(baselines))
-    test = chosen_test(test, baselines)
+    test = chosen_test(test, baselines, systems=len(table.systems))
     check_test(test, correct, baselines)
     scores = _checked(table, measure)
     order = np.argsort(-scores.mean(axis=0), kind="stable")
@@ -294,6 +295,7 @@ def compare(
         aloud, test = _too_many(len(pairs.first), named=named), "tukey"
     label = label or measure or table.measures[0]
     stream = sequence(seed, "compare", test, label)
+    correct = correct or ("none" if len(pairs.first) == 1 else None)  # one pair is no family
     found = judge(pairs, test, correct=correct, alpha=alpha, count=count, seed=stream, progress=progress)
     show = partial(_margin, pairs, correct=correct or "holm", alpha=alpha)
     wins, ties, losses = pairs.wins
@@ -340,13 +342,13 @@ def pair_p_values(
     return judge(pairs, test, correct=correct, alpha=alpha, count=count, seed=sequence(seed, "pairs", test)).p_adjusted
 
 
-def chosen_test(test: str | None, baselines: Sequence[str] = ()) -> str:
-    """The test that is run: the one named, or the default.
+def chosen_test(test: str | None, baselines: Sequence[str] = (), *, systems: int) -> str:
+    """The test that is run: the one named, or the default. Two systems are one pair, and its test is paired t.
 
-    >>> chosen_test(None), chosen_test(None, ["bm25"]), chosen_test("tukey", ["bm25"])
-    ('max-t', 'dunnett', 'tukey')
+    >>> chosen_test(None, systems=9), chosen_test(None, ["bm25"], systems=9), chosen_test(None, systems=2)
+    ('max-t', 'dunnett', 't')
     """
-    return test or (BASELINE_TEST if baselines else ALL_PAIRS_TEST)
+    return test or (PAIR_TEST if systems == 2 else BASELINE_TEST if baselines else ALL_PAIRS_TEST)
 
 
 def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) -> None:

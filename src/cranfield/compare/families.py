@@ -220,7 +220,9 @@ def _pairwise(pairs: Pairs, test: str, correct: str, alpha: float, options: dict
     p_value = np.where(pairs.sd > 0, TESTS[test](gaps, alpha, **options).p_value, 1.0)
     p_adjusted = correction(correct)(p_value)
     level, interval = alpha, f"unadjusted {percent(alpha)}"
-    if test == "t":
+    if test == "t" and len(pairs.first) == 1:
+        interval = percent(alpha)
+    elif test == "t":
         level = deciding_level(p_adjusted <= alpha, correct, alpha)
         interval = {
             "holm": f"{percent(alpha)} at Holm's last step",

@@ -26,6 +26,8 @@ ALL_PAIRS_TEST = "max-t"
 """The test of all pairs of several systems, in planning and in comparing, unless another is named."""
 BASELINE_TEST = "dunnett"
 """The test of several systems against one baseline, unless another is named."""
+PAIR_TEST = "t"
+"""The test of two systems, or of a pair named in advance."""
 
 _FEW = 30  # degrees of freedom that are worth a table
 _TOLERANCE = 1e-10
