@@ -59,7 +59,7 @@ def test_a_curve_goes_through_its_design_and_one_way(axis: str) -> None:
     moved = curve_through(DESIGN, axis)
     values = np.asarray(getattr(moved, axis))
     topics = plan(moved)[0].topics.ravel()
-    assert topics[values == getattr(DESIGN, axis)[0]].tolist() == [there]
+    assert topics[values == DESIGN.values(axis)[0]].tolist() == [there]
     steps = np.diff(topics)
     assert (steps <= 0).all() if axis in ("min_range", "alpha") else (steps >= 0).all()
 
