@@ -18,6 +18,8 @@ from cranfield import ScoreTable
 from cranfield.cli.app import app
 from cranfield.errors import Caution
 from cranfield.report.document import warning_lines
+from cranfield.report.manuscript import report_latex, report_markdown
+from cranfield.report.pages import to_html
 from cranfield.scores.cautions import SLUGS, _Pairs, table_cautions, table_warnings
 
 Array = npt.NDArray[Any]
@@ -284,3 +286,5 @@ def test_the_report_has_them_whatever_its_sections(odd: str) -> None:
     table = cranfield.read_scores(odd)
     made = cranfield.make_report(cranfield.Material({"AP": table}), sections=["size"])
     assert [each.slug for each in made.warnings][:2] == list(SLUGS[:2])
+    for face in (to_html, report_markdown, report_latex):
+        assert "15 topics are few" in face(made)

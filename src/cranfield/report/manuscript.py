@@ -118,6 +118,7 @@ def report_latex(report: Report) -> str:
             lines += [rf"\subsection*{{{latex_text(_line(part.title))}}}"] if part.title else []
             lines += [latex_text(part.document.sentence)] if part.document.sentence else []
             lines += _latex_tables(part.document.tables)
+    lines += [rf"\paragraph{{Caution.}} {latex_text(line)}" for line in warning_lines(report.cautions)]
     lines += [r"\section{Methods}", cite_in_latex(report.methods), r"\section{Seed and versions}"]
     lines += [latex_text(_origin(report)), r"\bibliographystyle{plain}", r"\bibliography{cranfield}", r"\end{document}"]
     comments = "\n".join(f"% {line}" for line in to_bibtex(report.citations).splitlines())

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from cranfield.report.bibtex import to_bibtex
-from cranfield.report.document import Column, Table, show
+from cranfield.report.document import Column, Table, show, warning_lines
 from cranfield.report.manuscript import cite_in_latex, cite_in_words
 from cranfield.report.pictures import inline_picture, picture_width
 from cranfield.report.references import REFERENCES
@@ -71,6 +71,7 @@ def to_html(report: Report, *, printed: bool = False) -> str:
     scripts = [] if printed else [asset(name) for name in SCRIPTS]
     content = {
         "report": report,
+        "cautions": warning_lines(report.cautions),
         "sections": [_section(section) for section in report.sections],
         "methods": cite_in_words(report.methods),
         "latex": cite_in_latex(report.methods),

@@ -116,6 +116,11 @@ class Report:
         found = (problem for document in self.documents for problem in document.warnings)
         return tuple(dict.fromkeys((*self.input_warnings, *found)))
 
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """The warnings that are about results; problems of files are listed in the section on what was read."""
+        return tuple(warning for warning in self.warnings if isinstance(warning, Caution))
+
     def to_dict(self) -> dict[str, Any]:
         """What JSON has: the usual words, and one row a document."""
         rows = [
