@@ -50,7 +50,7 @@ class Question:
             if any(count != 2 for count in self.grids.get("systems", ())):
                 self._refuse(f"{TITLES[self.test or 't']} of two systems", systems=True)
             self._refuse("a difference", variance=True)
-            request = replace(request, systems=None)
+            request = replace(request, systems=None, method=request.method or "t")  # one pair, whatever the pilot has
         else:
             self._refuse("a range", sd=True, one_sided=True)
         if pilot is None:
