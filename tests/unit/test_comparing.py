@@ -33,6 +33,11 @@ def table_of(values: Array, measures: tuple[str, ...] = ("x",)) -> ScoreTable:
     return ScoreTable(measures, tuple(map(str, range(topics))), names, stacked[..., np.newaxis])
 
 
+def count_for(test: str, count: int = 99) -> int | None:
+    """Resamples for a test that draws some."""
+    return count if test in families.RESAMPLED else None
+
+
 def drawn(rng: np.random.Generator, number: int) -> Array:
     """Tables of many kinds: normal, with ties, 0/1, with pairs that do not vary."""
     topics, systems = int(rng.integers(3, 31)), int(rng.integers(2, 9))
@@ -66,7 +71,9 @@ def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, 
         baselines = ["s0", "s1"][: 1 + number % 2] if test == "dunnett" or number % 5 == 0 else []
         if scores.shape[1] <= len(baselines):
             baselines = baselines[:1]
-        found = compare(table_of(scores), test=test, correct=correct, baselines=baselines, count=99, seed=number)
+        found = compare(
+            table_of(scores), test=test, correct=correct, baselines=baselines, count=count_for(test), seed=number
+        )
         assert agree(found), (number, found.lower, found.upper, found.p_adjusted)
         significant += found.significant_pairs
     assert significant  # both sides were seen
@@ -123,8 +130,8 @@ def test_max_t_holds_alpha_among_ten_of_trec8s_best_60(best: Array) -> None:
 
 def doubted(draw: Callable[[np.random.Generator], Array], test: str = "tukey") -> float:
     rng = np.random.default_rng(5)
-    tables = [compare(table_of(draw(rng)), test=test, baselines=["s0"] if test == "dunnett" else [], count=99)
-              for _ in range(60)]  # fmt: skip
+    baselines = ["s0"] if test == "dunnett" else []
+    tables = [compare(table_of(draw(rng)), test=test, baselines=baselines, count=count_for(test)) for _ in range(60)]
     return float(np.mean([any(each.slug == "one-error-term" for each in found.warnings) for found in tables]))
 
 
@@ -295,7 +302,7 @@ def test_a_verdict_says_everything_in_one_sentence() -> None:
 @pytest.mark.parametrize("test", [*ALL_TESTS, "dunnett"])
 def test_the_effect_size_is_d_z_and_the_standard_error_is_one(test: str) -> None:
     scores = np.random.default_rng(3).normal([0.0, 0.4, 0.9], [1.0, 1.0, 2.0], size=(30, 3))
-    found = compare(table_of(scores), test=test, baselines=["s0"] if test == "dunnett" else [], count=99)
+    found = compare(table_of(scores), test=test, baselines=["s0"] if test == "dunnett" else [], count=count_for(test))
     names = [int(name[1:]) for name in found.systems]
     gaps = scores[:, names][:, found.first] - scores[:, names][:, found.second]
     if test == "unpaired":
@@ -318,7 +325,7 @@ def test_differences_that_do_not_vary_are_not_called_significant(test: str, shif
     scores = rng.uniform(0, 1, (30, 3))
     scores[:, 1] = scores[:, 0] + shift  # the same everywhere but for rounding
     baselines = ["s0"] if test == "dunnett" else []
-    found = compare(table_of(scores), test=test, baselines=baselines, count=199, equivalence=0.5)
+    found = compare(table_of(scores), test=test, baselines=baselines, count=count_for(test, 199), equivalence=0.5)
     (row,) = [row for row in found.to_dict() if {row["system_a"], row["system_b"]} == {"s0", "s1"}]
     assert (row["p_adjusted"], row["significant"], row["equivalent"]) == (1.0, False, False)
     assert np.isnan([row["lower"], row["upper"], row["effect_size"]]).all()
@@ -391,7 +398,7 @@ def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
 @pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
 def test_without_an_interval_of_means_differences_are_drawn(baselines: list[str]) -> None:
     table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
-    found = compare(table, baselines=baselines, count=99)
+    found = compare(table, baselines=baselines, count=None if baselines else 99)
     document = compare_document(found, {})
     drawn = interval_chart(document.rows, document.extra).to_dict()
     values = drawn["layer"][1]["data"]["values"]
@@ -416,3 +423,18 @@ def test_the_script_of_error_rates_prints_a_table() -> None:
     assert head.count("|") == row.count("|") == 9
     assert script.rates(script.equal, 10, 4, 1) == results["equal"][10]
     assert len(script.populations(None)) == 5
+
+
+def test_a_number_of_resamples_without_effect_is_refused() -> None:
+    scores = np.random.default_rng(3).normal(size=(10, 4))
+    with pytest.raises(RequestError, match="no effect on the test tukey"):
+        compare(table_of(scores), test="tukey", count=500)
+    assert compare(table_of(scores), test="tukey").resamples is None
+    assert compare(table_of(scores), count=500).resamples == 500
+
+
+def test_two_systems_are_tested_as_they_are_planned_for() -> None:
+    scores = np.random.default_rng(4).normal([0.0, 0.5], size=(12, 2))
+    found, t = compare(table_of(scores)), compare(table_of(scores), test="t", correct="none")
+    assert (found.test, found.interval) == ("t", "95 %")
+    assert found.p_adjusted.tolist() == t.p_adjusted.tolist()

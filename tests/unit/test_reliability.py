@@ -109,9 +109,8 @@ def test_p_values_of_all_pairs_are_those_of_a_comparison(noisy: ScoreTable, test
     scores = noisy.of()
     drawn = test in RESAMPLED
     options: dict[str, Any] = {"test": test, "correct": None if test in FAMILY else "none" if drawn else "holm"}
-    options |= {"count": 5000 if drawn else 300, "seed": 4}
-    p_values = pair_p_values(scores, **options)
-    found = compare(noisy, **options)
+    p_values = pair_p_values(scores, count=5000, seed=4, **options)
+    found = compare(noisy, count=5000 if drawn else None, seed=4, **options)
     first, second = np.triu_indices(6, k=1)
     mine = {frozenset((f"s{a}", f"s{b}")): p for a, b, p in zip(first, second, p_values.tolist(), strict=True)}
     loose = 0.05 if drawn else 1e-9  # the two have random streams of their own

@@ -49,7 +49,10 @@ def compare(
     audit: Annotated[
         bool, typer.Option("--audit", help="All tests on the same data: which verdicts change, and why.")
     ] = False,
-    resamples: Annotated[int, typer.Option("--resamples", help="Permutations or resamples.", min=100)] = 10_000,
+    resamples: Annotated[
+        int | None,
+        typer.Option("--resamples", help="Permutations or resamples (default: 10,000).", min=100, show_default=False),
+    ] = None,
     all_pairs: Annotated[
         bool,
         typer.Option(
@@ -72,6 +75,7 @@ def compare(
     Example: cranfield compare scores.csv -m AP --plot intervals.svg
     """
     from cranfield.compare.auditing import audit as run_audit
+    from cranfield.compare.comparison import RESAMPLES
     from cranfield.compare.comparison import compare as run_comparison
     from cranfield.report import comparing
     from cranfield.scores.choosing import named_measures
@@ -99,7 +103,7 @@ def compare(
         with options.progress_bar("testing") as step:
             audits = {
                 label: run_audit(table, measure=name, correct=correct or "holm", alpha=alpha, baselines=baseline or (),
-                                 count=resamples, seed=seed, progress=step)
+                                 count=resamples or RESAMPLES, seed=seed, progress=step)
                 for label, (table, name) in wanted.items()
             }  # fmt: skip
         options.output(comparing.audit_document(audits, inputs, warnings), face)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.compare.comparison import ALL_TESTS, Comparison, chosen_test, compare
+from cranfield.compare.families import RESAMPLED
 from cranfield.compare.pairwise import TESTS
 from cranfield.errors import Caution
 from cranfield.scores import ScoreTable
@@ -132,7 +133,14 @@ def audit(
             progress(len(done), len(tests))
         wanted = correct if test in TESTS else None
         done[test] = compare(
-            table, measure=measure, test=test, correct=wanted, alpha=alpha, baselines=baselines, count=count, seed=seed
+            table,
+            measure=measure,
+            test=test,
+            correct=wanted,
+            alpha=alpha,
+            baselines=baselines,
+            count=count if test in RESAMPLED else None,
+            seed=seed,
         )
     mute = tuple(
         test

@@ -56,6 +56,7 @@ ONE_ERROR = ("tukey", "dunnett", "randomised")  # one error term for all pairs
 SIGNED = ("sign", "randomisation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are resampled
 randomised_p = resampled_p
+RESAMPLES = 10_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,6 +98,7 @@ class Comparison:
     non_inferiority: Margin | None = None
     baselines: tuple[str, ...] = ()
     seed: int | None = None
+    resamples: int | None = None
     warnings: tuple[Caution, ...] = ()
 
     @property
@@ -231,7 +233,7 @@ def compare(
     baselines: Sequence[str] = (),
     equivalence: float | None = None,
     non_inferiority: float | None = None,
-    count: int = 10_000,
+    count: int | None = None,
     seed: int = 1,
     label: str | None = None,
     progress: Progress | None = None,
@@ -260,7 +262,7 @@ def compare(
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
     count
-        Permutations or resamples.
+        Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
         What the comparison is called, the measure unless said otherwise; it also names the random stream.
 
@@ -293,6 +295,12 @@ def compare(
     aloud = None
     if test == "max-t" and len(pairs.first) > MOST_PAIRS:
         aloud, test = _too_many(len(pairs.first), named=named), "tukey"
+    if count is not None and test not in RESAMPLED:
+        raise RequestError(
+            f"a number of resamples has no effect on the test {test}",
+            fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
+        )
+    count = count or RESAMPLES
     label = label or measure or table.measures[0]
     stream = sequence(seed, "compare", test, label)
     correct = correct or ("none" if len(pairs.first) == 1 else None)  # one pair is no family
@@ -328,6 +336,7 @@ def compare(
         non_inferiority=show(show_non_inferiority, non_inferiority),
         baselines=baselines,
         seed=seed if test in RESAMPLED else None,
+        resamples=count if test in RESAMPLED else None,
         warnings=tuple(each for each in (aloud, *_cautions(pairs, names, test, correct, alpha, count, found)) if each),
     )
 

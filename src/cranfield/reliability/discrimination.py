@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.compare.comparison import compare
+from cranfield.compare.families import RESAMPLED
 from cranfield.reliability.checking import check_alpha, chosen_scores
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
@@ -97,7 +98,13 @@ def discriminative_power(
     name = measure or table.measures[0]
     stream = int(generator(seed, "reliability", "discrimination", name).integers(2**63))  # no measure shares another's
     found = compare(
-        table.select(systems=kept), measure=name, test=test, correct=correct, alpha=alpha, count=resamples, seed=stream
+        table.select(systems=kept),
+        measure=name,
+        test=test,
+        correct=correct,
+        alpha=alpha,
+        count=resamples if test in RESAMPLED else None,
+        seed=stream,
     )
     order = np.argsort(found.p_adjusted, kind="stable")
     sizes = np.abs(found.difference)

@@ -150,6 +150,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
         "measure": found.measure,
         "test": found.test,
         "correct": found.correct,
+        "resamples": found.resamples,
         "topics": found.topics,
         "significant_pairs": found.significant_pairs,
         "top_group": list(found.top_group),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 from cranfield.compare.auditing import audit
-from cranfield.compare.comparison import compare
+from cranfield.compare.comparison import RESAMPLES, compare
 from cranfield.errors import RequestError
 from cranfield.report import comparing
 from cranfield.report.charts import difference_rows
@@ -22,6 +22,7 @@ from cranfield.web.queries import (
     MISSED,
     SEED,
     Choices,
+    Count,
     Flag,
     Given,
     Missing,
@@ -69,7 +70,7 @@ class CompareQuery(Query):
     audit: Flag = field("all tests side by side", "All tests on the same data: which verdicts change, and why.", False)
     all_pairs: Flag = field("list all pairs", "List the pairs however many there are; CSV has them alone.", False)
     matrix: Flag = field("draw the pair matrix", "Draw every pair as a cell in place of intervals.", False)
-    resamples: int = field("Resamples", "Permutations or resamples.", 10_000, ge=100, le=1_000_000)
+    resamples: Count = field("Resamples", "Permutations or resamples; 10,000 unless given.", ge=100, le=1_000_000)
     missing: Missing = MISSED
     seed: int = SEED
 
@@ -81,18 +82,24 @@ def answer(asked: Asked) -> Answer:
     warnings = [problem for table in tables.values() for problem in table.warnings]
     inputs = asked.inputs(measures=query.measure, **asked.chosen("test", "correct", "alpha", "baseline", "equivalence",
                           "non_inferiority", "resamples", "missing"))  # fmt: skip
-    shared = {"alpha": query.alpha, "baselines": query.baseline or (), "count": query.resamples, "seed": query.seed,
-              "progress": asked.progress}  # fmt: skip
+    shared = {
+        "alpha": query.alpha,
+        "baselines": query.baseline or (),
+        "seed": query.seed,
+        "progress": asked.progress,
+    }
     if query.audit:
         _check_audit(query)
         audits = {
-            label: audit(table, measure=name, correct=query.correct or "holm", **shared)
+            label: audit(
+                table, measure=name, correct=query.correct or "holm", count=query.resamples or RESAMPLES, **shared
+            )
             for label, (table, name) in wanted.items()
         }
         return Answer(comparing.audit_document(audits, inputs, warnings), asked.command(matrix=None))
     results = [
         compare(table, measure=name, test=query.test, correct=query.correct, equivalence=query.equivalence,
-                non_inferiority=query.non_inferiority, label=label, **shared)
+                non_inferiority=query.non_inferiority, count=query.resamples, label=label, **shared)
         for label, (table, name) in wanted.items()
     ]  # fmt: skip
     document = comparing.compare_document(results, inputs, warnings, most_pairs=None if query.all_pairs else 66)
