@@ -63,8 +63,15 @@ def _measures_table(found: Simulation) -> Table:
 
 def _differences_table(rows: list[dict[str, Any]]) -> Table:
     """Of all pairs of systems, the median: the spread, the skew and the tails of what tests look at."""
-    titles = {"simulated_sd": "drawn", "sd_ratio_lower": "ratio of sds", "sd_ratio_upper": "high", "skew": "size of skew",
-              "simulated_skew": "drawn", "kurtosis": "excess kurtosis", "simulated_kurtosis": "drawn"}  # fmt: skip
+    titles = {
+        "simulated_sd": "drawn",
+        "sd_ratio_lower": "ratio of sds",
+        "sd_ratio_upper": "high",
+        "skew": "size of skew",
+        "simulated_skew": "drawn",
+        "kurtosis": "excess kurtosis",
+        "simulated_kurtosis": "drawn",
+    }
     kinds = {"measure": "text", "pairs": "count"}
     columns = tuple(Column(word, titles.get(word, word), kinds.get(word, "number")) for word in rows[0])
     return Table(columns, [tuple(row.values()) for row in rows], "Differences of pairs of systems, medians")
