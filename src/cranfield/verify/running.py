@@ -226,8 +226,9 @@ class Verification:
         return ""
 
     def _error_sentence(self) -> str:
-        low, high = self.error.interval
-        holds = "as it should be" if low <= self.design.alpha <= high else (
+        # When drawing stopped depended on what was drawn, so that only this interval bounds a wrong claim.
+        low, high = self.error.anytime
+        holds = f"in agreement with α = {self.design.alpha:g}" if low <= self.design.alpha <= high else (
             f"MORE than the α = {self.design.alpha:g} it claims" if low > self.design.alpha else
             f"less than the α = {self.design.alpha:g} it allows"
         )  # fmt: skip
