@@ -35,7 +35,6 @@ from cranfield.verify import (
 )
 from cranfield.verify.asking import Question, ask
 from cranfield.verify.deciding import LEAST_VARIANCE, OF_TWO, RESAMPLES, TITLES, Sums, largest_t, make_test
-from cranfield.verify.families import CRITICAL, pair_power, topics_for_pair
 from cranfield.verify.running import BATCH, Task, make_world, run_batch
 from cranfield.verify.worlds import NormalWorld, PilotWorld
 
@@ -473,17 +472,6 @@ def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
     assert [(each.test, each.systems) for (each,) in made] == [
         ("t", 2), ("max-t", 10), ("max-t", 6), ("t", 2), ("holm", 4), ("blocked", 6),
     ]  # fmt: skip
-
-
-def test_tukeys_topics_grow_with_the_systems_and_n_minus_1_falls_short() -> None:
-    pair = {"difference": 0.05, "sd": 0.15, "alpha": 0.05}
-    for systems, topics in {2: 73, 5: 116, 10: 145, 20: 174, 50: 211}.items():
-        assert topics_for_pair("tukey", systems=systems, power=0.8, **pair) == topics
-        assert pair_power("tukey", topics=topics - 1, systems=systems, **pair) < 0.8
-    assert pair_power("tukey", topics=73, systems=10, **pair) == pytest.approx(0.373, abs=5e-4)
-    assert pair_power("tukey", topics=73, systems=50, **pair) == pytest.approx(0.126, abs=5e-4)
-    for test in CRITICAL:
-        assert topics_for_pair(test, systems=2, power=0.8, **pair) == 73
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from cranfield.design.card import whole
 from cranfield.design.planning import Request
 from cranfield.errors import RequestError
 from cranfield.scores import ScoreTable
+from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 from cranfield.verify.deciding import TITLES
 from cranfield.verify.design import Design, completed, read_designs
-from cranfield.verify.families import ALL_PAIRS, CRITICAL
-from cranfield.verify.planning import designs_from_pilot, designs_from_request, pair_designs, sharded_designs
+from cranfield.verify.planning import PLANNED, designs_from_pilot, designs_from_request, pair_designs, sharded_designs
 from cranfield.verify.running import Verification, verify
 
 
@@ -39,7 +39,7 @@ class Question:
             return self._sharded(pilot)
         request = self._request()
         if "difference" in self.grids and self._tests_pairs(pilot):
-            test = self.test or ALL_PAIRS
+            test = self.test or ALL_PAIRS_TEST
             self._refuse(TITLES[test], variance=True, one_sided=True, method=True)
             return pair_designs(request, test, pilot, topics=self.topics)
         return self._of_formula(request, pilot)
@@ -68,7 +68,7 @@ class Question:
         if self.test is not None:
             if self.test not in TITLES:
                 raise RequestError(f"there is no test «{self.test}»", fix=f"Choose one of: {', '.join(TITLES)}.")
-            return self.test in CRITICAL
+            return self.test in LEVELS or self.test in PLANNED
         if self.sides == 1 or self.method is not None:
             return False
         systems = self.grids.get("systems", () if pilot is None else (len(pilot.systems),))

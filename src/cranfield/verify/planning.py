@@ -19,7 +19,6 @@ from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable, score_view
 from cranfield.variance import estimate_variance
 from cranfield.verify.design import Design, designs_from_sizes
-from cranfield.verify.families import designs_for_pairs
 
 
 def designs_from_request(request: Request, *, topics: int | None = None) -> list[Design]:
@@ -37,20 +36,20 @@ def designs_from_pilot(request: Request, pilot: ScoreTable, *, topics: int | Non
     return _with_topics([found[0].size], topics, request.sides, pilot.measures[0])
 
 
+PLANNED = {"randomised": "tukey"}
+"""Tests that are planned for as another one: Tukey's by permutation has Tukey's critical values, but for chance."""
+
+
 def pair_designs(
     request: Request, test: str, pilot: ScoreTable | None = None, *, topics: int | None = None
 ) -> list[Design]:
     """Designs for one pair among the systems of a request (a pilot's, unless it says) under a test of all of them."""
-    _one_goal(request)
-    if pilot is not None:
-        if request.sd is not None or request.variance is not None:
-            raise RequestError("the variance comes from the scores", fix="Leave out --sd, or the scores.")
-        variance = estimate_variance(pilot).get("residual", measure=pilot.measures[0]).variance
-        systems = request.systems or (len(pilot.systems),)
-        request = replace(request, sd=(float(np.sqrt(2 * variance)),), systems=systems)
-    if request.sd is None:
-        raise RequestError("--sd is missing", fix="Add the sd of paired differences, or give pilot scores.")
-    return designs_for_pairs(request, test, topics=topics, measure="" if pilot is None else pilot.measures[0])
+    request = replace(request, test=PLANNED.get(test, test))
+    if pilot is None:
+        made = designs_from_request(request, topics=topics)
+    else:
+        made = designs_from_pilot(request, pilot, topics=topics)
+    return [replace(each, test=test) for each in made]
 
 
 def _one_goal(request: Request) -> None:
