@@ -17,22 +17,19 @@ from scipy import special
 
 from cranfield.compare.anova import EFFECTS, MODELS
 from cranfield.compare.comparison import randomised_p, shuffled_ranges
+from cranfield.compare.families import Pairs, judge
 from cranfield.compare.pairwise import TESTS as PAIR_TESTS
 from cranfield.compare.sharding import RANDOM, SHARD_MODELS
 from cranfield.compare.tukey import critical_range
 from cranfield.errors import RequestError
-from cranfield.runtime.random import Seed, generator, sequence
-from cranfield.simulate.dependence import product
+from cranfield.runtime.random import Seed, sequence
 from cranfield.stats.dunnett import dunnett_critical
 from cranfield.stats.tails import f_critical
 
 Array = npt.NDArray[Any]
 
 BASELINE = 1  # the worst system
-HAIR = 1e-12  # equal statistics may differ by rounding
-# The variance of a resample counts as at least a fifth of the sample's: one that drew few different topics may have
-# next to none, and would make every critical value infinite.
-LEAST_VARIANCE = 0.2
+HAIR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,36 +326,16 @@ class MaxTTest:
 
     def decide(self, tally: Any) -> Verdicts:
         scores = tally.all
-        moments = Products()
-        moments.add(scores[..., np.newaxis])
-        t = moments.t()
-        significant = np.empty(t.shape, bool)
-        for at, mine in enumerate(np.abs(t)):
-            largest = largest_t(scores[:, at], count=self.resamples, rng=generator(self.seed, at))
-            more = len(largest) - np.searchsorted(largest, mine * (1 - HAIR), side="left")
-            significant[at] = (more + 1) / (len(largest) + 1) <= self.alpha
-        return _by_pair(significant & (t != 0), t)
-
-
-def largest_t(scores: Array, *, count: int, rng: np.random.Generator) -> Array:
-    """The largest |t| of all pairs in each of ``count`` resamples of the topics (topics × systems); in order.
-
-    Differences are centred, so that no pair differs, and each is divided by its own standard error in the resample.
-    """
-    n, systems = scores.shape
-    centred = scores - scores.mean(axis=0)
-    first, second = np.triu_indices(systems, k=1)
-    gaps = centred[:, first] - centred[:, second]
-    sd = np.sqrt((gaps**2).mean(axis=0))
-    vary = sd > HAIR * np.abs(scores).max(initial=HAIR)
-    if not vary.any():
-        return np.zeros(count)
-    scaled = gaps[:, vary] / sd[vary]
-    drawn = rng.integers(0, n, (count, n)) + np.arange(count)[:, np.newaxis] * n
-    weights = np.bincount(drawn.ravel(), minlength=count * n).reshape(count, n) / n
-    squared_mean = product(weights, scaled) ** 2
-    variance = np.maximum(product(weights, scaled**2) - squared_mean, LEAST_VARIANCE)
-    return np.sort(np.sqrt((n - 1) * (squared_mean / variance).max(axis=1)))  # Romano & Wolf 2005
+        pairs = np.triu_indices(scores.shape[2], k=1)
+        significant, gaps = (np.empty((scores.shape[1], len(pairs[0])), kind) for kind in (bool, float))
+        for at in range(scores.shape[1]):
+            table = Pairs(np.ascontiguousarray(scores[:, at]), *pairs)
+            stream = sequence(self.seed, at)
+            significant[at] = (
+                judge(table, "max-t", alpha=self.alpha, count=self.resamples, seed=stream).p_adjusted <= self.alpha
+            )
+            gaps[at] = table.difference
+        return _by_pair(significant, gaps)
 
 
 @dataclass(frozen=True)
