@@ -56,10 +56,10 @@ def test_the_page_opens_without_complaint_and_answers(browser: str, report: Repo
     document, log = opened(browser, to_html(report), tmp_path)
     assert complaints(log) == []
     answer = re.search(r'<div id="result">([^<]+)</div>', document)
-    blocked = next(row for row in report.sections[2].parts[0].document.rows if row["method"] == "blocked")
+    pair = next(row for row in report.sections[2].parts[0].document.rows if row["method"] == "max-t")
     assert answer is not None
-    assert answer[1] == f"{blocked['topics']:,} topics"
-    assert f"Between {blocked['lower']:,} and {blocked['upper']:,}" in document
+    assert answer[1] == f"{pair['topics']:,} topics"
+    assert f"Between {pair['topics_lower']:,} and {pair['topics_upper']:,}" in document
     assert 'class="curve"' in document
 
 

@@ -119,7 +119,7 @@ SHOWN = (
     "power --topics 20,30 --variance 0.05",
     "compare scores.csv --equivalence 0.1",
     "compare scores.csv --test t --correct none",
-    "compare scores.csv --test wilcoxon --resamples 200",
+    "compare scores.csv --test wilcoxon",
     "compare scores.csv --test tukey",
     "compare scores.csv --unpaired",
     "compare scores.csv --baseline cleverdon1 --non-inferiority 0.1",

@@ -172,7 +172,7 @@ def test_seeds_may_have_other_names_in_every_system() -> None:
     found = replicate_study(table, replicates="nested", halvings=0)
     same = replicate_study(table_of(scores), replicates="nested", halvings=0)
     assert found.get("nested")[0].to_dict() == pytest.approx(same.get("nested")[0].to_dict(), nan_ok=True)
-    with pytest.raises(cranfield.InputError, match="not balanced"):
+    with pytest.raises(cranfield.InputError, match="scores of x are missing"):
         replicate_study(table, replicates="crossed", halvings=0)
 
 

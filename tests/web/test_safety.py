@@ -244,7 +244,7 @@ def test_names_with_markup_and_formulas_come_out_as_text(page: str, upload: Uplo
         assert "AP&lt;b&gt;" in text
         assert not any(mark in text for mark in (SCRIPT, "<b>", "<img"))
     for task in (
-        "variance?resamples=100",
+        "variance?percentile=90",
         "study-trial?pairs=3&repeats=10&trial_size=2",
         "simulate?topics=10",
         "compare?matrix=true",

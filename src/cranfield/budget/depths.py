@@ -230,7 +230,7 @@ def depth_study(
 
     References
     ----------
-    .. [1] T. Sakai. Designing Test Collections for Comparing Many Systems. CIKM 2014, §5.4.
+    - T. Sakai. Designing Test Collections for Comparing Many Systems. CIKM 2014, §5.4.
     """
     named = {"": collections} if isinstance(collections, Collection) else dict(collections)
     if not named:

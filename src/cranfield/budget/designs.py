@@ -172,8 +172,8 @@ def equivalent_designs(
 
     References
     ----------
-    .. [1] T. Sakai. Designing Test Collections for Comparing Many Systems. CIKM 2014, §5.4, Table 9, Fig. 4.
-    .. [2] R. L. Brennan. Generalizability Theory. Springer, 2001.
+    - T. Sakai. Designing Test Collections for Comparing Many Systems. CIKM 2014, §5.4, Table 9, Fig. 4.
+    - R. L. Brennan. Generalizability Theory. Springer, 2001.
 
     Examples
     --------

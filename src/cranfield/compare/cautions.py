@@ -126,12 +126,12 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
 
     References
     ----------
-    .. [1] G. E. P. Box, "Some theorems on quadratic forms applied in the study of analysis of variance problems II",
-       Annals of Mathematical Statistics 25 (1954), 484–498.
-    .. [2] H. Huynh and L. S. Feldt, "Estimation of the Box correction for degrees of freedom from sample data in
-       randomized block and split-plot designs", Journal of Educational Statistics 1 (1976), 69–82.
-    .. [3] S. John, "The distribution of a statistic used for testing sphericity of normal distributions", Biometrika 59
-       (1972), 169–173.
+    - G. E. P. Box, "Some theorems on quadratic forms applied in the study of analysis of variance problems II",
+      Annals of Mathematical Statistics 25 (1954), 484–498.
+    - H. Huynh and L. S. Feldt, "Estimation of the Box correction for degrees of freedom from sample data in
+      randomized block and split-plot designs", Journal of Educational Statistics 1 (1976), 69–82.
+    - S. John, "The distribution of a statistic used for testing sphericity of normal distributions", Biometrika 59
+      (1972), 169–173.
     """
     from scipy import special
 

@@ -56,8 +56,8 @@ def deciding_level(significant: Array, correct: str, alpha: float) -> float:
 
     References
     ----------
-    .. [1] Y. Benjamini and D. Yekutieli, "False discovery rate–adjusted multiple confidence intervals for selected
-       parameters", Journal of the American Statistical Association 100 (2005), 71–81.
+    - Y. Benjamini and D. Yekutieli, "False discovery rate–adjusted multiple confidence intervals for selected
+      parameters", Journal of the American Statistical Association 100 (2005), 71–81.
 
     >>> deciding_level(np.array([True, False, False]), "holm", 0.06), deciding_level(np.array([True] * 3), "bh", 0.06)
     (0.03, 0.06)

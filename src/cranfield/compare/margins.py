@@ -56,8 +56,8 @@ def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: s
 
     References
     ----------
-    .. [1] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
-       equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987), 657–680.
+    - D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
+      equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987), 657–680.
     """
     check_margin(margin, "equivalence")
     p_value = equivalence_p(mean, error, df, margin)

@@ -44,8 +44,8 @@ def largest_t(rows: Rows, *, count: int, seed: Seed, progress: Progress | None =
 
     References
     ----------
-    .. [1] J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal
-       of the American Statistical Association 100 (2005), 94–108.
+    - J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal
+      of the American Statistical Association 100 (2005), 94–108.
     """
     sizes = [min(DRAWS, count - done) for done in range(0, count, DRAWS)]
     streams = [(sequence(seed, number), size) for number, size in enumerate(sizes)]

@@ -220,13 +220,13 @@ def pilot_study(
     Notes
     -----
     Pilots of n of the N topics there are resemble one another more than pilots of n new topics do: their standard
-    deviation is divided by √(1 − n/N) [2]_. What leaving teams out alone contributes, known from the pilots with all
-    topics, is not.
+    deviation is divided by √(1 − n/N) (Cochran 1977). What leaving teams out alone contributes, known from the pilots
+    with all topics, is not.
 
     References
     ----------
-    .. [1] T. Sakai, L. Shang. On Estimating Variances for Topic Set Size Design. EVIA 2016, §5.
-    .. [2] W. G. Cochran. Sampling Techniques. Wiley, 1977, ch. 2.
+    - T. Sakai, L. Shang. On Estimating Variances for Topic Set Size Design. EVIA 2016, §5.
+    - W. G. Cochran. Sampling Techniques. Wiley, 1977, ch. 2.
     """
     parsed, target = parse_measures(measures), target or Target(method="blocked")
     estimate = estimate or target.estimate

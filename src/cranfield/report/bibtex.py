@@ -36,7 +36,8 @@ def bibtex_entry(key: str, reference: str) -> str:
 def bibtex_fields(reference: str) -> tuple[str, dict[str, str]]:
     """The kind of an entry and its fields, from «Authors: Title. Where, year.»."""
     authors, _, rest = reference.partition(": ")
-    title, _, place = rest.partition(". ")
+    title, _, place = rest.partition("? " if "? " in rest.split(". ")[0] else ". ")
+    title += "?" * rest.startswith(f"{title}?")
     year = re.findall(r"\b(?:19|20)\d\d\b", place)[-1]
     where = place[: place.rindex(year)].rstrip(" ,")
     kind, fields = _where(where)

@@ -14,6 +14,8 @@ from cranfield.scores import ScoreTable, check_balance
 
 Array = npt.NDArray[Any]
 
+DRAWS = 100  # of pairs in place of those that do not vary
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -101,12 +103,25 @@ def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str |
         )
     if count < 1:
         raise RequestError(f"there must be 1 pair or more, not {count}")
-    best_first = np.argsort(-scores.mean(axis=0), kind="stable")
+    ordered = np.argsort(-scores.mean(axis=0), kind="stable")
     rng = random.generator(seed, "study", "random pairs")
+    first, second = _drawn(rng, ordered, count)
+    for _ in range(DRAWS):
+        constant = np.ptp(scores[:, first] - scores[:, second], axis=0) < 1e-12
+        if not constant.any():
+            return _made(table, measure, scores, first, second)
+        # Two systems that differ by the same everywhere are no pair to simulate a study of.
+        first[constant], second[constant] = _drawn(rng, ordered, int(constant.sum()))
+    raise InputError("the differences of most pairs do not vary", fix="Give scores of systems that differ.")
+
+
+def _drawn(rng: np.random.Generator, ordered: Array, count: int) -> tuple[Array, Array]:
+    """Pairs of systems, which are ``ordered`` from the best to the worst: the other and the baseline."""
+    systems = len(ordered)
     baseline = rng.integers(systems // 4, systems // 2, count)
     other = rng.integers(0, 3 * systems // 4 - 1, count)
     other += other >= baseline  # anything but the baseline itself
-    return _made(table, measure, scores, best_first[other], best_first[baseline])
+    return ordered[other], ordered[baseline]
 
 
 def _made(table: ScoreTable, measure: str | None, scores: Array, first: Array, second: Array) -> Pairs:

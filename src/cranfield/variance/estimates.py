@@ -150,8 +150,8 @@ def estimate_variance(
 
     References
     ----------
-    .. [1] Sakai (2014), Designing test collections for comparing many systems, §4.
-    .. [2] Webber, Moffat & Zobel (2008), Statistical power in retrieval experimentation, §5.1.
+    - Sakai (2014), Designing test collections for comparing many systems, §4.
+    - Webber, Moffat & Zobel (2008), Statistical power in retrieval experimentation, §5.1.
 
     Examples
     --------

@@ -41,6 +41,7 @@ class Task:
     test: Test
     looks: tuple[int, ...]  # numbers of topics at which the test is run
     seed: Seed
+    power_only: bool = False  # equal systems are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ def run_batch(task: Task, batch: int) -> Counts:
     cast = task.world.cast(generator(task.seed, "systems", batch), BATCH)
     rng = generator(task.seed, "topics", batch)
     test = task.test.for_batch(batch)
-    tallies = (test.tally(), test.tally())
+    tallies = [test.tally() for _ in range(1 if task.power_only else 2)]
     extra = tallies[0] if isinstance(tallies[0], Sums) else Sums()
     step = max(1, _SCORES // (BATCH * task.world.columns))
     verdicts = np.zeros((len(task.looks), 2, 3), np.int64)
@@ -70,12 +71,13 @@ def run_batch(task: Task, batch: int) -> Counts:
         while done < look:
             count = min(step, look - done)
             both = task.world.scores(rng, cast, count)
-            for tally, scores in zip(tallies, both, strict=True):
+            for tally, scores in zip(tallies, both, strict=False):
                 tally.add(scores)
             if extra is not tallies[0]:
                 extra.add(both[0])
             done += count
-        verdicts[at] = [_counted(test.decide(tally)) for tally in tallies]
+        for truth, tally in enumerate(tallies):
+            verdicts[at, truth] = _counted(test.decide(tally))
     # A mean square of shards is that of their sum over √S; scores speak of their mean.
     variances = np.array([extra.mean_square(names)[0].sum() / extra.shape[1] for names in (WITHIN, RESIDUAL)])
     return Counts(BATCH, verdicts, variances)
@@ -393,7 +395,9 @@ def _search(
         new = tuple(sorted(set(topics) - set(seen)))
         if not new:
             return
-        counts = _together(tasks(run_batch, range(batches), shared=replace(task, looks=new), workers=workers))
+        counts = _together(
+            tasks(run_batch, range(batches), shared=replace(task, looks=new, power_only=True), workers=workers)
+        )
         for at, n in enumerate(new):
             seen[n] = Rate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
         rounds += 1

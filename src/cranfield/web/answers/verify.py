@@ -89,5 +89,6 @@ def _pictures(found: list[Verification]) -> tuple[Picture, ...]:
 
 QUESTION = Question(
     "verify", "Check a design", "A design put to the test on collections drawn from the data", VerifyQuery, answer,
-    alone=True, of=("collection", "scores", "shards"), example=lambda about: {"difference": "0.05"},
+    alone=True, of=("collection", "scores", "shards"),
+    example=lambda about: {"difference": "0.05", "collections": "1000", "search": "false"},  # seconds, not a minute
 )  # fmt: skip
