@@ -215,6 +215,7 @@ def size_section(material: Material) -> tuple[list[Part], str]:
         for size in plan_from_pilot(request, material.variances)
         if size.size.method.design == SHARED and size.estimate.method == "residual"
     ]
+    sizes.sort(key=lambda size: "difference" not in size.size.method.inputs)  # what compare will test comes first
     document = pilot_size_document(sizes, material.inputs)
     pictures = (
         Picture("Topics against the smallest difference to detect", _size_figure(material, "difference")),
