@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.compare import MODELS, anova, compare, decompose, model_error, tukey
+from cranfield.compare.maxima import LEAST_VARIANCE, resampled_critical
 from cranfield.compare.sharding import SHARD_MODELS
 from cranfield.design import size_for_difference, size_for_range
 from cranfield.design.planning import Request
@@ -34,7 +35,7 @@ from cranfield.verify import (
     verify,
 )
 from cranfield.verify.asking import Question, ask
-from cranfield.verify.deciding import OF_TWO, RESAMPLES, TITLES, Sums, make_test
+from cranfield.verify.deciding import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
 from cranfield.verify.running import BATCH, Task, make_world, run_batch
 from cranfield.verify.worlds import NormalWorld, PilotWorld
 
@@ -538,3 +539,22 @@ def test_every_test_has_a_title_and_runs() -> None:
         resamples = 100 if name in RESAMPLES else None
         found = verify(design, table, collections=BATCH, resamples=resamples, search=False)
         assert 0 < found.power.rate <= 1
+
+
+def test_max_t_is_the_largest_t_of_every_pair_in_every_resample() -> None:
+    rng = np.random.default_rng(12)
+    scores = rng.exponential(size=(8, 3, 4)) + np.array([1.5, 0.0, 0.0, 0.0])
+    scores[:, :, 3] = scores[:, :, 2]  # a pair that does not differ is in no maximum
+    first, second = np.triu_indices(4, k=1)
+    weights = rng.multinomial(8, np.full(8, 1 / 8), size=99) / 8
+    significant, t = _largest_t_verdicts(scores, first, second, weights, 0.05)
+    for at in range(3):
+        gaps = scores[:, at, first[:5]] - scores[:, at, second[:5]]
+        centred = gaps - gaps.mean(axis=0)
+        mean = weights @ centred
+        variance = np.maximum(weights @ centred**2 - mean**2, LEAST_VARIANCE * (centred**2).mean(axis=0))
+        largest = np.sort((np.abs(mean) / np.sqrt(variance / 7)).max(axis=1))
+        expected = gaps.mean(axis=0) / np.sqrt(gaps.var(axis=0, ddof=1) / 8)
+        np.testing.assert_allclose(t[at, :5], expected, rtol=1e-9)
+        assert significant[at].tolist() == [*(np.abs(expected) > resampled_critical(largest, 0.05)), False]
+    assert significant.any()
