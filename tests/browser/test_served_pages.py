@@ -244,13 +244,13 @@ def test_a_whole_report_is_made_opened_and_kept(
     api.expect(tab.locator("h1")).to_have_text("What was read")
     tab.goto(f"{tab.url}/report?measure=AP&section=read&section=size&section=compare")
     api.expect(tab.get_by_role("link", name="Open the report")).to_be_visible()
-    troubles: list[str] = []
-    with tab.context.expect_page() as opened:
+    troubles: list[str] = []  # listened for in the context: a page that opens is heard from its first line on
+    context = tab.context
+    context.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    context.on("weberror", lambda trouble: troubles.append(str(trouble.error)))
+    with context.expect_page() as opened:
         tab.get_by_role("link", name="Open the report").click()
     report = opened.value
-    report.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
-    report.on("pageerror", lambda error: troubles.append(str(error)))
-    report.reload()
     api.expect(report.locator("h1")).to_contain_text("Report on runs")
     api.expect(report.locator("#result")).to_contain_text("topics")  # its sliders answer: its own scripts run
     before = report.inner_text("#result")
