@@ -84,8 +84,13 @@ def _run(names: list[str], home: Path, scratch: Path, quick: bool) -> list[tuple
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Cranfield and its peers, side by side.")
     parser.add_argument("--quick", action="store_true", help="smaller collections")
-    parser.add_argument("--only", action="append", choices=[*BENCHMARKS, *CALCULATIONS], metavar="NAME",
-                        help=f"one benchmark; may be repeated: {', '.join([*BENCHMARKS, *CALCULATIONS])}")  # fmt: skip
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[*BENCHMARKS, *CALCULATIONS],
+        metavar="NAME",
+        help=f"one benchmark; may be repeated: {', '.join([*BENCHMARKS, *CALCULATIONS])}",
+    )
     parser.add_argument("--keep", metavar="DIR", help="keep the generated collections here, and use them again")
     return parser.parse_args()
 

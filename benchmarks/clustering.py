@@ -23,8 +23,13 @@ def tables() -> list[Table]:
     if threads.answer["sum"] != two.answer["sum"]:
         raise SystemExit("threads and the cluster give different numbers")
     table.add("2 threads", f"{COUNT:,}", duration(here))
-    table.add("Dask, 2 workers", f"{COUNT:,}", duration(there), f"{there / here - 1:+.1%}",
-              at_most(100 * (there / here - 1), 15, "% more than threads"))  # fmt: skip
+    table.add(
+        "Dask, 2 workers",
+        f"{COUNT:,}",
+        duration(there),
+        f"{there / here - 1:+.1%}",
+        at_most(100 * (there / here - 1), 15, "% more than threads"),
+    )
     table.add(
         "Dask, 1 worker", f"{COUNT // SHARE:,}", duration(alone), times(alone / there), at_least(alone / there, 1.7)
     )

@@ -41,8 +41,10 @@ def _one_run(data: Data) -> Table:
     table = Table(f"Cold, from file to mean scores, one run of {lines:,} lines", HEADINGS, (), data.shape.promised)
     ours = tools.cold("cranfield", data, data.one_run)
     _add(table, "cranfield", ours, limit=LIMIT if lines <= 50_000 else None)
-    for name, line in (("  of it cranfield --version", [tools.command(), "--version"]),
-                       ("  of it python -c pass", [sys.executable, "-c", "pass"])):  # fmt: skip
+    for name, line in (
+        ("  of it cranfield --version", [tools.command(), "--version"]),
+        ("  of it python -c pass", [sys.executable, "-c", "pass"]),
+    ):
         start = child.best(partial(child.run, line), at_most=10)
         table.add(name, duration(start.seconds), "", megabytes(start.megabytes))
     for tool in PEERS:

@@ -9,13 +9,15 @@ HEADINGS = ("way", "what", "time", "peak memory", "cranfield is faster by", "goa
 
 CASES = {
     "All 8,256 adjusted p-values of 129 systems": (
-        "tukey", (("scipy", "scipy.stats.tukey_hsd", 2000), ("psturng", "statsmodels' psturng", 2000)),
+        "tukey",
+        (("scipy", "scipy.stats.tukey_hsd", 2000), ("psturng", "statsmodels' psturng", 2000)),
     ),
     "MD6 on 50 topics × 50 systems × 10 shards": ("md6", (("statsmodels", "statsmodels' formula route", 1000),)),
     "Randomised Tukey, 10,000 permutations × 129 × 50": (
-        "randomised", (("permuted", "rng.permuted", 10), ("naive", "a loop over permutations and topics", 30)),
+        "randomised",
+        (("permuted", "rng.permuted", 10), ("naive", "a loop over permutations and topics", 30)),
     ),
-}  # fmt: skip
+}
 
 
 def tables() -> list[Table]:
@@ -28,8 +30,14 @@ def _add_whole_md6(table: Table) -> None:
     """TREC-8's own size, which is more than statsmodels' route has memory for."""
     ours = job("comparisons", "md6", "ours", "50", "129", "10")
     seconds = ours.answer["seconds"]
-    table.add("cranfield", "50 × 129 × 10", duration(seconds), megabytes(ours.megabytes), "",
-              at_most(1000 * seconds, 1.5, "ms"))  # fmt: skip
+    table.add(
+        "cranfield",
+        "50 × 129 × 10",
+        duration(seconds),
+        megabytes(ours.megabytes),
+        "",
+        at_most(1000 * seconds, 1.5, "ms"),
+    )
 
 
 def _table(title: str, name: str, peers: tuple[tuple[str, str, float], ...]) -> Table:
@@ -46,6 +54,12 @@ def _table(title: str, name: str, peers: tuple[tuple[str, str, float], ...]) -> 
         share = theirs.answer["share"]
         ratio = theirs.answer["seconds"] / share / seconds
         part = "all" if share == 1 else f"1/{1 / share:.0f} of it"
-        table.add(shown, part, duration(theirs.answer["seconds"] / share), megabytes(theirs.megabytes), times(ratio),
-                  at_least(ratio, goal))  # fmt: skip
+        table.add(
+            shown,
+            part,
+            duration(theirs.answer["seconds"] / share),
+            megabytes(theirs.megabytes),
+            times(ratio),
+            at_least(ratio, goal),
+        )
     return table

@@ -30,7 +30,7 @@ def tables(data: Data) -> list[Table]:
         ("SS16, its own 5 measures", small, 16, THEIRS, None),
         (f"{data.shape.title}: {_teams(data)} teams, {data.shape.runs} runs, AP", data, _teams(data), "AP", 500),
         ("the same, 5 measures", data, _teams(data), FIVE, 500),
-    )  # fmt: skip
+    )
     table = Table("Leaving k teams out, 10 times for every k", HEADINGS, NOTES, data.shape.promised)
     for title, where, teams, measures, goal in cases:
         _row(table, title, where, teams, measures, goal)

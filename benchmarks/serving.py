@@ -63,6 +63,11 @@ def uploads(data: Data) -> list[Table]:
         table.add("upload", ABSENT, f"failed: {error}")
         return [table]
     spans = (duration(found[name]) for name in ("sent", "read", "compared"))
-    table.add(megabytes(found["megabytes"]), *spans, megabytes(found["server"]), megabytes(found["peak"]),
-              at_most(found["peak"], MOST_MB, "MB"))  # fmt: skip
+    table.add(
+        megabytes(found["megabytes"]),
+        *spans,
+        megabytes(found["server"]),
+        megabytes(found["peak"]),
+        at_most(found["peak"], MOST_MB, "MB"),
+    )
     return [table]

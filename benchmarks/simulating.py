@@ -15,9 +15,14 @@ def tables() -> list[Table]:
 
 
 def _whole(seconds: float, peak: float) -> Table:
-    table = Table(TITLE, ("way", "time", "peak memory", "cranfield is faster by", "goal"),
-                  ("Cranfield draws and tests every collection under two truths, the loop under one.",
-                   "The loop's time is scaled up from 20 collections."))  # fmt: skip
+    table = Table(
+        TITLE,
+        ("way", "time", "peak memory", "cranfield is faster by", "goal"),
+        (
+            "Cranfield draws and tests every collection under two truths, the loop under one.",
+            "The loop's time is scaled up from 20 collections.",
+        ),
+    )
     table.add("cranfield, all cores", duration(seconds), megabytes(peak))
     try:
         theirs = job("simulations", "loop")
@@ -25,8 +30,13 @@ def _whole(seconds: float, peak: float) -> Table:
         table.add("a loop over collections, NumPy and scipy.stats", ABSENT, f"failed: {error}")
         return table
     whole = theirs.answer["seconds"] / theirs.answer["share"]
-    table.add("a loop over collections, NumPy and scipy.stats", duration(whole), megabytes(theirs.megabytes),
-              times(whole / seconds), at_least(whole / seconds, FASTER))  # fmt: skip
+    table.add(
+        "a loop over collections, NumPy and scipy.stats",
+        duration(whole),
+        megabytes(theirs.megabytes),
+        times(whole / seconds),
+        at_least(whole / seconds, FASTER),
+    )
     return table
 
 

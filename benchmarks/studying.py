@@ -24,8 +24,15 @@ def _iterative() -> Table:
         share = theirs.answer["share"]
         whole = theirs.answer["seconds"] / share
         part = "all" if share == 1 else f"1/{1 / share:.0f} of it"
-        table.add(shown, part, duration(whole), f"{theirs.answer['topics']:.1f}", megabytes(theirs.megabytes),
-                  times(whole / seconds), at_least(whole / seconds, goal))  # fmt: skip
+        table.add(
+            shown,
+            part,
+            duration(whole),
+            f"{theirs.answer['topics']:.1f}",
+            megabytes(theirs.megabytes),
+            times(whole / seconds),
+            at_least(whole / seconds, goal),
+        )
     return table
 
 

@@ -41,8 +41,14 @@ def _first_line(command: Any) -> str:
 def _section(path: str, command: Any) -> str:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
-    usage = " ".join([path, *("COMMAND" for _ in [0] if hasattr(command, "commands")),
-                      *map(_placeholder, arguments), *("[OPTIONS]" for _ in options[:1])])  # fmt: skip
+    usage = " ".join(
+        [
+            path,
+            *("COMMAND" for _ in [0] if hasattr(command, "commands")),
+            *map(_placeholder, arguments),
+            *("[OPTIONS]" for _ in options[:1]),
+        ]
+    )
     parts = [f"## {path}\n", f"```text\n{usage}\n```\n", _prose(command.help or "")]
     if arguments:
         parts += ["| argument | meaning |", "|---|---|"]

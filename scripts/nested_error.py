@@ -12,9 +12,9 @@ import sys
 
 import numpy as np
 
-from cranfield.compare.anova import decompose
-from cranfield.compare.sharding import error_term
-from cranfield.compare.tukey import tukey
+from cranfield.methods.comparison.anova import decompose
+from cranfield.methods.comparison.tukey import tukey
+from cranfield.methods.sharding.shard_models import error_term
 from cranfield.runtime.random import generator
 
 MODELS = ("MD3", "MD6", "MD6r", "MD6rr", "nested")

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import ScoreTable
-from cranfield.design.planning import Request, plan_from_pilot
-from cranfield.variance import estimate_variance
-from cranfield.variance.components import squares
+from cranfield.methods.design.planning import Request, plan_from_pilot
+from cranfield.methods.variance import estimate_variance
+from cranfield.methods.variance.components import squares
 
 Array = npt.NDArray[Any]
 SCORES = Path(__file__).parents[1] / "tests" / "data" / "data" / "matrices" / "robust04_map.csv"

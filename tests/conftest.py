@@ -70,7 +70,7 @@ def serving(**settings: Any) -> Iterator[str]:
     import uvicorn
 
     from cranfield.web.app import make_app
-    from cranfield.web.serving import listen
+    from cranfield.web.server import listen
     from cranfield.web.settings import Settings
 
     listening = listen("127.0.0.1", 0)

@@ -17,8 +17,8 @@ def _parts(count: int) -> list[np.ndarray]:
 
 
 def _run(count: int) -> None:
-    from cranfield.compare.maxima import _ranges
-    from cranfield.parallel import tasks
+    from cranfield.methods.comparison.maxima import _ranges
+    from cranfield.runtime.threads import tasks
 
     scores = np.random.default_rng(2).random((50, 129))
     tasks(_ranges, _parts(64), shared=scores)  # compiled, everywhere
@@ -30,17 +30,17 @@ def _run(count: int) -> None:
 
 
 def threads(count: str, workers: str) -> None:
-    from cranfield import parallel
+    from cranfield.runtime import threads
 
-    with parallel.on(parallel.Threads(int(workers))):
+    with threads.on(threads.Threads(int(workers))):
         _run(int(count))
 
 
 def dask(count: str, workers: str) -> None:
-    from cranfield import parallel
-    from cranfield.cluster import local_cluster
+    from cranfield.runtime import threads
+    from cranfield.runtime.dask import local_cluster
 
-    with local_cluster(int(workers)) as started, parallel.on(started):
+    with local_cluster(int(workers)) as started, threads.on(started):
         _run(int(count))
 
 

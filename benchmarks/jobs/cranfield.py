@@ -38,9 +38,7 @@ def reopen(packed: str) -> None:
     opening = clock.median(lambda: open_collection(packed))
     score_first = clock.seconds(lambda: open_collection(packed).score("AP"))
     scoring = clock.median(lambda: open_collection(packed).score("AP"))
-    clock.answer(
-        first=first, opening=opening, score_first=score_first, scoring=scoring, peak=clock.peak_megabytes()
-    )  # fmt: skip
+    clock.answer(first=first, opening=opening, score_first=score_first, scoring=scoring, peak=clock.peak_megabytes())
 
 
 def score(packed: str) -> None:
@@ -59,7 +57,7 @@ def score(packed: str) -> None:
 def split(packed: str) -> None:
     """AP on all shards of a packed collection, for several numbers of shards."""
     from cranfield import open_collection, parse_measure
-    from cranfield.scores.scoring import score_view
+    from cranfield.scores.evaluation import score_view
 
     collection, wanted = open_collection(packed), [parse_measure("AP")]
     import_module("numba")
@@ -77,11 +75,17 @@ def split(packed: str) -> None:
 
 def study(packed: str) -> None:
     """All of ``cranfield shards`` on all cores; and on one thread the time of its parts, without those inside them."""
-    from cranfield import open_collection, parallel
-    from cranfield.compare import sharding
+    from cranfield import open_collection
+    from cranfield.methods.sharding import shard_models
+    from cranfield.runtime import threads
 
-    parts = {"splitting the lists": 0.0, "scoring": 0.0, "analysis of variance": 0.0, "Tukey's test": 0.0,
-             "bootstrap": 0.0}  # fmt: skip
+    parts = {
+        "splitting the lists": 0.0,
+        "scoring": 0.0,
+        "analysis of variance": 0.0,
+        "Tukey's test": 0.0,
+        "bootstrap": 0.0,
+    }
     inside: list[float] = []  # seconds already counted, for every part that is under way
 
     def timed(owner: Any, name: str, part: str) -> None:
@@ -101,21 +105,21 @@ def study(packed: str) -> None:
         setattr(owner, name, measured)
 
     def whole() -> None:
-        sharding.shard_study(collection, MEASURES, shards=STUDY_SHARDS, samples=STUDY_SAMPLES).to_dict()
+        shard_models.shard_study(collection, MEASURES, shards=STUDY_SHARDS, samples=STUDY_SAMPLES).to_dict()
 
     import_module("numba")
     collection = open_collection(packed)
-    sharding.shard_study(collection, MEASURES, shards=[2])  # compiled
+    shard_models.shard_study(collection, MEASURES, shards=[2])  # compiled
     together = clock.seconds(whole)
     timed(type(collection), "random_shards", "splitting the lists")
     timed(type(collection), "sharded", "splitting the lists")
-    timed(sharding, "score_view", "scoring")
+    timed(shard_models, "score_view", "scoring")
     for name in ("decompose", "anova"):
-        timed(sharding, name, "analysis of variance")
-    timed(sharding, "tukey", "Tukey's test")
-    timed(sharding, "replication", "halvings")
-    timed(sharding, "bootstrap_anova", "bootstrap")
-    with parallel.on(parallel.Threads(1)):
+        timed(shard_models, name, "analysis of variance")
+    timed(shard_models, "tukey", "Tukey's test")
+    timed(shard_models, "replication", "halvings")
+    timed(shard_models, "bootstrap_anova", "bootstrap")
+    with threads.on(threads.Threads(1)):
         alone = clock.seconds(whole)
     parts["the rest"] = alone - sum(parts.values())
     clock.answer(parts=parts, alone=alone, seconds=together, peak=clock.peak_megabytes())

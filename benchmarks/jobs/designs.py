@@ -18,7 +18,7 @@ def grid() -> list[np.ndarray]:
 
 
 def ours() -> None:
-    from cranfield.design import size_for_range
+    from cranfield.methods.design import size_for_range
 
     alpha, power, min_range, systems, variance = grid()
 

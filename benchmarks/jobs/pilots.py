@@ -20,7 +20,7 @@ FEW = 4  # trials of pytrec_eval's where lists are long; it takes half a second 
 
 def ours(runs: str, qrels: str, teams: str, measures: str, trials: str) -> None:
     import cranfield
-    from cranfield.pilot import pilot_study
+    from cranfield.methods.leave_out import pilot_study
 
     collection = cranfield.read_collection(runs, qrels, teams=_teams(runs, int(teams)))
     depth = min(DEEP, int(collection.returned.max()))

@@ -117,8 +117,14 @@ def upload(folder: str) -> None:
         compared = time.perf_counter()
         peak.stop()
     size = sum(os.path.getsize(file) for file in files) / 1e6
-    clock.answer(megabytes=size, sent=sent - began, read=read - sent, compared=compared - read, peak=peak.megabytes,
-                 server=peak.server)  # fmt: skip
+    clock.answer(
+        megabytes=size,
+        sent=sent - began,
+        read=read - sent,
+        compared=compared - read,
+        peak=peak.megabytes,
+        server=peak.server,
+    )
 
 
 def _send(host: str, port: int, files: list[str]) -> str:

@@ -26,11 +26,11 @@ def ours(workers: str = "0") -> None:
     from functools import partial
 
     from cranfield import ScoreTable
-    from cranfield.parallel import spread
-    from cranfield.verify import Design
-    from cranfield.verify.deciding import make_test
-    from cranfield.verify.running import BATCH, Task, make_world, run_batch
-    from cranfield.verify.worlds import PilotWorld
+    from cranfield.methods.verification import Design
+    from cranfield.methods.verification.batch_tests import make_test
+    from cranfield.methods.verification.monte_carlo import BATCH, Task, make_world, run_batch
+    from cranfield.methods.verification.populations import PilotWorld
+    from cranfield.runtime.threads import spread
 
     scores = pilot_scores()
     table = ScoreTable(

@@ -22,14 +22,14 @@ def differences() -> Array:
 
 def limits() -> tuple[Array, Array]:
     """The largest s² that has power, for every pair and number of topics, and t² at .05: all ways are given both."""
-    from cranfield.sequential.thresholds import effect_sizes, t_squares, variance_limits
+    from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
 
     sought = differences().std(axis=1) * effect_sizes(DETECTABLE_WITH, 0.05, 0.8)[DETECTABLE_WITH]
     return variance_limits(sought, most=MOST, alpha=0.05, power=0.8), t_squares(0.05, MOST)
 
 
 def iterative_ours() -> None:
-    from cranfield.sequential.paths import Population, sd_rule_paths
+    from cranfield.methods.sequential.paths import Population, sd_rule_paths
 
     population, (table, _) = Population.of(differences()), limits()
     start = np.full(PAIRS, FIRST)
@@ -88,7 +88,7 @@ def iterative_cumulative() -> None:
 
 def paths(plan: str) -> None:
     """100,000 studies of up to 500 topics, for no difference and again for one."""
-    from cranfield.sequential import simulate
+    from cranfield.methods.sequential import simulate
 
     row = differences()[0]
 

@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.budget import affordable_designs, depth_study, equivalent_designs, pair_study, reusability
     from cranfield.collection import Collection, open_collection, read_collection
-    from cranfield.design.targets import Target
     from cranfield.errors import CranfieldError, InputError, PackedFileError, RequestError, WriteError
     from cranfield.measures import CATALOG, Measure, parse_measure
-    from cranfield.pilot import pilot_study
-    from cranfield.reliability import (
+    from cranfield.methods.design.target import Target
+    from cranfield.methods.leave_out import pilot_study
+    from cranfield.methods.pooling import affordable_designs, depth_study, equivalent_designs, pair_study, reusability
+    from cranfield.methods.reliability import (
         Reliability,
         assess_reliability,
         discriminative_power,
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
         split_halves,
         swap_rates,
     )
-    from cranfield.report.sections import Material, make_report
-    from cranfield.report.writing import write_report
+    from cranfield.methods.sequential import Goal, Study, create_study, open_study
+    from cranfield.methods.simulation import Simulator, fit_simulator, write_example
+    from cranfield.methods.verification import Design, Verification
+    from cranfield.rendering.report_files import write_report
+    from cranfield.rendering.report_sections import Material, make_report
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
-    from cranfield.sequential import Goal, Study, create_study, open_study
-    from cranfield.simulate import Simulator, fit_simulator, write_example
-    from cranfield.verify import Design, Verification
 
 __version__ = "0.1.0"
 
@@ -42,37 +42,37 @@ _HOME = {
     "CATALOG": "measures",
     "Measure": "measures",
     "parse_measure": "measures",
-    "Reliability": "reliability",
-    "assess_reliability": "reliability",
-    "discriminative_power": "reliability",
-    "generalise": "reliability",
-    "rank_stability": "reliability",
-    "split_halves": "reliability",
-    "swap_rates": "reliability",
-    "Material": "report.sections",
-    "make_report": "report.sections",
-    "write_report": "report.writing",
+    "Reliability": "methods.reliability",
+    "assess_reliability": "methods.reliability",
+    "discriminative_power": "methods.reliability",
+    "generalise": "methods.reliability",
+    "rank_stability": "methods.reliability",
+    "split_halves": "methods.reliability",
+    "swap_rates": "methods.reliability",
+    "Material": "rendering.report_sections",
+    "make_report": "rendering.report_sections",
+    "write_report": "rendering.report_files",
     "ScoreTable": "scores",
     "read_score_files": "scores",
     "read_scores": "scores",
     "score": "scores",
     "write_scores": "scores",
-    "Goal": "sequential",
-    "Study": "sequential",
-    "create_study": "sequential",
-    "open_study": "sequential",
-    "write_example": "simulate",
-    "Target": "design.targets",
-    "pilot_study": "pilot",
-    "affordable_designs": "budget",
-    "depth_study": "budget",
-    "equivalent_designs": "budget",
-    "pair_study": "budget",
-    "reusability": "budget",
-    "Simulator": "simulate",
-    "fit_simulator": "simulate",
-    "Design": "verify",
-    "Verification": "verify",
+    "Goal": "methods.sequential",
+    "Study": "methods.sequential",
+    "create_study": "methods.sequential",
+    "open_study": "methods.sequential",
+    "write_example": "methods.simulation",
+    "Target": "methods.design.target",
+    "pilot_study": "methods.leave_out",
+    "affordable_designs": "methods.pooling",
+    "depth_study": "methods.pooling",
+    "equivalent_designs": "methods.pooling",
+    "pair_study": "methods.pooling",
+    "reusability": "methods.pooling",
+    "Simulator": "methods.simulation",
+    "fit_simulator": "methods.simulation",
+    "Design": "methods.verification",
+    "Verification": "methods.verification",
 }
 
 __all__ = [

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from cranfield.cli.app import main
 from cranfield.errors import InputError, RequestError
-from cranfield.formats.checking import FileKind, check_files
+from cranfield.formats.file_check import FileKind, check_files
 from cranfield.scores import Columns, ScoreTable, read_score_files, read_scores
-from cranfield.scores.checking import OTHER_FORMATS
-from cranfield.scores.files import parse_scores
+from cranfield.scores.foreign_formats import OTHER_FORMATS
+from cranfield.scores.score_files import parse_scores
 
 ROOT = Path(__file__).parents[2]
 FILES = Path(__file__).parent / "files"
@@ -33,8 +33,14 @@ RUNS = {
     "bm25": {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d4": 2.0, "d3": 1.0}, "q3": {"d5": 2.0}},
     "dense": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d3": 2.0}, "q3": {"d1": 2.0}},
 }
-AP = {("q1", "bm25"): 1.0, ("q2", "bm25"): 0.5, ("q3", "bm25"): 0.0,
-      ("q1", "dense"): 0.5, ("q2", "dense"): 1.0, ("q3", "dense"): 1.0}  # fmt: skip
+AP = {
+    ("q1", "bm25"): 1.0,
+    ("q2", "bm25"): 0.5,
+    ("q3", "bm25"): 0.0,
+    ("q1", "dense"): 0.5,
+    ("q2", "dense"): 1.0,
+    ("q3", "dense"): 1.0,
+}
 Write = Callable[[str, str | bytes], str]
 
 
@@ -256,8 +262,7 @@ def test_seeds_are_shards(write: Write) -> None:
         for seed in (1, 2)
     )
     table = read_scores(
-        write("runs.csv", f"question,prompt,seed,f1\n{rows}"),
-        columns="topic=question,system=prompt,seed=seed,score=f1",
+        write("runs.csv", f"question,prompt,seed,f1\n{rows}"), columns="topic=question,system=prompt,seed=seed,score=f1"
     )
     assert (table.systems, table.shards, table.measures) == (("p1", "p2"), ("1", "2"), ("f1",))
     assert table.replicates == "nested"
@@ -360,7 +365,7 @@ BAD = [
     ("topic=question,score=f1", b"question,f1\n\xff,0.5\n", ":2", "not UTF-8"),
     ("topic=question,score=f1", b"\x00\x01", "", "not text"),
     ("topic=vars,score=f1", '[{"vars": {"q": 1}, "f1": 1}]', ", record 1", "no single topic"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("columns", "content", "place", "what"), BAD, ids=[each[3] for each in BAD])

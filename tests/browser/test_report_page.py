@@ -14,10 +14,10 @@ import pytest
 
 import cranfield
 from cranfield.errors import RequestError
-from cranfield.report.pages import to_html
-from cranfield.report.printing import QUIET, find_browser, to_pdf
-from cranfield.report.sections import Material, make_report
-from cranfield.report.whole import Report
+from cranfield.rendering.pdf import QUIET, find_browser, to_pdf
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_page import to_html
+from cranfield.rendering.report_sections import Material, make_report
 from cranfield.scores import ScoreTable
 
 

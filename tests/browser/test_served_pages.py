@@ -17,9 +17,17 @@ import pytest
 api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
 CHROMIUM = os.environ.get("CRANFIELD_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         "--host-resolver-rules=MAP evil.example 127.0.0.1"]  # fmt: skip
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",
+]
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (apt-get install chromium)")
 
 api.expect.set_options(timeout=20_000)
@@ -293,8 +301,7 @@ def test_a_question_is_asked_with_keys_alone(open_page: Open, example_files: lis
     assert started.value.suggested_filename == "cranfield-study-past.csv"
 
 
-PAGES = ("", "/check", "/variance?percentile=90", "/pilot?trials=2", "/budget?depths=5,10",
-         "/report?section=read")  # fmt: skip
+PAGES = ("", "/check", "/variance?percentile=90", "/pilot?trials=2", "/budget?depths=5,10", "/report?section=read")
 
 
 def test_pages_of_data_fit_a_phone_name_their_fields_and_can_be_read_in_the_dark(
@@ -334,8 +341,10 @@ def trec8_sized(folder: Path, depth: int) -> list[Path]:
         lines = []
         for topic in range(401, 451):
             documents = rng.permutation(4 * depth)[:depth].tolist()
-            lines += [f"{topic} Q0 FT{topic}-{document} {rank} {depth - rank} run{run}\n"
-                      for rank, document in enumerate(documents)]  # fmt: skip
+            lines += [
+                f"{topic} Q0 FT{topic}-{document} {rank} {depth - rank} run{run}\n"
+                for rank, document in enumerate(documents)
+            ]
         files.append(folder / f"input.run{run}")
         files[-1].write_text("".join(lines))
     judged = folder / "qrels.txt"
@@ -368,8 +377,11 @@ def test_without_scripts_forms_still_answer(open_page: Open, example_files: list
 
 def test_names_like_scripts_stay_names(open_page: Open, tmp_path: Path) -> None:
     evil = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "{{7*7}}"]
-    rows = [f'AP,{topic},"{name.replace(chr(34), chr(34) * 2)}",0.{topic}{at}'
-            for topic in (1, 2, 3) for at, name in enumerate(evil)]  # fmt: skip
+    rows = [
+        f'AP,{topic},"{name.replace(chr(34), chr(34) * 2)}",0.{topic}{at}'
+        for topic in (1, 2, 3)
+        for at, name in enumerate(evil)
+    ]
     table = tmp_path / "evil.csv"
     table.write_text("measure,topic,system,score\n" + "\n".join(rows))
     tab = open_page("/data")
@@ -399,8 +411,17 @@ def test_text_can_be_read_in_light_and_dark(open_page: Open, scheme: str) -> Non
     tab = open_page("/", color_scheme=scheme)
     paper = luminance(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert (paper > 0.5) == (scheme == "light")
-    places = {"h1": "color", "nav a": "color", ".hint": "color", "td": "color", "#answer a": "color",
-              ".sketch text": "fill", "button": "color", "code": "color", "input": "color"}  # fmt: skip
+    places = {
+        "h1": "color",
+        "nav a": "color",
+        ".hint": "color",
+        "td": "color",
+        "#answer a": "color",
+        ".sketch text": "fill",
+        "button": "color",
+        "code": "color",
+        "input": "color",
+    }
     for place, style in places.items():
         ink = luminance(tab.evaluate(f"getComputedStyle(document.querySelector('{place}')).{style}"))
         lighter, darker = max(paper, ink), min(paper, ink)

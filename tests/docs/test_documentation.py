@@ -12,7 +12,7 @@ import pytest
 from blocks import blocks_of, environment, run_blocks
 
 from cranfield.measures import CATALOG
-from cranfield.report.references import REFERENCES
+from cranfield.rendering.references import REFERENCES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

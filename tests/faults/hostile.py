@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.report.sections import Material, make_report
-from cranfield.report.whole import Report
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_sections import Material, make_report
 from cranfield.scores import ScoreTable
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
 FORMULA = "=cmd|' /C calc'!A0"
 NAMES = (
-    SCRIPT, IMAGE, FORMULA, "+1+1", "-2+3", "@SUM(A1)", "../../etc/passwd", r"\input{/etc/passwd}", "</script><b>",
-    "{{ 7 * 7 }}", "[@Sakai2014]", "`rm -rf`", "a\tb", "]]>", "javascript:alert(3)",
-)  # fmt: skip
+    SCRIPT,
+    IMAGE,
+    FORMULA,
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "../../etc/passwd",
+    r"\input{/etc/passwd}",
+    "</script><b>",
+    "{{ 7 * 7 }}",
+    "[@Sakai2014]",
+    "`rm -rf`",
+    "a\tb",
+    "]]>",
+    "javascript:alert(3)",
+)
 MEASURES = ("=HYPERLINK(1)", "<b>bold</b>/[x]*?:", "</textarea><script>alert(4)</script>")
 
 

@@ -19,12 +19,12 @@ import pytest
 from typer.testing import CliRunner
 
 import cranfield
-from cranfield import parallel
 from cranfield.cli.app import app
-from cranfield.cluster import ClusterError, connect, local_cluster, work_on
 from cranfield.errors import InputError, RequestError, WriteError
-from cranfield.parallel import Threads, tasks
-from cranfield.partial import PartialResults
+from cranfield.runtime import threads
+from cranfield.runtime.checkpoints import PartialResults
+from cranfield.runtime.dask import ClusterError, connect, local_cluster, work_on
+from cranfield.runtime.threads import Threads, tasks
 from cranfield.scores.many import score_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask's own shutting down warns of is not ours
@@ -105,24 +105,24 @@ def cluster(part: Callable[[Any, int], Any]) -> Iterator[Running]:
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_threads_give_the_same_bits(workers: int, part: Callable[[Any, int], Any], answer: list[Any]) -> None:
-    with parallel.on(Threads(workers)):
+    with threads.on(Threads(workers)):
         assert same(tasks(part, ITEMS, shared=SHARED), answer)
 
 
 def test_one_and_eight_processes_give_the_same_bits(part: Callable[[Any, int], Any], answer: list[Any]) -> None:
     for workers in (1, 8):
-        with local_cluster(workers) as started, parallel.on(started):
+        with local_cluster(workers) as started, threads.on(started):
             assert same(tasks(part, ITEMS, shared=SHARED), answer)
 
 
 def test_a_task_beside_others_has_one_core() -> None:
-    with parallel.on(Threads(2)):
+    with threads.on(Threads(2)):
         assert tasks(_cores, range(4)) == [1, 1, 1, 1]
-    assert parallel.available_workers() >= 1
+    assert threads.available_workers() >= 1
 
 
 def _cores(_shared: None, _item: int) -> int:
-    return parallel.available_workers()
+    return threads.available_workers()
 
 
 def test_a_worker_killed_half_way_changes_nothing(
@@ -132,7 +132,7 @@ def test_a_worker_killed_half_way_changes_nothing(
         if done == 6:
             cluster.workers[0].send_signal(signal.SIGKILL)
 
-    with connect(cluster.address) as found, parallel.on(found):
+    with connect(cluster.address) as found, threads.on(found):
         assert same(tasks(part, ITEMS, shared=SHARED, progress=kill_one), answer)
 
 
@@ -163,8 +163,8 @@ CLIENT = """
     import sys
     import numpy as np
     from cluster_work import part
-    from cranfield.cluster import work_on
-    from cranfield.parallel import tasks
+    from cranfield.runtime.dask import work_on
+    from cranfield.runtime.threads import tasks
 
     with work_on("test", cluster=sys.argv[1], resume=sys.argv[2]):
         tasks(part, range(24), shared=np.arange(1000.0), progress=lambda done, _: print(done, flush=True))
@@ -198,9 +198,9 @@ def test_a_full_disk_ends_the_work_and_keeps_what_is_there(
         import resource, signal, sys
         import numpy as np
         from cluster_work import part
-        from cranfield.cluster import work_on
+        from cranfield.runtime.dask import work_on
         from cranfield.errors import WriteError
-        from cranfield.parallel import tasks
+        from cranfield.runtime.threads import tasks
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -222,14 +222,14 @@ def test_a_full_disk_ends_the_work_and_keeps_what_is_there(
 
 
 def test_an_unreachable_scheduler_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.cluster._PATIENCE", 0.5)
+    monkeypatch.setattr("cranfield.runtime.dask._PATIENCE", 0.5)
     with pytest.raises(ClusterError, match="no scheduler answers") as refusal, connect("tcp://127.0.0.1:9"):
         pass
     assert "dask scheduler" in refusal.value.fix
 
 
 def test_a_scheduler_without_workers_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("cranfield.cluster._PATIENCE", 5.0)
+    monkeypatch.setattr("cranfield.runtime.dask._PATIENCE", 5.0)
     monkeypatch.chdir(tmp_path)
     running = Running(0)
     try:
@@ -242,9 +242,9 @@ def test_a_scheduler_without_workers_is_said_so(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_an_error_in_a_task_is_the_users_to_see() -> None:
-    with pytest.raises(RequestError, match="item 3"), parallel.on(Threads(2)):
+    with pytest.raises(RequestError, match="item 3"), threads.on(Threads(2)):
         tasks(_refuse, range(5))
-    with local_cluster(1) as started, pytest.raises(RequestError, match="item 3"), parallel.on(started):
+    with local_cluster(1) as started, pytest.raises(RequestError, match="item 3"), threads.on(started):
         tasks(_refuse, range(5))
 
 
@@ -319,7 +319,7 @@ def test_without_the_extra_the_message_says_how_to_install_it() -> None:
     code = """
         import sys
         sys.modules["distributed"] = None
-        from cranfield.cluster import local_cluster
+        from cranfield.runtime.dask import local_cluster
         try:
             with local_cluster(1):
                 pass
@@ -332,7 +332,7 @@ def test_without_the_extra_the_message_says_how_to_install_it() -> None:
 
 def test_tasks_wait_for_nobody_in_particular() -> None:
     """Results come in the order of the items, whatever the order they are done in."""
-    with parallel.on(Threads(4)):
+    with threads.on(Threads(4)):
         assert tasks(_late_first, range(6)) == list(range(6))
 
 
@@ -387,8 +387,11 @@ def test_a_command_whose_scheduler_is_lost_says_how_to_go_on(demo: Path, tmp_pat
         code = "from cranfield.cli.app import main; main()"
         command = subprocess.Popen(
             [sys.executable, "-c", code, *line, "--cluster", running.address],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while command.poll() is None and not any(path.stat().st_size > 2000 for path in tmp_path.glob("*.parts")):
             time.sleep(0.05)
         running.scheduler.send_signal(signal.SIGKILL)
@@ -421,9 +424,9 @@ def test_two_files_of_one_run_are_told_apart(demo: Path, tmp_path: Path) -> None
 KEY = """
     import sys
     import cranfield
-    from cranfield import parallel
-    from cranfield.compare import shard_study
-    from cranfield.partial import PartialResults, _key
+    from cranfield.runtime import threads
+    from cranfield.methods.sharding import shard_study
+    from cranfield.runtime.checkpoints import PartialResults, _key
 
     class Asked(PartialResults):
         def found(self, function, shared, items):
@@ -431,7 +434,7 @@ KEY = """
             return super().found(function, shared, items)
 
     read = cranfield.open_collection(sys.argv[1])
-    with parallel.on(parallel.Threads(1), keeper=Asked(sys.argv[2])):
+    with threads.on(threads.Threads(1), keeper=Asked(sys.argv[2])):
         shard_study(read, "AP", shards=[2], samples=1, resamples=0, halvings=0)
 """
 
@@ -441,9 +444,12 @@ def test_parts_are_known_again_by_another_process(demo: Path, tmp_path: Path) ->
     said = {
         subprocess.run(
             [sys.executable, "-c", textwrap.dedent(KEY), demo / "demo.cran", tmp_path / "parts"],
-            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(said) == 1
     assert said != {""}

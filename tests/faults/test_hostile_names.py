@@ -13,18 +13,66 @@ from xml.etree import ElementTree
 import pytest
 from hostile import FORMULA, IMAGE, MEASURES, NAMES, SCRIPT, hostile_report
 
-from cranfield.report import Column, Document, Table, to_csv, to_latex, to_markdown
-from cranfield.report.manuscript import report_json, report_latex, report_markdown
-from cranfield.report.pages import to_html
-from cranfield.report.whole import Report
-from cranfield.report.workbook import sheet_name, to_xlsx
+from cranfield.rendering import Column, Document, Table, to_csv, to_latex, to_markdown
+from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_page import to_html
+from cranfield.rendering.workbook import sheet_name, to_xlsx
 
 OUR_TAGS = {
-    "html", "head", "meta", "title", "link", "style", "body", "a", "header", "h1", "h2", "h3", "p", "nav", "ul", "li",
-    "main", "section", "form", "div", "label", "select", "option", "input", "svg", "g", "path", "rect", "line", "text",
-    "pre", "button", "noscript", "figure", "figcaption", "img", "details", "summary", "table", "caption", "thead",
-    "tbody", "tr", "th", "td", "footer", "script", "defs", "lineargradient", "stop", "clippath", "strong",
-}  # fmt: skip
+    "html",
+    "head",
+    "meta",
+    "title",
+    "link",
+    "style",
+    "body",
+    "a",
+    "header",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "nav",
+    "ul",
+    "li",
+    "main",
+    "section",
+    "form",
+    "div",
+    "label",
+    "select",
+    "option",
+    "input",
+    "svg",
+    "g",
+    "path",
+    "rect",
+    "line",
+    "text",
+    "pre",
+    "button",
+    "noscript",
+    "figure",
+    "figcaption",
+    "img",
+    "details",
+    "summary",
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "footer",
+    "script",
+    "defs",
+    "lineargradient",
+    "stop",
+    "clippath",
+    "strong",
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +103,11 @@ def test_html_has_no_element_or_handler_from_a_name(page: str) -> None:
     elements.feed(page)
     assert {tag for tag, _ in elements.found} <= OUR_TAGS
     assert [attributes.get("type") for tag, attributes in elements.found if tag == "script"] == [
-        "application/json", None, None, None,
-    ]  # fmt: skip
+        "application/json",
+        None,
+        None,
+        None,
+    ]
     for tag, attributes in elements.found:
         assert not [name for name in attributes if name.startswith("on")], tag
         assert not str(attributes.get("href", "#")).startswith("javascript")

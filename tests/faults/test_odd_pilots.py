@@ -10,15 +10,15 @@ import pytest
 
 import cranfield
 from cranfield import InputError
-from cranfield.design.planning import Request, plan_from_pilot
 from cranfield.errors import Caution
-from cranfield.report.manuscript import report_json, report_latex, report_markdown
-from cranfield.report.pages import to_html
-from cranfield.report.sections import Material, make_report
-from cranfield.report.sizing import pilot_size_document
+from cranfield.methods.design.planning import Request, plan_from_pilot
+from cranfield.methods.variance import estimate_variance
+from cranfield.methods.variance.components import squares
+from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
+from cranfield.rendering.report_page import to_html
+from cranfield.rendering.report_sections import Material, make_report
+from cranfield.rendering.size_document import pilot_size_document
 from cranfield.scores import ScoreTable
-from cranfield.variance import estimate_variance
-from cranfield.variance.components import squares
 
 RNG = np.random.default_rng(1)
 ODD: dict[str, Any] = {

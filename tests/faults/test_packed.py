@@ -345,9 +345,14 @@ def break_writing(monkeypatch: pytest.MonkeyPatch, room: int, error: BaseExcepti
     ],
 )
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
-    room: int, error: BaseException, raised: type[BaseException], collection: Collection, packed: bytes,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    room: int,
+    error: BaseException,
+    raised: type[BaseException],
+    collection: Collection,
+    packed: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     path = tmp_path / "kept.cran"
     path.write_bytes(packed)
     break_writing(monkeypatch, room, error)

@@ -45,8 +45,12 @@ def test_what_stood_there_stays_when_nothing_can_be_drawn(scores: str, tmp_path:
 def test_a_verification_stopped_half_way_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     chart = tmp_path / "power.svg"
     design = ["--systems", "40", "--min-range", "0.05", "--variance", "0.05", "--tolerance", "0.0001"]
-    process = subprocess.Popen([*COMMAND, "verify", *design, "--collections", "100000", "--plot", str(chart)],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        [*COMMAND, "verify", *design, "--collections", "100000", "--plot", str(chart)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     try:

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from cranfield.errors import InputError, WriteError
+from cranfield.methods.sequential import Goal, create_study, open_study
+from cranfield.methods.sequential import journal as study_journal
+from cranfield.methods.sequential.journal import is_journal
 from cranfield.scores import ScoreTable
-from cranfield.sequential import Goal, create_study, open_study
-from cranfield.sequential import journal as study_journal
-from cranfield.sequential.journal import is_journal
 
 
 def scores(first: int, count: int) -> ScoreTable:
@@ -164,7 +164,7 @@ ADD = textwrap.dedent(
     import resource, signal, sys
     from tests_study import scores
     import cranfield
-    from cranfield.sequential import open_study
+    from cranfield.methods.sequential import open_study
     path, first, count, room = sys.argv[1], *map(int, sys.argv[2:])
     study = open_study(path)
     if room:
@@ -254,7 +254,7 @@ BUSY = textwrap.dedent(
     """
     import sys
     from tests_study import scores
-    from cranfield.sequential import open_study
+    from cranfield.methods.sequential import open_study
     study, first = open_study(sys.argv[1]), int(sys.argv[2])
     for at in range(100000):
         study.add(scores(first + 3 * at, 3))
@@ -286,7 +286,7 @@ HALF = textwrap.dedent(
     """
     import os, signal, sys
     from tests_study import scores
-    from cranfield.sequential import open_study
+    from cranfield.methods.sequential import open_study
     study, moment = open_study(sys.argv[1]), sys.argv[2]
     write, sync = os.write, os.fsync
     def die():
@@ -322,7 +322,7 @@ TOGETHER = textwrap.dedent(
     """
     import sys
     from tests_study import scores
-    from cranfield.sequential import open_study
+    from cranfield.methods.sequential import open_study
     for at in range(15):
         open_study(sys.argv[1]).add(scores(int(sys.argv[2]) + at, 1))
     """

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pytest
 
 from cranfield import ScoreTable
-from cranfield.compare import MODELS, anova, compare, decompose
-from cranfield.compare.corrections import benjamini_hochberg, holm
-from cranfield.compare.margins import equivalence_p, one_sided
-from cranfield.compare.pairwise import bootstrap, paired_t, randomisation, sign, wilcoxon
+from cranfield.methods.comparison import MODELS, anova, compare, decompose
+from cranfield.methods.comparison.corrections import benjamini_hochberg, holm
+from cranfield.methods.comparison.equivalence import equivalence_p, one_sided
+from cranfield.methods.comparison.pairwise import bootstrap, paired_t, randomisation, sign, wilcoxon
 
 Array = npt.NDArray[Any]
 R = Path(__file__).parent / "r"
@@ -87,8 +87,14 @@ def test_models_equal_statsmodels_formula_route(scores: Array) -> None:
     frame = pandas.DataFrame({"y": scores.ravel()}, index=index).reset_index()
     theirs = anova_lm(formula.ols("y ~ C(t) + C(s) + C(k) + C(t):C(s) + C(s):C(k) + C(t):C(k)", frame).fit())
     ours = anova(decompose(scores), "MD6")
-    names = {"topic": "C(t)", "system": "C(s)", "shard": "C(k)", "topic*system": "C(t):C(s)",
-             "system*shard": "C(s):C(k)", "topic*shard": "C(t):C(k)"}  # fmt: skip
+    names = {
+        "topic": "C(t)",
+        "system": "C(s)",
+        "shard": "C(k)",
+        "topic*system": "C(t):C(s)",
+        "system*shard": "C(s):C(k)",
+        "topic*shard": "C(t):C(k)",
+    }
     for effect in ours.effects:
         assert effect.ss == pytest.approx(theirs.loc[names[effect.name], "sum_sq"], rel=1e-9)
         assert effect.f == pytest.approx(theirs.loc[names[effect.name], "F"], rel=1e-8)

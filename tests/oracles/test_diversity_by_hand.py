@@ -15,13 +15,7 @@ from generated import Generated, scores
 #   c            1          3          –
 #
 # The run returns b, then x, which nobody judged, then a.
-JUDGED = [
-    ("1", "1", "a", 2),
-    ("1", "3", "a", 0),
-    ("1", "2", "b", 1),
-    ("1", "1", "c", 1),
-    ("1", "2", "c", 3),
-]
+JUDGED = [("1", "1", "a", 2), ("1", "3", "a", 0), ("1", "2", "b", 1), ("1", "1", "c", 1), ("1", "2", "c", 3)]
 RUN = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}}
 RANK_2 = 0.6309297535714575  # the discount 1 / log2(2 + 1); at rank 1 it is 1, at rank 3 it is 1 / log2(4) = 0.5
 

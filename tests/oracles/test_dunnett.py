@@ -12,12 +12,7 @@ from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
 # same three digits.
 @pytest.mark.parametrize(
     ("alpha", "comparisons", "df", "published"),
-    [
-        (0.05, 2, 10, 2.57),
-        (0.05, 3, 20, 2.54),
-        (0.05, 9, 60, 2.77),
-        (0.01, 3, 20, 3.29),
-    ],
+    [(0.05, 2, 10, 2.57), (0.05, 3, 20, 2.54), (0.05, 9, 60, 2.77), (0.01, 3, 20, 3.29)],
 )
 def test_critical_values_are_dunnetts(alpha: float, comparisons: int, df: int, published: float) -> None:
     assert dunnett_critical(alpha, comparisons, df) == pytest.approx(published, abs=0.0051)

@@ -16,8 +16,8 @@ from generated import DOCUMENTS, INTENTS, Generated, collections, examples, read
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield import compiled
 from cranfield.measures import CATALOG, parse_measure, parse_measures
+from cranfield.runtime import compiled
 from cranfield.scores import score_view
 
 Array = npt.NDArray[Any]
@@ -106,7 +106,7 @@ def only(*, machine_code: bool) -> Iterator[None]:
         raise AssertionError("a kernel was run in the other way")
 
     with pytest.MonkeyPatch.context() as patch:
-        for user in ("cranfield.compiled", "cranfield.collection.reading"):
+        for user in ("cranfield.runtime.compiled", "cranfield.collection.readers"):
             patch.setattr(f"{user}.is_loaded", lambda: machine_code)
         patch.setattr(compiled, "WORTH_COMPILING", 0 if machine_code else sys.maxsize)
         patch.setattr(compiled, "_spent", 0)  # so that the steps taken here do not count afterwards

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.design.sizing import size_for_difference, size_for_range, size_for_width
-from cranfield.report.whole import Report, Start
-from cranfield.report.workbook import to_xlsx
+from cranfield.methods.design.sample_size import size_for_difference, size_for_range, size_for_width
+from cranfield.rendering.report_model import Report, Start
+from cranfield.rendering.workbook import to_xlsx
 
 # Recalculate on loading, always; LibreOffice otherwise trusts the numbers a file was saved with.
 SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -54,8 +54,17 @@ def recalculated(data: bytes, folder: Path) -> dict[str, list[list[str]]]:
     (profile / "user").mkdir(parents=True)
     (profile / "user" / "registrymodifications.xcu").write_text(SETTINGS)
     (folder / "book.xlsx").write_bytes(bare(data))
-    command = [program, f"-env:UserInstallation={profile.as_uri()}", "--headless", "--norestore", "--convert-to",
-               EVERY_SHEET, "--outdir", str(folder), str(folder / "book.xlsx")]  # fmt: skip
+    command = [
+        program,
+        f"-env:UserInstallation={profile.as_uri()}",
+        "--headless",
+        "--norestore",
+        "--convert-to",
+        EVERY_SHEET,
+        "--outdir",
+        str(folder),
+        str(folder / "book.xlsx"),
+    ]
     subprocess.run(command, capture_output=True, check=True, timeout=240)
     found = {
         path.stem.removeprefix("book-"): list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
@@ -85,8 +94,9 @@ def test_libreoffice_finds_the_same_n(tmp_path: Path) -> None:
         rows = [row for row in sheets[f"Topics ({sheet})"][4:] if re.fullmatch(r"design \d+", row[0])]
         assert len(rows) == len(DESIGNS)
         for row, (systems, min_range, variance, alpha, power) in zip(rows, DESIGNS, strict=True):
-            wanted = size_for_range(systems=systems, min_range=min_range, variance=variance, alpha=alpha, power=power,
-                                    method=method).to_dict()[0]  # fmt: skip
+            wanted = size_for_range(
+                systems=systems, min_range=min_range, variance=variance, alpha=alpha, power=power, method=method
+            ).to_dict()[0]
             assert int(row[6]) == wanted["topics"], row
             assert float(row[7]) == pytest.approx(wanted["achieved_power"], rel=1e-6)
     rows = [row for row in sheets["Topics (pair)"][4:] if re.fullmatch(r"design \d+, max-t among \d+ systems", row[0])]

@@ -14,10 +14,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import cranfield.report
-from cranfield.design.sizing import Size, size_for_difference, size_for_range, size_for_sensitivity, size_for_width
+import cranfield.rendering
+from cranfield.methods.design.sample_size import (
+    Size,
+    size_for_difference,
+    size_for_range,
+    size_for_sensitivity,
+    size_for_width,
+)
 
-SCRIPT = Path(cranfield.report.__file__).parent / "templates" / "design.js"
+SCRIPT = Path(cranfield.rendering.__file__).parent / "templates" / "design.js"
 ASK = """
 const Design = require(process.argv[1]);
 const cells = JSON.parse(require("fs").readFileSync(0, "utf8"));

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import InputError, RequestError, ScoreTable
-from cranfield.compare import MODELS, anova, compare, decompose
-from cranfield.compare.comparison import ALL_TESTS
-from cranfield.compare.families import RESAMPLED
-from cranfield.compare.sharding import replicate_study
+from cranfield.methods.comparison import MODELS, anova, compare, decompose
+from cranfield.methods.comparison.comparison import ALL_TESTS
+from cranfield.methods.comparison.families import RESAMPLED
+from cranfield.methods.sharding.shard_models import replicate_study
 
 Array = npt.NDArray[Any]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.design import (
+from cranfield.methods.design import (
     detectable_difference,
     power_for_difference,
     power_for_range,
@@ -18,8 +18,8 @@ from cranfield.design import (
     size_for_sensitivity,
     size_for_width,
 )
-from cranfield.design.questions import difference_method, range_method
-from cranfield.design.solving import solve
+from cranfield.methods.design.formulas import difference_method, range_method
+from cranfield.methods.design.inverse import solve
 
 ALPHAS = st.floats(0.001, 0.1)
 POWERS = st.floats(0.3, 0.99)

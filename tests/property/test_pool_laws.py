@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.budget.designs import on_frontier
 from cranfield.collection import Collection
-from cranfield.design.targets import Target
-from cranfield.pilot import pilot_study
-from cranfield.pilot.leaving import draw
+from cranfield.methods.design.target import Target
+from cranfield.methods.leave_out import pilot_study
+from cranfield.methods.leave_out.draws_of_teams import draw
+from cranfield.methods.pooling.costs import on_frontier
 
 DOCUMENTS = [f"d{at}" for at in range(8)]
 TOPICS = ("1", "2", "3")

@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.collection import Collection, reading
+from cranfield.collection import Collection, readers
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats.checking import FileKind, check_files
+from cranfield.formats.file_check import FileKind, check_files
 from cranfield.formats.problems import KINDS, Severity
 from cranfield.formats.qrels import parse_qrels, read_intents, read_qrels, write_qrels
 from cranfield.formats.runs import Order, RunLines, inspect_run, parse_runs, write_run
@@ -175,7 +175,7 @@ def test_reading_any_files_gives_a_collection_or_a_refusal(
 ) -> None:
     for files in ((run, QRELS, TEAMS), (RUN, qrels, TEAMS), (RUN, QRELS, teams)):
         paths = [put(folder, part, data) for part, data in zip(("run", "qrels", "teams"), files, strict=True)]
-        with mock.patch.object(reading, "_is_large", return_value=scanned):
+        with mock.patch.object(readers, "_is_large", return_value=scanned):
             found = attempt(partial(cranfield.read_collection, paths[0], paths[1], teams=paths[2], name=name))
         if isinstance(found, Collection):
             assert np.isfinite(found.score(["AP", "nDCG@10"]).values).all()
@@ -421,7 +421,7 @@ def same(one: Collection, other: Collection) -> bool:
         and set(one.arrays) == set(other.arrays)
         and all(np.array_equal(one.arrays[name], other.arrays[name]) for name in one.arrays)
         and sorted(map(repr, one.warnings)) == sorted(map(repr, other.warnings))
-    )  # fmt: skip
+    )
 
 
 @st.composite
@@ -449,8 +449,8 @@ def read(folder: Path, runs: Sequence[Sequence[str]], qrels: Sequence[str], **op
     judged = put(folder, "qrels", "\n".join(qrels).encode())
     files = [paths[at] for at in options.pop("order", range(len(paths)))]
     with (
-        mock.patch.object(reading, "_is_large", return_value=workers > 0),
-        mock.patch.object(reading, "available_workers", return_value=max(1, workers)),
+        mock.patch.object(readers, "_is_large", return_value=workers > 0),
+        mock.patch.object(readers, "available_workers", return_value=max(1, workers)),
     ):
         return cranfield.read_collection(files, judged, **options)
 
@@ -568,9 +568,12 @@ def tables(draw: st.DrawFn, *, measures: int = 2, shards: bool = False) -> Score
     ]
     cells = [
         (measure, topic, system, shard, draw(finite))
-        for measure in axes[0] for topic in axes[1] for system in axes[2] for shard in axes[3]
+        for measure in axes[0]
+        for topic in axes[1]
+        for system in axes[2]
+        for shard in axes[3]
         if draw(st.integers(0, 3))
-    ]  # fmt: skip
+    ]
     assume(cells)
     if shards:
         return ScoreTable.from_rows(cells, columns=("measure", "topic", "system", "shard", "score"))

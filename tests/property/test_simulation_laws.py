@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import ScoreTable, compiled
-from cranfield.simulate import fit_margin, fit_simulator, support_of
-from cranfield.simulate.drawing import MarginTable
+from cranfield.methods.simulation import fit_margin, fit_simulator, support_of
+from cranfield.methods.simulation.draws import MarginTable
 from cranfield.stats.proportions import anytime_interval, wilson_interval
 
 Array = npt.NDArray[Any]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.design import sensitivity_with, size_for_sensitivity
-from cranfield.design.pairs import pair_sizes
+from cranfield.methods.design import sensitivity_with, size_for_sensitivity
+from cranfield.methods.design.pair_sizes import pair_sizes
 from cranfield.stats.tails import normal_critical
 
 

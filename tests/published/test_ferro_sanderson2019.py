@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.compare import compare
-from cranfield.compare.sharding import ShardStudy, shard_study
+from cranfield.methods.comparison import compare
+from cranfield.methods.sharding.shard_models import ShardStudy, shard_study
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.sequential.boundaries import (
+from cranfield.methods.sequential.boundaries import (
     SPENDING,
     crossing_probabilities,
     obrien_fleming_constant,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield import ScoreTable, generalise
-from cranfield.reliability import ABSOLUTE, RELATIVE, Generalisability, indicators
+from cranfield.methods.reliability import ABSOLUTE, RELATIVE, Generalisability, indicators
 
 
 def table_of(path: Path) -> ScoreTable:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from cranfield import ScoreTable
-from cranfield.budget import DepthStudy, equivalent_designs
-from cranfield.design import detectable_range, size_for_range, size_for_width, width_with
-from cranfield.design.targets import Target
-from cranfield.variance import estimate_variance
-from cranfield.variance.components import squares
+from cranfield.methods.design import detectable_range, size_for_range, size_for_width, width_with
+from cranfield.methods.design.target import Target
+from cranfield.methods.pooling import DepthStudy, equivalent_designs
+from cranfield.methods.variance import estimate_variance
+from cranfield.methods.variance.components import squares
 
 # The one cell of Tables 4-7 that the approximation behind them does not give: printed 894, computed 896.
 ODD = {"table": "4", "measure": "nDCG", "systems": "10", "alpha": "0.05", "beta": "0.10", "min_range": "0.05"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cranfield.design import size_for_range
-from cranfield.design.targets import Target
+from cranfield.methods.design import size_for_range
+from cranfield.methods.design.target import Target
 
 
 def test_all_25_cells_of_table_3_come_out_to_the_topic(kept: Path) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.design.planning import Request
-from cranfield.simulate import Fit, fit_simulator, goodness_of_fit
-from cranfield.verify import completed, designs_from_pilot, verify
-from cranfield.verify.deciding import make_test
+from cranfield.methods.design.planning import Request
+from cranfield.methods.simulation import Fit, fit_simulator, goodness_of_fit
+from cranfield.methods.verification import completed, designs_from_pilot, verify
+from cranfield.methods.verification.batch_tests import make_test
 
 FILES = {
     "AP": "trec8/scores/map.csv",

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield
 from cranfield import ScoreTable, swap_rates
-from cranfield.reliability import assess_reliability
+from cranfield.methods.reliability import assess_reliability
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.budget import depth_study, equivalent_designs, pair_study, reusability
-from cranfield.design.targets import Target
-from cranfield.pilot import pilot_study
+from cranfield.methods.design.target import Target
+from cranfield.methods.leave_out import pilot_study
+from cranfield.methods.pooling import depth_study, equivalent_designs, pair_study, reusability
 from cranfield.stats.kendall import kendall_tau
 
 RUNS, TOPICS, JUDGMENTS = 129, 50, 86_830

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 import cranfield
-from cranfield.scores import ScoreTable
-from cranfield.sequential import (
+from cranfield.methods.sequential import (
     Goal,
     all_pairs,
     bets_for,
@@ -24,9 +23,10 @@ from cranfield.sequential import (
     simulate,
     trial_coverage,
 )
-from cranfield.sequential.paths import Population, betting_paths
-from cranfield.sequential.plans import ALWAYS
-from cranfield.sequential.trial import upper_limit
+from cranfield.methods.sequential.paths import Population, betting_paths
+from cranfield.methods.sequential.plans import ALWAYS
+from cranfield.methods.sequential.trial import upper_limit
+from cranfield.scores import ScoreTable
 
 # Runs on the description alone, as their names tell: 31, where the paper excludes 32 and does not list them.
 DESCRIPTION_ONLY = re.compile(
@@ -132,9 +132,13 @@ def test_figure_6_false_positives_of_iterative_and_random_sampling(papers: Score
     iterative, random, above = [], [], []
     for seed in range(1, 6):
         found = simulate(
-            random_pairs(papers, 25, seed=seed), detectable_with=80, first=40, repeats=8000, seed=seed,
+            random_pairs(papers, 25, seed=seed),
+            detectable_with=80,
+            first=40,
+            repeats=8000,
+            seed=seed,
             plans=["iterative", "random"],
-        )  # fmt: skip
+        )
         one, other = found.get("iterative"), found.get("random")
         assert one.false_positives.lower > other.false_positives.upper
         iterative.append(one.false_positives.value)

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from cranfield.report.bibtex import bibtex_entry, bibtex_fields, to_bibtex
-from cranfield.report.references import REFERENCES
+from cranfield.rendering.bibtex import bibtex_entry, bibtex_fields, to_bibtex
+from cranfield.rendering.references import REFERENCES
 
 
 @pytest.mark.parametrize("key", REFERENCES)

@@ -13,7 +13,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import cranfield
-from cranfield.budget import (
+from cranfield.cli.app import app
+from cranfield.collection import Collection
+from cranfield.errors import RequestError
+from cranfield.formats.problems import Problem
+from cranfield.methods.design import detectable_difference
+from cranfield.methods.design.target import Target
+from cranfield.methods.pooling import (
     DepthStudy,
     Prices,
     affordable_designs,
@@ -23,17 +29,11 @@ from cranfield.budget import (
     reusability,
     write_pools,
 )
-from cranfield.budget.depths import _systems_matter, pool_sizes
-from cranfield.budget.designs import on_frontier
-from cranfield.cli.app import app
-from cranfield.collection import Collection
-from cranfield.design import detectable_difference
-from cranfield.design.targets import Target
-from cranfield.errors import RequestError
-from cranfield.formats.problems import Problem
+from cranfield.methods.pooling.costs import on_frontier
+from cranfield.methods.pooling.depths import _systems_matter, pool_sizes
+from cranfield.methods.variance import estimate_variance
+from cranfield.methods.variance.components import squares
 from cranfield.stats.kendall import kendall_tau
-from cranfield.variance import estimate_variance
-from cranfield.variance.components import squares
 
 Write = Callable[[str, str | bytes], str]
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.collection import reading
+from cranfield.collection import readers
 from cranfield.errors import InputError
-from cranfield.formats.checking import CheckReport, FileKind, check_files
+from cranfield.formats.file_check import CheckReport, FileKind, check_files
 from cranfield.formats.problems import KINDS, Problem, Severity, count_by_kind, refuse, shorten
 from cranfield.formats.runs import Order
 from cranfield.formats.scores import inspect_scores
@@ -203,11 +203,7 @@ SPACING = [
     of_run("a byte order mark is skipped", b"\xef\xbb\xbf" + RUN, note("byte-order-mark", "run", 1)),
     of_run("Windows line ends are line ends", RUN.replace(b"\n", b"\r\n"), note("crlf", "run", 1, count=2)),
     of_run("tabs part fields", RUN.replace(b" ", b"\t"), note("tabs", "run", 1)),
-    of_run(
-        "several blanks part fields",
-        b"1 Q0 d1 1 2.0 tag\n1  Q0   d2 2 1.0 tag\n",
-        note("tabs", "run", 2),
-    ),
+    of_run("several blanks part fields", b"1 Q0 d1 1 2.0 tag\n1  Q0   d2 2 1.0 tag\n", note("tabs", "run", 2)),
     of_run(
         "blank lines are skipped and counted",
         b"1 Q0 d1 1 2.0 tag\n\n \n1 Q0 d2 2 1.0 tag\n\n",
@@ -388,9 +384,7 @@ ODD_QRELS = [
     of_qrels("judgments may have blank lines", b"\n" + QRELS, note("blank-line", "qrels", 1)),
     of_qrels("judgments may have comments", b"# by us\n" + QRELS, warning("comment", "qrels", 1, "# by us")),
     of_qrels(
-        "a judgment behind a # is refused",
-        QRELS + b"#1 0 d3 1\n",
-        error("comment-or-data", "qrels", 3, "#1 0 d3 1"),
+        "a judgment behind a # is refused", QRELS + b"#1 0 d3 1\n", error("comment-or-data", "qrels", 3, "#1 0 d3 1")
     ),
     of_qrels("a # inside a judged id is part of it", QRELS + b"1 0 #d3 1\n"),
     of_qrels(
@@ -436,10 +430,7 @@ ODD_QRELS = [
         warning("grade-negative", "qrels", 4, "2 d2"),
         warning("topic-missing", "run", says="2"),
     ),
-    of_intents(
-        "a document may have a grade for every intent",
-        b"1 1 d1 1\n1 2 d1 0\n1 2 d2 1\n",
-    ),
+    of_intents("a document may have a grade for every intent", b"1 1 d1 1\n1 2 d1 0\n1 2 d2 1\n"),
     of_intents(
         "two judgments for one intent that contradict each other are refused",
         b"1 1 d1 1\n1 2 d1 0\n1 1 d1 0\n",
@@ -645,7 +636,7 @@ def expected(found: Found) -> tuple[str, str, str, int, str, int]:
 @pytest.fixture(params=["plain", "scanned"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Which of the two readers of runs is used: what a file means must not depend on it."""
-    monkeypatch.setattr(reading, "_is_large", lambda files: request.param == "scanned")
+    monkeypatch.setattr(readers, "_is_large", lambda files: request.param == "scanned")
     return str(request.param)
 
 
@@ -780,10 +771,7 @@ HUGE = 100_000_000
 
 @pytest.mark.parametrize(
     ("before", "unit", "line"),
-    [
-        pytest.param(b"", b"x", 1, id="one word"),
-        pytest.param(RUN, b"1 Q0 d1 1 2.0 tag ", 3, id="lost line ends"),
-    ],
+    [pytest.param(b"", b"x", 1, id="one word"), pytest.param(RUN, b"1 Q0 d1 1 2.0 tag ", 3, id="lost line ends")],
 )
 def test_a_line_of_100_mb_is_found_and_not_printed(before: bytes, unit: bytes, line: int, tmp_path: Path) -> None:
     path = tmp_path / "run"
@@ -886,11 +874,7 @@ def test_a_check_names_systems_by_file_as_reading_does(
 
 
 @pytest.mark.parametrize(
-    ("other", "slug"),
-    [
-        (b"1 Q0 x1 1 2.0 gat\n", "nothing-judged"),
-        (b"7 Q0 d1 1 2.0 gat\n", "no-overlap"),
-    ],
+    ("other", "slug"), [(b"1 Q0 x1 1 2.0 gat\n", "nothing-judged"), (b"7 Q0 d1 1 2.0 gat\n", "no-overlap")]
 )
 def test_runs_of_one_file_meet_the_judgments_one_by_one(
     other: bytes, slug: str, write: Callable[[str, str | bytes], str]

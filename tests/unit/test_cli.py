@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield import simulate
 from cranfield.cli.app import main
 from cranfield.measures import CATALOG
+from cranfield.methods import simulation
 from cranfield.scores import ScoreTable, read_scores
 
 KEYS = {"inputs", "method", "citations", "warnings", "seed", "version", "rows"}
@@ -217,10 +217,7 @@ def test_a_json_file_says_where_its_scores_come_from(run: Run, example: Path, tm
     ],
 )
 def test_policies_are_options(run: Run, options: list[str], means: dict[str, float], write: Write) -> None:
-    runs = [
-        write("a", "1 Q0 d1 1 1 a\n2 Q0 d1 1 1 a\n3 Q0 d1 1 1 a\n"),
-        write("b", "1 Q0 d1 1 1 b\n3 Q0 d1 1 1 b\n"),
-    ]
+    runs = [write("a", "1 Q0 d1 1 1 a\n2 Q0 d1 1 1 a\n3 Q0 d1 1 1 a\n"), write("b", "1 Q0 d1 1 1 b\n3 Q0 d1 1 1 b\n")]
     qrels = write("qrels", "1 0 d1 1\n2 0 d1 1\n3 0 d1 0\n")
     rows = run("score", *runs, "-q", qrels, "-m", "AP", "--json", *options).json["rows"]
     assert {row["system"]: row["score"] for row in rows} == pytest.approx(means)
@@ -424,8 +421,11 @@ def test_an_output_for_which_there_is_no_room_leaves_what_was_there(ending: str,
     # Without writing bytecode or compiled code, which the limit would also hit.
     result = subprocess.run(
         [sys.executable, "-B", "-c", limited, *map(str, command)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert result.returncode == 2, result.stderr
     assert result.stderr.startswith(f"error: {out}: it cannot be written: File too large"), result.stderr
     assert result.stdout == ""
@@ -444,7 +444,7 @@ def break_demo(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(simulate, "write_example", fail)
+    monkeypatch.setattr(simulation, "write_example", fail)
 
 
 def test_a_fault_of_the_program_is_owned_up_to(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.compare import compare
-from cranfield.compare.auditing import REASONS, audit
+from cranfield.methods.comparison import compare
+from cranfield.methods.comparison.audits import REASONS, audit
 
 
 def run(*arguments: str) -> Result:
@@ -247,8 +247,18 @@ def test_pairs_unlike_others_are_recognised(shift: list[float], sds: list[float]
 
 def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
-    given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2,4",
-             "--resamples", "100", "--halvings", "0")  # fmt: skip
+    given = (
+        "shards",
+        str(example / "runs"),
+        "--qrels",
+        str(example / "qrels.txt"),
+        "-s",
+        "2,4",
+        "--resamples",
+        "100",
+        "--halvings",
+        "0",
+    )
     result = run(*given, "--plot", str(path), "--figure", "shards", "--anova", "md2,MD3")
     assert result.exit_code == 0
     assert "4 shards" in path.read_text()
@@ -376,8 +386,12 @@ def test_more_shards_than_relevant_documents(example: Path) -> None:
 
 
 def test_replicates_are_crossed_or_nested_by_name(write: Callable[[str, str], str]) -> None:
-    rows = [f"{topic},{system},{seed},0.{(topic * topic * 7 + ord(system) * topic * seed) % 89:02d}"
-            for topic in range(1, 9) for system in "abc" for seed in (1, 2, 3)]  # fmt: skip
+    rows = [
+        f"{topic},{system},{seed},0.{(topic * topic * 7 + ord(system) * topic * seed) % 89:02d}"
+        for topic in range(1, 9)
+        for system in "abc"
+        for seed in (1, 2, 3)
+    ]
     path = write("seeds.csv", "\n".join(["question,system,seed,f1", *rows]))
     given = ("shards", path, "--columns", "topic=question,seed=seed,score=f1")
     found = answer(*given)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.report.reliability_charts import CHARTS
+from cranfield.rendering.reliability_charts import CHARTS
 
 FEW = ("--trials", "40")
 
@@ -78,8 +78,8 @@ def test_json_is_one_object_with_every_part(scores: str) -> None:
 
 
 def test_every_citation_is_in_the_references(scores: str) -> None:
-    from cranfield.reliability.assessment import CITATIONS
-    from cranfield.report.references import REFERENCES
+    from cranfield.methods.reliability.assessment import CITATIONS
+    from cranfield.rendering.references import REFERENCES
 
     assert set(CITATIONS) <= set(REFERENCES)
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.report import printing
-from cranfield.report.sections import SECTIONS
+from cranfield.rendering import pdf
+from cranfield.rendering.report_sections import SECTIONS
 
 
 def run(*arguments: str | Path) -> Result:
@@ -52,8 +52,11 @@ def test_flags_write_other_faces_beside_the_file(scores: Path, here: Path) -> No
     done = run(scores, "--section", "read", "-o", "my.report.html", "--json", "--md", "--xlsx")
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in here.iterdir()) == [
-        "my.report.html", "my.report.json", "my.report.md", "my.report.xlsx",
-    ]  # fmt: skip
+        "my.report.html",
+        "my.report.json",
+        "my.report.md",
+        "my.report.xlsx",
+    ]
 
 
 def test_json_is_printed_where_no_file_is_named(scores: Path, here: Path) -> None:
@@ -62,8 +65,14 @@ def test_json_is_printed_where_no_file_is_named(scores: Path, here: Path) -> Non
     assert content["method"] == "report"
     assert content["inputs"]["scores"] == [str(scores)]
     assert [row["section"] for row in content["rows"]] == [
-        "read", "scores", "variance", "size", "power", "compare", "reliability",
-    ]  # fmt: skip
+        "read",
+        "scores",
+        "variance",
+        "size",
+        "power",
+        "compare",
+        "reliability",
+    ]
     assert content["left_out"][0]["title"] == "Shards"
     assert list(here.iterdir()) == []
 
@@ -79,8 +88,20 @@ def test_runs_and_a_packed_collection_have_shards_and_say_the_same(example: Path
 
 
 def test_the_goal_and_the_seed_are_taken_over(scores: Path, here: Path) -> None:
-    done = run(scores, "--json", "--section", "size", "--systems", "30", "--min-range", "0.2", "--seed", "7",
-               "--title", "A <title>")  # fmt: skip
+    done = run(
+        scores,
+        "--json",
+        "--section",
+        "size",
+        "--systems",
+        "30",
+        "--min-range",
+        "0.2",
+        "--seed",
+        "7",
+        "--title",
+        "A <title>",
+    )
     content = json.loads(done.stdout)
     assert content["seed"] == 7
     assert content["title"] == "A <title>"
@@ -147,7 +168,7 @@ def test_without_a_browser_pdf_is_refused_before_anything_is_computed(
     scores: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(here))
-    monkeypatch.setattr(printing, "PLACES", ())
+    monkeypatch.setattr(pdf, "PLACES", ())
     monkeypatch.delenv("CRANFIELD_BROWSER", raising=False)
     done = run(scores, "-o", "x.html", "--pdf")
     assert isinstance(done.exception, cranfield.RequestError)
@@ -162,10 +183,10 @@ def test_a_browser_that_prints_nothing_is_told(here: Path, monkeypatch: pytest.M
     os.chmod(fake, 0o755)
     monkeypatch.setenv("CRANFIELD_BROWSER", str(fake))
     with pytest.raises(cranfield.WriteError, match="printed nothing"):
-        printing.to_pdf("<p>x</p>")
+        pdf.to_pdf("<p>x</p>")
     fake.write_text("#!/bin/sh\nexec sleep 60\n")
     with pytest.raises(cranfield.WriteError, match="did not finish"):
-        printing.to_pdf("<p>x</p>", seconds=0.3)
+        pdf.to_pdf("<p>x</p>", seconds=0.3)
 
 
 def test_public_names_make_a_report(scores: Path, here: Path) -> None:

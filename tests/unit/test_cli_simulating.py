@@ -115,8 +115,9 @@ def test_verify_says_whether_the_formulas_topics_are_enough() -> None:
 
 def test_verify_takes_a_pilot_and_any_test(scores: str) -> None:
     for test, more in {"tukey": (), "max-t": ("--resamples", "100")}.items():
-        (row,) = answer("verify", scores, "-m", "AP", "--systems", "4", "--difference", "0.1", "--test", test,
-                        *more, *FEW)["rows"]  # fmt: skip
+        (row,) = answer(
+            "verify", scores, "-m", "AP", "--systems", "4", "--difference", "0.1", "--test", test, *more, *FEW
+        )["rows"]
         assert (row["test"], row["measure"], row["world"]) == (test, "AP", "topics like the pilot's")
     rows = answer("verify", scores, "--difference", "0.1", "--test", "t", *FEW)["rows"]
     assert [row["measure"] for row in rows] == ["AP", "P@10"]
@@ -127,8 +128,11 @@ def test_verify_takes_what_size_prints(tmp_path: Path) -> None:
     path.write_text(run("size", "--difference", "0.05,0.1", "--sd", "0.15", "--json").stdout)
     rows = answer("verify", "--design", str(path), *FEW)["rows"]
     assert [(row["method"], row["difference"]) for row in rows] == [
-        ("t", 0.05), ("t", 0.1), ("normal", 0.05), ("normal", 0.1),
-    ]  # fmt: skip
+        ("t", 0.05),
+        ("t", 0.1),
+        ("normal", 0.05),
+        ("normal", 0.1),
+    ]
     assert "of 4 designs" in run("verify", "--design", str(path), *FEW).stdout
 
 

@@ -200,8 +200,9 @@ def test_a_refused_test_exits_with_1_and_no_traceback(tmp_path: Path) -> None:
     file = str(tmp_path / "mine.study")
     subprocess.run(
         [sys.executable, "-c", code, "study", "new", file, "--difference", "0.03", "--sd", "0.1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
     done = subprocess.run([sys.executable, "-c", code, "study", "test", file], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
@@ -248,7 +249,7 @@ def test_constant_differences_make_no_claim(run: Run, tmp_path: Path, plan: str)
 
 def test_starting_and_asking_a_study_does_not_load_the_compiler(tmp_path: Path) -> None:
     code = (
-        "import sys; from cranfield.sequential import Goal, create_study, prospect; "
+        "import sys; from cranfield.methods.sequential import Goal, create_study, prospect; "
         f"create_study({str(tmp_path / 'x')!r}, Goal(0.03, 0.1)).status(); prospect(Goal(0.03, 0.1)); "
         "assert 'numba' not in sys.modules"
     )

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.collection import Collection, reading
-from cranfield.collection.building import natural_order
+from cranfield.collection import Collection, readers
+from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.formats.names import file_stem
 from cranfield.measures import CATALOG, Kind, parse_measure
@@ -52,14 +52,7 @@ def test_a_system_may_be_called_by_its_file(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("file", "stem"),
-    [
-        ("runs/a.txt", "a"),
-        ("a.run.gz", "a"),
-        ("input.a", "a"),
-        ("a.b.c", "a.b.c"),
-        ("a.res", "a"),
-        (".gz", ".gz"),
-    ],
+    [("runs/a.txt", "a"), ("a.run.gz", "a"), ("input.a", "a"), ("a.b.c", "a.b.c"), ("a.res", "a"), (".gz", ".gz")],
 )
 def test_a_files_name_loses_its_usual_endings(file: str, stem: str) -> None:
     assert file_stem(file) == stem
@@ -147,7 +140,7 @@ def test_runs_come_from_files_folders_patterns_and_standard_input(
 def test_what_is_wrong_with_a_run_from_a_pipe_is_said_though_it_cannot_be_read_again(
     line: str, says: str, scanned: bool, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_is_large", lambda files: scanned)
+    monkeypatch.setattr(readers, "_is_large", lambda files: scanned)
     reader, writer = os.pipe()
     os.write(writer, (RUN + line).encode())
     os.close(writer)
@@ -462,10 +455,7 @@ def test_a_shard_scores_like_a_collection_of_its_documents(demo: Collection, tmp
 @pytest.fixture
 def gappy(write: Write) -> Collection:
     """Topic 1 is whole, on topic 2 run b has nothing, topic 3 has nothing relevant."""
-    runs = [
-        write("a", "1 Q0 d1 1 1 a\n2 Q0 d1 1 1 a\n3 Q0 d1 1 1 a\n"),
-        write("b", "1 Q0 d1 1 1 b\n3 Q0 d1 1 1 b\n"),
-    ]
+    runs = [write("a", "1 Q0 d1 1 1 a\n2 Q0 d1 1 1 a\n3 Q0 d1 1 1 a\n"), write("b", "1 Q0 d1 1 1 b\n3 Q0 d1 1 1 b\n")]
     return cranfield.read_collection(runs, write("qrels", "1 0 d1 1\n2 0 d1 1\n3 0 d1 0\n"))
 
 

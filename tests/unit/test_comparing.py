@@ -12,15 +12,15 @@ import numpy.typing as npt
 import pytest
 
 from cranfield import RequestError, ScoreTable, parallel, read_scores
-from cranfield.compare import comparison as comparing
-from cranfield.compare import families
-from cranfield.compare.cautions import box_epsilon
-from cranfield.compare.comparison import ALL_TESTS, Comparison, compare
-from cranfield.compare.families import Pairs, judge
-from cranfield.compare.maxima import resampled_critical, resampled_p
-from cranfield.compare.pairwise import TESTS
-from cranfield.report.charts import interval_chart
-from cranfield.report.comparing import compare_document
+from cranfield.methods.comparison import comparison as comparing
+from cranfield.methods.comparison import families
+from cranfield.methods.comparison.assumptions import box_epsilon
+from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.comparison.families import Pairs, judge
+from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
+from cranfield.methods.comparison.pairwise import TESTS
+from cranfield.rendering.charts import interval_chart
+from cranfield.rendering.comparison_document import compare_document
 from cranfield.stats.dunnett import dunnett_critical
 
 Array = npt.NDArray[Any]
@@ -57,8 +57,11 @@ def agree(found: Comparison) -> bool:
     return found.interval.startswith("unadjusted") or bool((excluded == found.significant).all())
 
 
-CORRECTED = [(test, correct) for test in ("t", "wilcoxon", "sign", "bootstrap", "randomisation")
-             for correct in ("holm", "bh", "none")]  # fmt: skip
+CORRECTED = [
+    (test, correct)
+    for test in ("t", "wilcoxon", "sign", "bootstrap", "randomisation")
+    for correct in ("holm", "bh", "none")
+]
 BY_THEMSELVES = [(test, None) for test in ("max-t", "tukey", "randomised", "unpaired", "dunnett")]
 
 
@@ -175,7 +178,7 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
 
 def test_max_t_by_hand() -> None:
     """The largest |t| of all pairs, resample by resample, without blocks or stacks."""
-    from cranfield.compare.maxima import LEAST_VARIANCE, Rows, largest_t
+    from cranfield.methods.comparison.maxima import LEAST_VARIANCE, Rows, largest_t
     from cranfield.runtime.random import generator, sequence
 
     scores = np.random.default_rng(4).normal(size=(13, 5))
@@ -291,8 +294,13 @@ def test_a_verdict_says_everything_in_one_sentence() -> None:
     (row,) = found.to_dict()
     assert (row["wins"], row["ties"], row["losses"]) == (4, 1, 1)
     assert row["relative_difference"] == pytest.approx(scores.mean(axis=0)[1] / scores.mean(axis=0)[0] - 1)
-    for part in ("s1 does not differ significantly from s0 in AP", "+0.0917 (+26.2%)", ", 95 % interval [",
-                 f"p = {row['p_adjusted']:.4f}", "4 wins, 1 tie, 1 loss on 6 topics"):  # fmt: skip
+    for part in (
+        "s1 does not differ significantly from s0 in AP",
+        "+0.0917 (+26.2%)",
+        ", 95 % interval [",
+        f"p = {row['p_adjusted']:.4f}",
+        "4 wins, 1 tie, 1 loss on 6 topics",
+    ):
         assert part in row["verdict"]
 
 

@@ -35,8 +35,14 @@ def names_of(collection: Collection, depth: int | None = None) -> dict[str, tupl
 
 def test_a_team_contributes_what_a_run_of_it_has_near_the_top(three: Collection) -> None:
     assert names_of(three, 2) == {
-        "d0": (), "d1": ("north",), "d2": ("north",), "d3": (), "d4": ("north", "south"), "d5": ("south",), "d9": (),
-    }  # fmt: skip
+        "d0": (),
+        "d1": ("north",),
+        "d2": ("north",),
+        "d3": (),
+        "d4": ("north", "south"),
+        "d5": ("south",),
+        "d9": (),
+    }
     assert names_of(three, 3)["d3"] == ("north",)
 
 

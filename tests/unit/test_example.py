@@ -10,10 +10,10 @@ import pytest
 
 import cranfield
 from cranfield.errors import CranfieldError, RequestError, WriteError
-from cranfield.formats.checking import check_files
+from cranfield.formats.file_check import check_files
 from cranfield.formats.teams import read_teams
 from cranfield.formats.text import expand
-from cranfield.simulate.example import TEAMS, UNPOOLED
+from cranfield.methods.simulation.example import TEAMS, UNPOOLED
 
 SMALL = {"topics": 5, "documents": 60, "depth": 20, "pool": 4}
 

@@ -15,13 +15,13 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield import InputError, ScoreTable
 from cranfield.cli.app import app
-from cranfield.compare.comparison import compare
-from cranfield.compare.sharding import replicate_study
-from cranfield.design.pairs import pair_sizes
+from cranfield.methods.comparison.comparison import compare
+from cranfield.methods.design.pair_sizes import pair_sizes
+from cranfield.methods.sequential.paired_differences import all_pairs
+from cranfield.methods.sequential.past import past_experience
+from cranfield.methods.sharding.shard_models import replicate_study
+from cranfield.methods.variance import estimate_variance
 from cranfield.scores import check_balance, read_score_files, read_scores
-from cranfield.sequential.pairs import all_pairs
-from cranfield.sequential.past import past_experience
-from cranfield.variance import estimate_variance
 
 Write = Callable[[str, str | bytes], str]
 

@@ -12,12 +12,13 @@ import pytest
 from scipy import stats
 
 import cranfield
-from cranfield.compare import compare, replicate_study
-from cranfield.compare.anova import decompose, nested_anova, sampled_replicates
-from cranfield.compare.sharding import error_term
-from cranfield.compare.tukey import tukey
-from cranfield.report.shard_charts import FIGURES, shard_chart
-from cranfield.report.sharding import anova_names, shard_document
+from cranfield.methods.comparison import compare
+from cranfield.methods.comparison.anova import decompose, nested_anova, sampled_replicates
+from cranfield.methods.comparison.tukey import tukey
+from cranfield.methods.sharding import replicate_study
+from cranfield.methods.sharding.shard_models import error_term
+from cranfield.rendering.shard_charts import FIGURES, shard_chart
+from cranfield.rendering.shard_document import anova_names, shard_document
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str], str]
@@ -139,8 +140,12 @@ def test_names_of_nested_seeds_do_not_matter() -> None:
 
 
 def test_the_role_of_the_column_decides_and_a_name_overrules_it(write: Write) -> None:
-    rows = [f"{topic},{system},{seed},{(topic * topic * 7 + ord(system) * topic * seed) % 89 / 100}"
-            for topic in range(1, 9) for system in "abc" for seed in (1, 2)]  # fmt: skip
+    rows = [
+        f"{topic},{system},{seed},{(topic * topic * 7 + ord(system) * topic * seed) % 89 / 100}"
+        for topic in range(1, 9)
+        for system in "abc"
+        for seed in (1, 2)
+    ]
     path = write("runs.csv", "\n".join(["question,model,draw,f1", *rows]))
     for part, kind in (("seed", "nested"), ("prompt", "crossed"), ("judge", "crossed"), ("shard", "")):
         table = cranfield.read_scores(path, columns=f"topic=question,system=model,{part}=draw,score=f1")
@@ -165,8 +170,10 @@ def test_seeds_may_have_other_names_in_every_system() -> None:
     scores = equal_systems(np.random.default_rng(5), (10, 3, 2), seed_sd=0.05)
     rows = [
         ("x", topic, f"s{system}", f"{system}-{seed}", scores[topic, system, seed])
-        for topic in range(10) for system in range(3) for seed in range(2)
-    ]  # fmt: skip
+        for topic in range(10)
+        for system in range(3)
+        for seed in range(2)
+    ]
     table = cranfield.ScoreTable.from_rows(rows, columns=("measure", "topic", "system", "shard", "score"))
     assert table.missing == 10 * 3 * 4
     found = replicate_study(table, replicates="nested", halvings=0)
@@ -202,7 +209,7 @@ def test_comparing_names_the_remedy_for_replicates() -> None:
 
 
 def test_a_halving_is_counted_both_ways() -> None:
-    from cranfield.compare.replication import replication_of
+    from cranfield.methods.sharding.replication import replication_of
 
     sign = np.array([1, 1, 1, -1, 1, 1])
     other_sign = np.array([1, 1, -1, 1, 0, -1])

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.report.pages import asset, to_html
-from cranfield.report.pictures import inline_picture
-from cranfield.report.sections import Material, make_report
-from cranfield.report.whole import Report
+from cranfield.rendering.inline_charts import inline_picture
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_page import asset, to_html
+from cranfield.rendering.report_sections import Material, make_report
 from cranfield.scores import ScoreTable
 
 MOST_BYTES = 5_000_000
@@ -35,8 +35,9 @@ def many_systems() -> Report:
     """As many systems as TREC-8 has, on as many topics."""
     rng = np.random.default_rng(1)
     shape = (1, 50, 129, 1)
-    values = np.clip(rng.normal(0, 0.15, (1, 50, 1, 1)) + rng.normal(0.25, 0.06, (1, 1, 129, 1))
-                     + rng.normal(0, 0.1, shape), 0, 1)  # fmt: skip
+    values = np.clip(
+        rng.normal(0, 0.15, (1, 50, 1, 1)) + rng.normal(0.25, 0.06, (1, 1, 129, 1)) + rng.normal(0, 0.1, shape), 0, 1
+    )
     names = tuple(str(401 + at) for at in range(50)), tuple(f"system{at}" for at in range(129))
     return make_report(Material({"trec8": ScoreTable(("AP",), *names, values)}))
 
@@ -116,7 +117,7 @@ def test_dark_light_and_print_have_their_colours() -> None:
 
 
 def test_ids_of_two_charts_are_kept_apart() -> None:
-    from cranfield.report.charts import line_chart
+    from cranfield.rendering.charts import line_chart
 
     rows = [{"x": 1, "y": 2.0}, {"x": 2, "y": 3.0}]
     made = [inline_picture(line_chart(rows, x="x", y="y", titles={}), "a <chart>", name) for name in ("one", "two")]

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield import compiled
-from cranfield.collection import Collection, ranking, reading
-from cranfield.compiled import Kernel
+from cranfield.collection import Collection, ranking, readers
 from cranfield.measures import CATALOG
-from cranfield.parallel import available_workers, slices, spread
+from cranfield.runtime import compiled
+from cranfield.runtime.compiled import Kernel
+from cranfield.runtime.threads import available_workers, slices, spread
 
 ALL = [f"{kind.name}@10" if kind.cutoff.allowed else kind.name for kind in CATALOG.values()]
 
@@ -142,7 +142,7 @@ def interpreted(example: Path) -> dict[str, npt.NDArray[Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "is_loaded", lambda: False)
         patch.setattr(compiled, "WORTH_COMPILING", 10**15)
-        patch.setattr(reading, "_is_large", lambda files: False)
+        patch.setattr(readers, "_is_large", lambda files: False)
         return everything(example)
 
 
@@ -156,9 +156,9 @@ def test_compiled_or_not_and_on_any_number_of_threads_every_bit_is_the_same(
         whole(kernel, count, *arguments, work=10**9, workers=workers)
 
     monkeypatch.setattr(Kernel, "__call__", on_threads)
-    monkeypatch.setattr(reading, "available_workers", lambda: workers)
+    monkeypatch.setattr(readers, "available_workers", lambda: workers)
     monkeypatch.setattr(ranking, "available_workers", lambda: workers)
-    monkeypatch.setattr(reading, "_is_large", lambda files: True)
+    monkeypatch.setattr(readers, "_is_large", lambda files: True)
     found = everything(example)
     assert found.keys() == interpreted.keys()
     for name, array in interpreted.items():

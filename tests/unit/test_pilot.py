@@ -14,13 +14,13 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.collection import Collection
-from cranfield.design.targets import Target
 from cranfield.errors import RequestError
-from cranfield.pilot import PilotStudy, pilot_study, write_leave_outs
-from cranfield.pilot.leaving import draw
-from cranfield.pilot.study import _finite_correction
+from cranfield.methods.design.target import Target
+from cranfield.methods.leave_out import PilotStudy, pilot_study, write_leave_outs
+from cranfield.methods.leave_out.draws_of_teams import draw
+from cranfield.methods.leave_out.pilots import _finite_correction
+from cranfield.methods.variance.components import squares
 from cranfield.stats.tails import t_critical
-from cranfield.variance.components import squares
 
 Write = Callable[[str, str | bytes], str]
 
@@ -131,8 +131,9 @@ def test_teams_topics_and_their_numbers_have_streams_of_their_own() -> None:
 def test_the_first_miss_is_the_first_interval_without_the_full_variance(study: PilotStudy) -> None:
     for measure in study.measures:
         full = study.get(measure).variance
-        outside = [k for k in study.left_out[1:]
-                   if not study.get(measure, k).lower <= full <= study.get(measure, k).upper]  # fmt: skip
+        outside = [
+            k for k in study.left_out[1:] if not study.get(measure, k).lower <= full <= study.get(measure, k).upper
+        ]
         assert study.first_miss(measure) == (outside[0] if outside else None)
 
 

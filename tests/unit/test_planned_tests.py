@@ -11,7 +11,8 @@ import pytest
 from scipy import special
 
 import cranfield
-from cranfield.design import (
+from cranfield.errors import RequestError
+from cranfield.methods.design import (
     detectable_difference,
     power_for_difference,
     significant_difference,
@@ -20,15 +21,14 @@ from cranfield.design import (
     size_for_non_inferiority,
     size_for_width,
 )
-from cranfield.design.card import cards_from_grid, make_card, parse_gate
-from cranfield.design.planning import Request, plan, plan_from_pilot
-from cranfield.design.power import tost_power
-from cranfield.design.requests import TYPICAL_CORRELATION
-from cranfield.errors import RequestError
+from cranfield.methods.design.planning import Request, plan, plan_from_pilot
+from cranfield.methods.design.power_card import cards_from_grid, make_card, parse_gate
+from cranfield.methods.design.power_functions import tost_power
+from cranfield.methods.design.request import TYPICAL_CORRELATION
+from cranfield.methods.variance import estimate_variance
 from cranfield.stats import family
 from cranfield.stats.dunnett import dunnett_critical
 from cranfield.stats.studentized import studentized_range_critical
-from cranfield.variance import estimate_variance
 
 PAIR: dict[str, Any] = {"difference": 0.05, "sd": 0.15}
 FAMILY = ("max-t", "tukey", "dunnett", "holm")
@@ -288,8 +288,12 @@ def _table(topics: int, systems: int = 6, seed: int = 11) -> cranfield.ScoreTabl
 def test_a_pilot_of_several_systems_is_sized_for_all_their_pairs() -> None:
     found = plan_from_pilot(Request(difference=[0.05]), estimate_variance(_table(40)))
     assert [(each.size.method.name, each.estimate.method) for each in found] == [
-        ("max-t", "residual"), ("max-t", "percentile"), ("tukey", "residual"), ("t", "residual"), ("t", "percentile")
-    ]  # fmt: skip
+        ("max-t", "residual"),
+        ("max-t", "percentile"),
+        ("tukey", "residual"),
+        ("t", "residual"),
+        ("t", "percentile"),
+    ]
     assert int(found[0].size.inputs["systems"].flat[0]) == 6
     alone = plan_from_pilot(Request(difference=[0.05], test="t"), estimate_variance(_table(40)))
     assert {each.size.method.test for each in alone} == {"t"}

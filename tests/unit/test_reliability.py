@@ -11,12 +11,12 @@ import pytest
 
 import cranfield
 from cranfield import ScoreTable, discriminative_power, split_halves, swap_rates
-from cranfield.compare import compare
-from cranfield.compare.comparison import ALL_TESTS, pair_p_values
-from cranfield.compare.families import FAMILY, RESAMPLED
-from cranfield.reliability.resampling import default_sizes, tasks
+from cranfield.methods.comparison import compare
+from cranfield.methods.comparison.comparison import ALL_TESTS, pair_p_values
+from cranfield.methods.comparison.families import FAMILY, RESAMPLED
+from cranfield.methods.reliability.resampling import default_sizes, tasks
+from cranfield.methods.variance.components import squares
 from cranfield.runtime.random import sequence
-from cranfield.variance.components import squares
 
 Array = npt.NDArray[Any]
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.formats.checking import CheckedFile, CheckReport, FileKind
+from cranfield.formats.file_check import CheckedFile, CheckReport, FileKind
 from cranfield.formats.problems import KINDS, Problem, Severity
 from cranfield.measures import CATALOG
-from cranfield.report import Column, Document, Table, print_document, to_csv, to_json, to_latex, to_markdown
-from cranfield.report.checking import check_document
-from cranfield.report.document import show, warning_lines, warning_row
-from cranfield.report.packing import pack_document
-from cranfield.report.scoring import measure_document, measures_document, score_document
+from cranfield.rendering import Column, Document, Table, print_document, to_csv, to_json, to_latex, to_markdown
+from cranfield.rendering.check_document import check_document
+from cranfield.rendering.document import show, warning_lines, warning_row
+from cranfield.rendering.pack_document import pack_document
+from cranfield.rendering.score_document import measure_document, measures_document, score_document
 from cranfield.scores import ScoreTable
 
 THIRD = 1 / 3
@@ -292,8 +292,12 @@ def test_errors_cross_process_borders_whole() -> None:
     error = InputError("what", where="file:3", fix="do this")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.what, again.where, again.fix, str(again)) == (
-        InputError, "what", "file:3", "do this", str(error),
-    )  # fmt: skip
+        InputError,
+        "what",
+        "file:3",
+        "do this",
+        str(error),
+    )
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:

@@ -11,17 +11,31 @@ import cranfield
 from cranfield.collection import Collection
 from cranfield.measures import CATALOG, parse_measures
 from cranfield.measures.recipes import recipe
+from cranfield.methods.variance.components import squares
+from cranfield.methods.variance.kernels import nested_squares
 from cranfield.scores import score_view
 from cranfield.scores.rescoring import Rescorer
-from cranfield.variance.components import squares
-from cranfield.variance.kernels import nested_squares
 
 EVERY = [kind.name if not kind.cutoff.required else f"{kind.name}@10" for kind in CATALOG.values()]
 MORE = [
-    "nDCG@10", "nDCG(gains=exp)@5", "nDCG(log=10)", "nDCG(gains=1:1,2:3,3:3)", "AP@10", "AP(norm=min)@10", "AP(rel=2)",
-    "Q@10", "Q(beta=0)", "nERR@10", "ERR@20", "RBP(gains=exp)", "RBP(p=0.5)@5", "Rprec(rel=3)", "RR@3", "P+(beta=10)",
+    "nDCG@10",
+    "nDCG(gains=exp)@5",
+    "nDCG(log=10)",
+    "nDCG(gains=1:1,2:3,3:3)",
+    "AP@10",
+    "AP(norm=min)@10",
+    "AP(rel=2)",
+    "Q@10",
+    "Q(beta=0)",
+    "nERR@10",
+    "ERR@20",
+    "RBP(gains=exp)",
+    "RBP(p=0.5)@5",
+    "Rprec(rel=3)",
+    "RR@3",
+    "P+(beta=10)",
     "nDCG(gains=1:5,2:3,3:1)",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

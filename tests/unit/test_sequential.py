@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield.design import power_for_difference
 from cranfield.errors import InputError, RequestError
-from cranfield.runtime.random import words
-from cranfield.scores import ScoreTable
-from cranfield.sequential import (
+from cranfield.methods.design import power_for_difference
+from cranfield.methods.sequential import (
     PLANS,
     Goal,
     all_pairs,
@@ -30,8 +28,9 @@ from cranfield.sequential import (
     simulate,
     trial_coverage,
 )
-from cranfield.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
-from cranfield.sequential.paths import (
+from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
+from cranfield.methods.sequential.final_test import paired_t
+from cranfield.methods.sequential.paths import (
     Paths,
     Population,
     betting_paths,
@@ -41,10 +40,11 @@ from cranfield.sequential.paths import (
     seeds_for,
     t_rule_paths,
 )
-from cranfield.sequential.simulation import look_table, rate
-from cranfield.sequential.student import normal_levels, t_levels
-from cranfield.sequential.testing import paired_t
-from cranfield.sequential.thresholds import effect_sizes, t_squares, variance_limits
+from cranfield.methods.sequential.plan_simulation import look_table, rate
+from cranfield.methods.sequential.student import normal_levels, t_levels
+from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
+from cranfield.runtime.random import words
+from cranfield.scores import ScoreTable
 
 Array = np.ndarray[Any, Any]
 
@@ -91,9 +91,11 @@ def walk_by_hand(x: Array, seed: int, first: int, step: int, limits: Array, alph
         n = len(seen)
         if n >= len(limits) - 1 or sd**2 <= limits[n]:
             return n, sd, bool(stats.ttest_1samp(seen, 0).pvalue <= alpha)
-        target = min(n + step, len(limits) - 1) if step else next(
-            (m for m in range(n + 1, len(limits) - 1) if sd**2 <= limits[m]), len(limits) - 1
-        )  # fmt: skip
+        target = (
+            min(n + step, len(limits) - 1)
+            if step
+            else next((m for m in range(n + 1, len(limits) - 1) if sd**2 <= limits[m]), len(limits) - 1)
+        )
 
 
 @pytest.mark.parametrize("step", [1, 7, 0])
@@ -190,7 +192,7 @@ def test_no_stream_is_shared_between_seeds_plans_truths_or_paths(
         drawn[found.tobytes()] = found
         return found
 
-    monkeypatch.setattr("cranfield.sequential.paths.words", recorded)
+    monkeypatch.setattr("cranfield.methods.sequential.paths.words", recorded)
     for seed in (1, 2):
         simulate(np.stack([differences, -differences]), repeats=500, seed=seed, detectable_with=40)
         trial_coverage(differences, repeats=1000, seed=seed)
@@ -295,10 +297,14 @@ def two_topics() -> Array:
 
 @pytest.mark.parametrize(
     "population",
-    [two_topics(), np.where(np.arange(100) < 2, 1.0, -2 / 98), np.where(np.arange(20) < 10, 1.0, -1.0),
-     np.linspace(-0.3, 0.5, 60)],
+    [
+        two_topics(),
+        np.where(np.arange(100) < 2, 1.0, -2 / 98),
+        np.where(np.arange(20) < 10, 1.0, -1.0),
+        np.linspace(-0.3, 0.5, 60),
+    ],
     ids=["two topics", "one in fifty at the bound", "at the bounds", "even"],
-)  # fmt: skip
+)
 def test_the_confidence_sequence_covers_over_100_000_paths_whatever_the_distribution(population: Array) -> None:
     found = Population.of(population)
     bets = [bets_for(Goal(0.04, 0.12))]
@@ -515,8 +521,10 @@ def test_past_experience_sizes_at_the_mean_and_on_the_safe_side(table: ScoreTabl
     found = past_experience(table, difference=0.04)
     pairs = all_pairs(table).differences
     assert found.sds == pytest.approx(pairs.std(axis=1, ddof=1))
-    missed = [(power_for_difference(topics=each.topics, difference=0.04, sd=found.sds) < 0.8).mean()
-              for each in (found.typical, found.cautious)]  # fmt: skip
+    missed = [
+        (power_for_difference(topics=each.topics, difference=0.04, sd=found.sds) < 0.8).mean()
+        for each in (found.typical, found.cautious)
+    ]
     assert [found.typical.misses, found.cautious.misses] == missed
     assert found.cautious.misses < 0.07 < 0.3 < found.typical.misses
     assert len(found.to_frame()) == 2

@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield.compare import anova, audit, bootstrap_anova, compare, decompose, intervals, model_error
-from cranfield.compare.replicates import _moved_means
-from cranfield.compare.sharding import ShardStudy, replicate_study, shard_study
-from cranfield.report.charts import interval_chart, write_chart
-from cranfield.report.shard_charts import FIGURES, shard_chart
+from cranfield.methods.comparison import anova, audit, compare, decompose, intervals, model_error
+from cranfield.methods.sharding import bootstrap_anova
+from cranfield.methods.sharding.replicates import _moved_means
+from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study
+from cranfield.rendering.charts import interval_chart, write_chart
+from cranfield.rendering.shard_charts import FIGURES, shard_chart
 
 Array = npt.NDArray[Any]
 

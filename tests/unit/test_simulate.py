@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pytest
 
 from cranfield import InputError, RequestError, ScoreTable
-from cranfield.simulate import fit_margin, fit_simulator, goodness_of_fit, support_of
-from cranfield.simulate.copulas import PAIRS, fit_pairs
-from cranfield.simulate.dependence import correlations, factor, fit_rows, product
-from cranfield.simulate.margins import FAMILIES, match_moments, move
-from cranfield.simulate.support import bounded, reciprocals, steps_of, unbounded
+from cranfield.methods.simulation import fit_margin, fit_simulator, goodness_of_fit, support_of
+from cranfield.methods.simulation.copulas import PAIRS, fit_pairs
+from cranfield.methods.simulation.dependence import correlations, factor, fit_rows, product
+from cranfield.methods.simulation.marginals import FAMILIES, match_moments, move
+from cranfield.methods.simulation.support import bounded, reciprocals, steps_of, unbounded
 
 Array = npt.NDArray[Any]
 
@@ -225,15 +225,21 @@ def test_a_product_in_pieces_is_the_product(shape: tuple[int, int, int]) -> None
 
 def test_a_product_in_pieces_has_the_same_bits_on_any_number_of_blas_threads() -> None:
     code = (
-        "import hashlib, numpy as np; from cranfield.simulate.dependence import product; r = np.random.default_rng(1); "
+        "import hashlib, numpy as np; from cranfield.methods.simulation.dependence import product; "
+        "r = np.random.default_rng(1); "
         "print([hashlib.sha256(product(r.normal(size=(n, k)), r.normal(size=(k, m))).tobytes()).hexdigest() "
         "for n, k, m in ((4000, 50, 50), (900, 64, 129), (300, 200, 700))])"
     )
     found = {
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
-                       capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for threads in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(found) == 1
 
 
@@ -378,8 +384,9 @@ def test_columns_of_rows_are_standard_normal_and_equal_systems_stay_equal() -> N
     z = copula.join(np.random.default_rng(2).normal(size=(40_000, copula.inputs)))
     np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.02)
     np.testing.assert_allclose((z**2).mean(axis=0), 1, atol=0.03)
-    np.testing.assert_allclose(np.quantile(z, [0.01, 0.2, 0.9, 0.999], axis=0)[:, 0], [-2.326, -0.842, 1.282, 3.09],
-                               atol=0.12)  # fmt: skip
+    np.testing.assert_allclose(
+        np.quantile(z, [0.01, 0.2, 0.9, 0.999], axis=0)[:, 0], [-2.326, -0.842, 1.282, 3.09], atol=0.12
+    )
     np.testing.assert_allclose(z[:, 5], z[:, 2], atol=1e-12)
 
 

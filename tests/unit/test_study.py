@@ -10,9 +10,7 @@ import pytest
 from scipy import stats
 
 from cranfield.errors import InputError, RequestError
-from cranfield.report.studying import paragraph
-from cranfield.scores import ScoreTable
-from cranfield.sequential import (
+from cranfield.methods.sequential import (
     Goal,
     Study,
     TooEarlyError,
@@ -23,9 +21,11 @@ from cranfield.sequential import (
     group_design,
     open_study,
 )
-from cranfield.sequential.boundaries import obrien_fleming_spending
-from cranfield.sequential.student import t_levels
-from cranfield.sequential.study import estimate_sd
+from cranfield.methods.sequential.boundaries import obrien_fleming_spending
+from cranfield.methods.sequential.student import t_levels
+from cranfield.methods.sequential.study import estimate_sd
+from cranfield.rendering.study_document import paragraph
+from cranfield.scores import ScoreTable
 
 Array = np.ndarray[Any, Any]
 
@@ -100,7 +100,7 @@ def test_a_study_takes_no_topics_after_its_last(path: Path, drawn: Array) -> Non
 
 
 def test_an_iterative_study_stops_where_the_algorithm_does(path: Path, drawn: Array) -> None:
-    from cranfield.design import power_for_difference
+    from cranfield.methods.design import power_for_difference
 
     study = begun(path, plan="iterative", first=20, difference=0.06)
     n = 0
@@ -115,7 +115,7 @@ def test_an_iterative_study_stops_where_the_algorithm_does(path: Path, drawn: Ar
 
 
 def test_a_hybrid_study_asks_for_what_the_sd_seen_needs(path: Path, drawn: Array) -> None:
-    from cranfield.design import size_for_difference
+    from cranfield.methods.design import size_for_difference
 
     study = begun(path, sd=0.08)
     first = int(size_for_difference(difference=0.04, sd=0.08).topics)
@@ -133,8 +133,13 @@ def test_a_hybrid_study_asks_for_what_the_sd_seen_needs(path: Path, drawn: Array
     assert found.first == first
     assert found.looks == study.status().looks >= 2
     text = paragraph(found)
-    for piece in ("hybrid method", "δ = 0.04", f"required {first} topics", f"looked at {found.looks} times",
-                  "somewhat too small"):  # fmt: skip
+    for piece in (
+        "hybrid method",
+        "δ = 0.04",
+        f"required {first} topics",
+        f"looked at {found.looks} times",
+        "somewhat too small",
+    ):
         assert piece in text
 
 

@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
-from cranfield.report.studying import paragraph
+from cranfield.methods.sequential import Goal, Study, create_study, draw_order, open_study, read_topics
+from cranfield.rendering.study_document import paragraph
 from cranfield.scores import ScoreTable
-from cranfield.sequential import Goal, Study, create_study, draw_order, open_study, read_topics
 
 TOPICS = tuple(map(str, range(301, 421)))
 Run = Callable[..., Result]

@@ -17,10 +17,10 @@ import cranfield
 from cranfield import ScoreTable
 from cranfield.cli.app import app
 from cranfield.errors import Caution
-from cranfield.report.document import warning_lines
-from cranfield.report.manuscript import report_latex, report_markdown
-from cranfield.report.pages import to_html
-from cranfield.scores.cautions import SLUGS, _Pairs, table_cautions, table_warnings
+from cranfield.rendering.document import warning_lines
+from cranfield.rendering.manuscript import report_latex, report_markdown
+from cranfield.rendering.report_page import to_html
+from cranfield.scores.quality import SLUGS, _Pairs, table_cautions, table_warnings
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str | bytes], str]

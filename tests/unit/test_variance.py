@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield.variance import estimate_variance
-from cranfield.variance.components import (
+from cranfield.methods.variance import estimate_variance
+from cranfield.methods.variance.components import (
     jackknife_df,
     leave_one_out_percentiles,
     leave_one_out_squares,

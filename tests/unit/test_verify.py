@@ -15,29 +15,29 @@ from typer.testing import CliRunner
 
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
-from cranfield.compare import MODELS, anova, compare, decompose, model_error, tukey
-from cranfield.compare.maxima import LEAST_VARIANCE, resampled_critical
-from cranfield.compare.sharding import SHARD_MODELS
-from cranfield.design import size_for_difference, size_for_range
-from cranfield.design.planning import Request
-from cranfield.stats.dunnett import dunnett_tail
-from cranfield.stats.proportions import anytime_interval, wilson_interval
-from cranfield.verify import (
+from cranfield.methods.comparison import MODELS, anova, compare, decompose, model_error, tukey
+from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical
+from cranfield.methods.design import size_for_difference, size_for_range
+from cranfield.methods.design.planning import Request
+from cranfield.methods.sharding.shard_models import SHARD_MODELS
+from cranfield.methods.verification import (
     SOURCES,
     Design,
     completed,
     designs_from_pilot,
     designs_from_request,
     designs_from_sizes,
+    monte_carlo,
     read_designs,
-    running,
     sharded_designs,
     verify,
 )
-from cranfield.verify.asking import Question, ask
-from cranfield.verify.deciding import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
-from cranfield.verify.running import BATCH, Task, make_world, run_batch
-from cranfield.verify.worlds import NormalWorld, PilotWorld
+from cranfield.methods.verification.asking import Question, ask
+from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
+from cranfield.methods.verification.monte_carlo import BATCH, Task, make_world, run_batch
+from cranfield.methods.verification.populations import NormalWorld, PilotWorld
+from cranfield.stats.dunnett import dunnett_tail
+from cranfield.stats.proportions import anytime_interval, wilson_interval
 
 Array = npt.NDArray[Any]
 
@@ -284,9 +284,15 @@ def test_a_paired_design_gives_its_power_one_sided_too() -> None:
 
 @pytest.mark.parametrize(
     ("test", "systems", "topics", "collections"),
-    [("t", 2, 73, 5000), ("tukey", 10, 145, 5000), ("dunnett", 10, 113, 5000), ("holm", 10, 157, 5000),
-     ("max-t", 10, 150, 500), ("max-t", 5, 119, 1000)],
-)  # fmt: skip
+    [
+        ("t", 2, 73, 5000),
+        ("tukey", 10, 145, 5000),
+        ("dunnett", 10, 113, 5000),
+        ("holm", 10, 157, 5000),
+        ("max-t", 10, 150, 500),
+        ("max-t", 5, 119, 1000),
+    ],
+)
 def test_the_topics_for_a_pair_of_several_systems_give_the_power(
     test: str, systems: int, topics: int, collections: int
 ) -> None:
@@ -351,7 +357,7 @@ def test_the_number_of_topics_that_is_enough_is_found_from_either_side(topics: i
 
 
 def test_what_no_number_of_topics_gives_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "MOST_TOPICS", 1000)
+    monkeypatch.setattr(monte_carlo, "MOST_TOPICS", 1000)
     found = verify(Design("size", "blocked", 2, 600, 1e-9, variance=1.0), collections=BATCH)
     assert found.topics_needed is None
     assert "Nor are 1,000." in found.summary()
@@ -359,8 +365,10 @@ def test_what_no_number_of_topics_gives_is_said(monkeypatch: pytest.MonkeyPatch)
 
 def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
     table = pilot(shards=3, systems=4)
-    found = [verify(each, table, collections=1000, search=False) for each in sharded_designs(
-        table, ["MD3", "MD6", "MD6r"], difference=0.05, topics=30)]  # fmt: skip
+    found = [
+        verify(each, table, collections=1000, search=False)
+        for each in sharded_designs(table, ["MD3", "MD6", "MD6r"], difference=0.05, topics=30)
+    ]
     for fixed in found[:2]:
         assert fixed.error.rate > 0.2
         assert "MORE than the α" in fixed.summary()
@@ -398,8 +406,9 @@ def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:
     question = Question(design=str(path), grids={"min_range": [0.05]})
     found = ask(question, [pilot(shards=3)], collections=BATCH, search=False)
     assert [(each.design.test, each.design.alpha, each.design.topics) for each in found] == [
-        ("MD6", 0.01, 50), ("MD6r", 0.01, 50),
-    ]  # fmt: skip
+        ("MD6", 0.01, 50),
+        ("MD6r", 0.01, 50),
+    ]
 
 
 def test_another_source_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,8 +439,17 @@ def test_a_file_without_a_design_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_design_of_size_keeps_the_test_it_was_planned_for(tmp_path: Path) -> None:
     path = tmp_path / "size.json"
-    row = {"method": "dunnett", "test": "dunnett", "systems": 10, "difference": 0.05, "sd": 0.15, "alpha": 0.05,
-           "power": 0.8, "topics": 113, "achieved_power": 0.8027}  # fmt: skip
+    row = {
+        "method": "dunnett",
+        "test": "dunnett",
+        "systems": 10,
+        "difference": 0.05,
+        "sd": 0.15,
+        "alpha": 0.05,
+        "power": 0.8,
+        "topics": 113,
+        "achieved_power": 0.8027,
+    }
     scaled = {**row, "effect_size": 1 / 3}
     del scaled["difference"], scaled["sd"]
     path.write_text(json.dumps({"method": "size", "rows": [row, scaled, {"power": 0.8, "equivalence": 0.1}]}))
@@ -456,8 +474,13 @@ def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
         Question(grids={"min_range": [0.05]}).designs(pilot()),
     ]
     assert [(each.test, each.systems) for (each,) in made] == [
-        ("t", 2), ("max-t", 10), ("max-t", 6), ("t", 2), ("holm", 4), ("blocked", 6),
-    ]  # fmt: skip
+        ("t", 2),
+        ("max-t", 10),
+        ("max-t", 6),
+        ("t", 2),
+        ("holm", 4),
+        ("blocked", 6),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
-from cranfield.report.manuscript import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
-from cranfield.report.references import REFERENCES
-from cranfield.report.sections import SECTIONS, Goal, Material, make_report
-from cranfield.report.whole import Report
+from cranfield.rendering.manuscript import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
+from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_sections import SECTIONS, Goal, Material, make_report
 from cranfield.scores import ScoreTable
 
 
@@ -65,8 +65,8 @@ def test_a_goal_has_one_number_of_topics_in_all_sections(report: Report) -> None
 
 
 def test_numbers_are_those_of_the_commands(report: Report, material: Material) -> None:
-    from cranfield.compare import compare
-    from cranfield.design.planning import Request, plan_from_pilot
+    from cranfield.methods.comparison import compare
+    from cranfield.methods.design.planning import Request, plan_from_pilot
 
     parts = {section.slug: section.parts for section in report.sections}
     found = compare(material.table, measure="AP")
@@ -94,7 +94,7 @@ def test_sections_can_be_chosen_and_keep_the_order_asked_for(material: Material)
 
 
 def test_a_section_of_others_needs_one_line(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.report.sections import read_section
+    from cranfield.rendering.report_sections import read_section
 
     monkeypatch.setitem(SECTIONS, "again", ("What was read, again", read_section))
     assert [section.title for section in make_report(material).sections][-1] == "What was read, again"
@@ -181,8 +181,14 @@ def test_what_only_looks_like_a_citation_stays_text() -> None:
 
 def test_methods_say_what_was_done(report: Report) -> None:
     said = report.methods
-    for words in ("12 systems on 40 topics", "AP [@BuckleyVoorhees2005]", "a jackknife over topics", "max-t, each pair",
-                  "power 0.8 at α = 0.05", "2, 3 shards (seed 1)"):  # fmt: skip
+    for words in (
+        "12 systems on 40 topics",
+        "AP [@BuckleyVoorhees2005]",
+        "a jackknife over topics",
+        "max-t, each pair",
+        "power 0.8 at α = 0.05",
+        "2, 3 shards (seed 1)",
+    ):
         assert words in said
 
 
@@ -206,8 +212,11 @@ def test_json_has_every_document_with_its_origin(report: Report) -> None:
 def test_markdown_has_sections_methods_and_bibtex(report: Report) -> None:
     text = report_markdown(report)
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
-        *(section.title for section in report.sections), "Methods text", "References", "Seed and versions",
-    ]  # fmt: skip
+        *(section.title for section in report.sections),
+        "Methods text",
+        "References",
+        "Seed and versions",
+    ]
     assert "[@Sakai2014]" in text
     assert "@inproceedings{Sakai2014," in text
 

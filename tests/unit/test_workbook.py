@@ -14,11 +14,11 @@ import pytest
 from scipy import special, stats
 
 import cranfield
-from cranfield.design.sizing import size_for_range, size_for_width
-from cranfield.report.sections import Goal, Material, make_report
-from cranfield.report.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps
-from cranfield.report.whole import Report
-from cranfield.report.workbook import to_xlsx
+from cranfield.methods.design.sample_size import size_for_range, size_for_width
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_sections import Goal, Material, make_report
+from cranfield.rendering.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps
+from cranfield.rendering.workbook import to_xlsx
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 

@@ -70,8 +70,13 @@ def test_every_link_of_a_page_gives_a_file_of_its_kind(page: str) -> None:
 
 def test_a_goal_takes_its_own_inputs_and_leaves_the_others(page: str) -> None:
     everything = {**SAKAI, "difference": "0.05", "width": "0.1", "effect_size": "0.4", "equivalence": "0.1"}
-    methods = {"difference": "max-t", "width": "interval", "effect_size": "max-t", "min_range": "exact",
-               "equivalence": "tost"}  # fmt: skip
+    methods = {
+        "difference": "max-t",
+        "width": "interval",
+        "effect_size": "max-t",
+        "min_range": "exact",
+        "equivalence": "tost",
+    }
     counts = {"difference": 6, "width": 2, "effect_size": 3, "min_range": 2, "equivalence": 4}
     for goal, method in methods.items():
         rows = ask(page, "/size.json", goal=goal, **everything).json()["rows"]

@@ -135,11 +135,15 @@ def test_columns_that_say_nothing_are_refused_at_once(page: str, upload: Upload)
 
 
 def test_a_table_with_shards_is_asked_about_shards(page: str, upload: Upload, wait: Wait) -> None:
-    from cranfield.compare.sharding import replicate_study
-    from cranfield.scores.files import parse_scores
+    from cranfield.methods.sharding.shard_models import replicate_study
+    from cranfield.scores.score_files import parse_scores
 
-    rows = [f"AP,{topic},{system},{shard},0.{(topic * 7 + ord(system) * shard) % 89:02d}"
-            for topic in range(1, 7) for system in "abc" for shard in (1, 2)]  # fmt: skip
+    rows = [
+        f"AP,{topic},{system},{shard},0.{(topic * 7 + ord(system) * shard) % 89:02d}"
+        for topic in range(1, 7)
+        for system in "abc"
+        for shard in (1, 2)
+    ]
     data = "\n".join(["measure,topic,system,shard,score", *rows]).encode()
     link = page + upload(page, [("replicates.csv", data)]).json()["link"]
     answer = wait(f"{link}/shards.json").json()

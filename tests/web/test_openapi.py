@@ -61,8 +61,10 @@ def test_every_question_about_data_that_is_there_answers_as_it_says(case: Any, p
 
 # A well-formed question may make no sense (a range of no systems): the schema cannot say so, the answer 400 does.
 # What methods an address has besides is the pages' business: they are not in the document.
-OUTSIDE = [getattr(schemathesis.checks, name) for name in
-           ("positive_data_acceptance", "unsupported_method", "allow_header_conformance")]  # fmt: skip
+OUTSIDE = [
+    getattr(schemathesis.checks, name)
+    for name in ("positive_data_acceptance", "unsupported_method", "allow_header_conformance")
+]
 
 
 def test_the_document_is_served_as_it_is_made(page: str) -> None:

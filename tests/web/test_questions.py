@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from cranfield.cli.app import COMMANDS, make_app
-from cranfield.report.pages import served_policy
+from cranfield.rendering.report_page import served_policy
 from cranfield.web.forms import make_form
 from cranfield.web.questions import GROUPS, QUESTIONS, askable
 
@@ -113,9 +113,14 @@ def whole(collection: str, wait: Wait, asked: str) -> httpx.Response:
 
 
 def test_a_report_is_what_the_command_writes(
-    collection: str, whole: httpx.Response, wait: Wait, asked: str, printed: Printed, example: Path,
+    collection: str,
+    whole: httpx.Response,
+    wait: Wait,
+    asked: str,
+    printed: Printed,
+    example: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     assert whole.status_code == 200
     assert "<b>mine" not in whole.text
     monkeypatch.chdir(example)

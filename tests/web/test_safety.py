@@ -278,8 +278,10 @@ def test_work_that_dies_is_an_answer_and_the_server_lives(page: str, upload: Upl
     import struct
     import zlib
 
-    header = (b'{"systems":["a","b"],"topics":["1"],"teams":null,"intent_names":null,"warnings":[],"length":0,'
-              b'"arrays":{"grade":["|O",[3],0,0],"list_edges":["<f8",[-5,99999999999],0,0]}}')  # fmt: skip
+    header = (
+        b'{"systems":["a","b"],"topics":["1"],"teams":null,"intent_names":null,"warnings":[],"length":0,'
+        b'"arrays":{"grade":["|O",[3],0,0],"list_edges":["<f8",[-5,99999999999],0,0]}}'
+    )
     prefix = struct.pack("<16sIIQ", b"\x93CRANFIELD\r\n\x1a\n\x00\x00", 1, zlib.crc32(header), len(header))
     whole = (prefix + header).ljust(-(-(32 + len(header)) // 64) * 64, b"\0")
     link = page + upload(page, [("evil.cran", whole)]).json()["link"]

@@ -13,14 +13,30 @@ from typing import Annotated, Any
 
 import typer
 
-from cranfield import parallel
 from cranfield.errors import CranfieldError
+from cranfield.runtime import threads
 
 # Every command, in the order of --help; its file in this folder has its name, and a function (or an app) of it.
 COMMANDS = (
-    "score", "check", "pack", "variance", "size", "power", "compare", "shards", "pilot", "budget", "study",
-    "reliability", "simulate", "verify", "report", "serve", "measures", "demo",
-)  # fmt: skip
+    "score",
+    "check",
+    "pack",
+    "variance",
+    "size",
+    "power",
+    "compare",
+    "shards",
+    "pilot",
+    "budget",
+    "study",
+    "reliability",
+    "simulate",
+    "verify",
+    "report",
+    "serve",
+    "measures",
+    "demo",
+)
 
 
 def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -78,7 +94,7 @@ def _options(
 
 def main() -> None:
     """Run the command; an error is a message and an exit code, never a traceback."""
-    parallel.is_command = True
+    threads.is_command = True
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace")
@@ -102,8 +118,10 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("CRANFIELD_DEBUG"):
             raise
-        sys.stderr.write(f"error: this should not happen: {type(error).__name__}: {error}\n"
-                         "  It is a fault in cranfield; CRANFIELD_DEBUG=1 shows where.\n")  # fmt: skip
+        sys.stderr.write(
+            f"error: this should not happen: {type(error).__name__}: {error}\n"
+            "  It is a fault in cranfield; CRANFIELD_DEBUG=1 shows where.\n"
+        )
         raise SystemExit(2) from None
     finally:
         gc.freeze()  # what the process leaves goes with it; the last collection need not look through it

@@ -103,9 +103,9 @@ def budget(
 
               cranfield budget trec8.cran --budget 10000 --difference 0.05
     """
-    from cranfield.budget import Prices, write_pools
-    from cranfield.budget.asking import Question, ask, only_collection, system_choice
-    from cranfield.report.budgeting import budget_answer
+    from cranfield.methods.pooling import Prices, write_pools
+    from cranfield.methods.pooling.asking import Question, ask, only_collection, system_choice
+    from cranfield.rendering.budget_document import budget_answer
 
     if plot is not None:
         drawing.check_plot(plot)

@@ -14,9 +14,7 @@ def check(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files or folders of any kind; what each is shows in its lines.",
-            metavar="FILES",
-            show_default=False,
+            help="Files or folders of any kind; what each is shows in its lines.", metavar="FILES", show_default=False
         ),
     ] = None,
     run: Annotated[list[str] | None, typer.Option("--run", help="A run.", metavar="FILE", show_default=False)] = None,
@@ -44,11 +42,11 @@ def check(
 
     Example: cranfield check runs/ qrels.txt teams.tsv
     """
-    from cranfield.formats.checking import FileKind, check_files
+    from cranfield.formats.file_check import FileKind, check_files
     from cranfield.formats.runs import Order
     from cranfield.formats.text import expand
-    from cranfield.report.checking import check_document
-    from cranfield.scores.checking import OTHER_FORMATS
+    from cranfield.rendering.check_document import check_document
+    from cranfield.scores.foreign_formats import OTHER_FORMATS
 
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
     kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}
@@ -59,8 +57,13 @@ def check(
         by_tag = name is options.NameChoice.TAG
         by_file = name is options.NameChoice.FILE
         report = check_files(
-            everything, kinds=kinds, order=Order(order), by_tag=by_tag, by_file=by_file, others=OTHER_FORMATS,
+            everything,
+            kinds=kinds,
+            order=Order(order),
+            by_tag=by_tag,
+            by_file=by_file,
+            others=OTHER_FORMATS,
             progress=step,
-        )  # fmt: skip
+        )
     options.output(check_document(report, strict=strict, most=None if show_all else 5), face)
     raise typer.Exit(2 if report.failed(strict=strict) else 0)

@@ -74,11 +74,11 @@ def compare(
 
     Example: cranfield compare scores.csv -m AP --plot intervals.svg
     """
-    from cranfield.compare.auditing import audit as run_audit
-    from cranfield.compare.comparison import RESAMPLES
-    from cranfield.compare.comparison import compare as run_comparison
-    from cranfield.report import comparing
-    from cranfield.scores.choosing import named_measures
+    from cranfield.methods.comparison.audits import audit as run_audit
+    from cranfield.methods.comparison.comparison import RESAMPLES
+    from cranfield.methods.comparison.comparison import compare as run_comparison
+    from cranfield.rendering import comparison_document
+    from cranfield.scores.selection import named_measures
 
     if plot is not None:
         drawing.check_plot(plot)
@@ -91,22 +91,39 @@ def compare(
         )
     if matrix and plot is None:
         raise typer.BadParameter("--matrix changes what --plot draws; name the file with --plot")
-    inputs = {**options.sources(scores, columns),
-              "measures": measure, "test": "unpaired" if unpaired else test, "correct": correct,
-              "alpha": alpha, "baseline": baseline, "equivalence": equivalence,
-              "non_inferiority": non_inferiority, "resamples": resamples, "missing": missing}  # fmt: skip
+    inputs = {
+        **options.sources(scores, columns),
+        "measures": measure,
+        "test": "unpaired" if unpaired else test,
+        "correct": correct,
+        "alpha": alpha,
+        "baseline": baseline,
+        "equivalence": equivalence,
+        "non_inferiority": non_inferiority,
+        "resamples": resamples,
+        "missing": missing,
+    }
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     wanted = named_measures(tables)
-    warnings = [problem for table in {id(table): table for table, _ in wanted.values()}.values()
-                for problem in table.warnings]  # fmt: skip
+    warnings = [
+        problem for table in {id(table): table for table, _ in wanted.values()}.values() for problem in table.warnings
+    ]
     if audit:
         with options.progress_bar("testing") as step:
             audits = {
-                label: run_audit(table, measure=name, correct=correct or "holm", alpha=alpha, baselines=baseline or (),
-                                 count=resamples or RESAMPLES, seed=seed, progress=step)
+                label: run_audit(
+                    table,
+                    measure=name,
+                    correct=correct or "holm",
+                    alpha=alpha,
+                    baselines=baseline or (),
+                    count=resamples or RESAMPLES,
+                    seed=seed,
+                    progress=step,
+                )
                 for label, (table, name) in wanted.items()
-            }  # fmt: skip
-        options.output(comparing.audit_document(audits, inputs, warnings), face)
+            }
+        options.output(comparison_document.audit_document(audits, inputs, warnings), face)
         return
     if plot is not None and len(wanted) > 1:
         raise typer.BadParameter("--plot draws one measure of one table; choose it with -m")
@@ -116,14 +133,22 @@ def compare(
     ):
         results = [
             run_comparison(
-                table, measure=name, test="unpaired" if unpaired else test, correct=correct, alpha=alpha,
-                baselines=baseline or (), equivalence=equivalence, non_inferiority=non_inferiority, count=resamples,
-                seed=seed, label=label,
+                table,
+                measure=name,
+                test="unpaired" if unpaired else test,
+                correct=correct,
+                alpha=alpha,
+                baselines=baseline or (),
+                equivalence=equivalence,
+                non_inferiority=non_inferiority,
+                count=resamples,
+                seed=seed,
+                label=label,
                 progress=step,
             )
             for label, (table, name) in wanted.items()
-        ]  # fmt: skip
-    document = comparing.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
+        ]
+    document = comparison_document.compare_document(results, inputs, warnings, most_pairs=None if all_pairs else 66)
     if plot is not None:
         drawing.draw_comparison(document, plot, matrix=matrix)
     options.output(document.showing("pairs") if all_pairs and face is options.Face.CSV else document, face)

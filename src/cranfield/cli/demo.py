@@ -12,7 +12,7 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="Another seed, another collection.")] = 1,
 ) -> None:
     """Write a small example collection: runs of several teams, graded and per-intent judgments."""
-    from cranfield.simulate import write_example
+    from cranfield.methods.simulation import write_example
 
     example = write_example(folder, seed=seed)
     typer.echo(example.summary())

@@ -6,69 +6,69 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.cli.options import FigureChoice
-    from cranfield.compare.sharding import ShardStudy
-    from cranfield.reliability import Reliability
-    from cranfield.report import Document
+    from cranfield.methods.reliability import Reliability
+    from cranfield.methods.sequential import Study
+    from cranfield.methods.sharding.shard_models import ShardStudy
+    from cranfield.rendering import Document
     from cranfield.scores import ScoreTable
-    from cranfield.sequential import Study
 
 
 def check_plot(path: str) -> None:
-    from cranfield.report.charts import check_chart_name
+    from cranfield.rendering.charts import check_chart_name
 
     check_chart_name(path)
 
 
 def draw_scores(table: ScoreTable, path: str) -> None:
     """How every system's scores spread over topics."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.figures import spreads_figure
-    from cranfield.report.scoring import quartile_rows
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.report_charts import spreads_figure
+    from cranfield.rendering.score_document import quartile_rows
 
     write_chart(spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures}), path)
 
 
 def draw_variances(document: Document, path: str) -> None:
     """Every estimate with its interval."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.figures import variance_figure
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.report_charts import variance_figure
 
     write_chart(variance_figure(document.rows), path)
 
 
 def draw_sizes(document: Document, path: str) -> None:
     """The curve of a grid of sizes."""
-    from cranfield.report.charts import size_chart, write_chart
+    from cranfield.rendering.charts import size_chart, write_chart
 
     write_chart(size_chart(document.rows), path)
 
 
 def draw_cards(document: Document, path: str) -> None:
     """What topics see against their number."""
-    from cranfield.report.charts import card_chart, write_chart
+    from cranfield.rendering.charts import card_chart, write_chart
 
     write_chart(card_chart(document.rows), path)
 
 
 def draw_pilots(document: Document, path: str) -> None:
     """The variance against the teams left out."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.pilot_charts import pilot_chart
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.pilot_charts import pilot_chart
 
     write_chart(pilot_chart(document.rows), path)
 
 
 def draw_budget(document: Document, path: str) -> None:
     """The chart of whichever question was asked about a budget."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.pilot_charts import budget_figure
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.pilot_charts import budget_figure
 
     write_chart(budget_figure(document), path)
 
 
 def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
     """Intervals around the means, or every pair as a coloured cell."""
-    from cranfield.report.charts import interval_chart, matrix_chart, write_chart
+    from cranfield.rendering.charts import interval_chart, matrix_chart, write_chart
 
     title = document.tables[0].title
     if matrix:
@@ -79,14 +79,14 @@ def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
 
 def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
     """FS19's figures."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.shard_charts import shard_chart
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.shard_charts import shard_chart
 
     write_chart(shard_chart(study, figure), path)
 
 
 def check_reliability_plot(path: str, chart: str) -> None:
-    from cranfield.report.reliability_charts import check_chart
+    from cranfield.rendering.reliability_charts import check_chart
 
     check_plot(path)
     check_chart(chart)
@@ -94,31 +94,31 @@ def check_reliability_plot(path: str, chart: str) -> None:
 
 def draw_reliability(found: Reliability, path: str, chart: str) -> None:
     """One chart of a reliability study, or the whole page."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.reliability_charts import reliability_chart
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.reliability_charts import reliability_chart
 
     write_chart(reliability_chart(found, chart), path)
 
 
 def draw_study(document: Document, path: str, figure: str) -> None:
     """A chart of planning or simulating a study."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.study_charts import study_chart
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.study_charts import study_chart
 
     write_chart(study_chart(document, figure), path)
 
 
 def draw_course(study: Study, path: str) -> None:
     """How a study went so far."""
-    from cranfield.report.charts import write_chart
-    from cranfield.report.study_charts import course_chart
-    from cranfield.sequential.study import course
+    from cranfield.methods.sequential.study import course
+    from cranfield.rendering.charts import write_chart
+    from cranfield.rendering.study_charts import course_chart
 
     write_chart(course_chart(course(study.progress())), path)
 
 
 def draw(chart: Any, path: str) -> None:
     """Write a chart."""
-    from cranfield.report.charts import write_chart
+    from cranfield.rendering.charts import write_chart
 
     write_chart(chart, path)

@@ -15,6 +15,6 @@ def measures(
     face: options.Face = options.Face.TEXT,
 ) -> None:
     """List the measures with their parameters, range and citation, or tell all about one."""
-    from cranfield.report.scoring import measure_document, measures_document
+    from cranfield.rendering.score_document import measure_document, measures_document
 
     options.output(measures_document() if name is None else measure_document(name), face)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.errors import Caution
     from cranfield.formats.problems import Problem
-    from cranfield.report import Document
-    from cranfield.report.whole import Report
+    from cranfield.methods.variance import Variances
+    from cranfield.rendering import Document
+    from cranfield.rendering.report_model import Report
     from cranfield.scores import ScoreTable
-    from cranfield.variance import Variances
 
 
 class Face(StrEnum):
@@ -79,9 +79,12 @@ class FigureChoice(StrEnum):
 
 Runs = Annotated[
     list[str],
-    typer.Argument(help="Run files, folders, patterns, - for standard input (gzip is fine), or one packed collection.",
-                   metavar="RUNS", show_default=False),
-]  # fmt: skip
+    typer.Argument(
+        help="Run files, folders, patterns, - for standard input (gzip is fine), or one packed collection.",
+        metavar="RUNS",
+        show_default=False,
+    ),
+]
 Qrels = Annotated[str | None, typer.Option("--qrels", "-q", help="Judgments: topic 0 document grade.", metavar="FILE")]
 Intents = Annotated[
     str | None, typer.Option("--intents", help="Per-intent judgments: topic intent document grade.", metavar="FILE")
@@ -101,25 +104,39 @@ Ordering = Annotated[
 Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is called: its run tag, or its file's name.")]
 Scores = Annotated[
     list[str],
-    typer.Argument(help="Score tables, a file a collection or a system; or runs with --qrels, or a packed collection.",
-                   metavar="SCORES", show_default=False),
-]  # fmt: skip
+    typer.Argument(
+        help="Score tables, a file a collection or a system; or runs with --qrels, or a packed collection.",
+        metavar="SCORES",
+        show_default=False,
+    ),
+]
 PilotScores = Annotated[
     list[str] | None,
-    typer.Argument(help="Pilot scores (or runs with --qrels, or a packed collection) to estimate the variance from.",
-                   metavar="SCORES", show_default=False),
-]  # fmt: skip
+    typer.Argument(
+        help="Pilot scores (or runs with --qrels, or a packed collection) to estimate the variance from.",
+        metavar="SCORES",
+        show_default=False,
+    ),
+]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", help="What the columns of a score file are, where it has other names: "
-                 "topic=query,system=run,score=ndcg (also measure=, seed=, prompt=, judge=, shard=, mean=).",
-                 metavar="PART=NAME,…"),
-]  # fmt: skip
+    typer.Option(
+        "--columns",
+        help="What the columns of a score file are, where it has other names: "
+        "topic=query,system=run,score=ndcg (also measure=, seed=, prompt=, judge=, shard=, mean=).",
+        metavar="PART=NAME,…",
+    ),
+]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", "-m", help="Only this measure; may be repeated. Runs are scored with it (default: AP).",
-                 show_default=False, metavar="NAME"),
-]  # fmt: skip
+    typer.Option(
+        "--measure",
+        "-m",
+        help="Only this measure; may be repeated. Runs are scored with it (default: AP).",
+        show_default=False,
+        metavar="NAME",
+    ),
+]
 Missing = Annotated[
     MissingChoice | None,
     typer.Option(
@@ -171,15 +188,15 @@ Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Cluster = Annotated[
     str | None,
-    typer.Option("--cluster", help="Run on the Dask cluster whose scheduler is there: tcp://host:8786.",
-                 metavar="ADDRESS"),
-]  # fmt: skip
+    typer.Option(
+        "--cluster", help="Run on the Dask cluster whose scheduler is there: tcp://host:8786.", metavar="ADDRESS"
+    ),
+]
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Run on so many processes of this machine.", metavar="N", min=1)
 ]
 Resume = Annotated[
-    str | None,
-    typer.Option("--resume", help="Keep finished parts here, and go on from those it has.", metavar="FILE"),
+    str | None, typer.Option("--resume", help="Keep finished parts here, and go on from those it has.", metavar="FILE")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _FACES: dict[Face, Any] = {
@@ -221,7 +238,7 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
 
 def note_tables(tables: Mapping[str, ScoreTable]) -> None:
     """Keep what a result from these tables should be read with: `output` puts it into whatever is printed."""
-    from cranfield.scores.cautions import table_warnings
+    from cranfield.scores.quality import table_warnings
 
     _NOTED.get([]).extend(table_warnings(tables))
 
@@ -233,17 +250,17 @@ def warned(document: Document) -> Document:
 
 def output(document: Document, chosen: Face) -> None:
     """Print a document; whatever the face, warnings stay out of the way on standard error."""
-    from cranfield.report import faces, terminal
+    from cranfield.rendering import output_formats, terminal
 
     document = warned(document)
     if chosen is Face.TEXT:
         terminal.print_document(document)
         return
     make = {
-        Face.JSON: faces.to_json,
-        Face.CSV: faces.to_csv,
-        Face.MARKDOWN: faces.to_markdown,
-        Face.LATEX: faces.to_latex,
+        Face.JSON: output_formats.to_json,
+        Face.CSV: output_formats.to_csv,
+        Face.MARKDOWN: output_formats.to_markdown,
+        Face.LATEX: output_formats.to_latex,
     }
     typer.echo(make[chosen](document))
     if chosen in (Face.CSV, Face.LATEX):
@@ -255,7 +272,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error, when that is a terminal; gone when the work is done."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from cranfield.report.terminal import console
+    from cranfield.rendering.terminal import console
 
     aside = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -327,15 +344,24 @@ def machines(command: str, *, cluster: str | None, workers: int | None, resume: 
 
     if cluster is None and workers is None and resume is None:
         return nullcontext()
-    from cranfield.cluster import work_on
+    from cranfield.runtime.dask import work_on
 
     return work_on(command, cluster=cluster, workers=workers, resume=resume)
 
 
 def score_runs(
-    runs: list[str], measures: list[str], *, qrels: str | None, intents: str | None, probabilities: str | None,
-    order: OrderChoice, name: NameChoice, missing: UnscoredChoice, no_relevant: UnscoredChoice, apart: bool,
-) -> ScoreTable:  # fmt: skip
+    runs: list[str],
+    measures: list[str],
+    *,
+    qrels: str | None,
+    intents: str | None,
+    probabilities: str | None,
+    order: OrderChoice,
+    name: NameChoice,
+    missing: UnscoredChoice,
+    no_relevant: UnscoredChoice,
+    apart: bool,
+) -> ScoreTable:
     """Scores of runs and judgments, or of a packed collection; ``apart``: a few files at a time, on other machines."""
     from cranfield.collection.packed import is_packed
 
@@ -344,9 +370,17 @@ def score_runs(
 
         with progress_bar("scoring runs") as step:
             return score_files(
-                runs, qrels, measures, intents=intents, probabilities=probabilities, order=order, name=name,
-                missing=missing, no_relevant=no_relevant, progress=step,
-            )  # fmt: skip
+                runs,
+                qrels,
+                measures,
+                intents=intents,
+                probabilities=probabilities,
+                order=order,
+                name=name,
+                missing=missing,
+                no_relevant=no_relevant,
+                progress=step,
+            )
     collection = load_collection(
         runs, qrels=qrels, intents=intents, probabilities=probabilities, teams=None, order=order, name=name
     )
@@ -370,7 +404,7 @@ def load_tables(
     """
     from cranfield.collection.packed import is_packed
     from cranfield.formats.text import expand
-    from cranfield.scores.choosing import read_tables
+    from cranfield.scores.selection import read_tables
 
     if qrels is not None or (len(scores) == 1 and is_packed(scores[0])):
         if columns is not None:
@@ -399,7 +433,7 @@ def sources(files: list[str], columns: str | None, word: str = "scores") -> dict
 
 def variances(tables: dict[str, ScoreTable]) -> Variances:
     """Everything there is to know about the variance of the tables."""
-    from cranfield.variance import estimate_variance
+    from cranfield.methods.variance import estimate_variance
 
     return estimate_variance(tables)
 
@@ -417,14 +451,14 @@ def check_no_scores(**given: Any) -> None:
 
 def grids(given: dict[str, str | None]) -> dict[str, Any]:
     """The lists of numbers behind the flags that were used."""
-    from cranfield.design.grid import parse_grid
+    from cranfield.methods.design.grid import parse_grid
 
     return {name: parse_grid(text, name=name) for name, text in given.items() if text is not None}
 
 
 def numbers(text: str | None, name: str) -> list[int] | None:
     """Whole numbers from a list or a range; None where nothing was said."""
-    from cranfield.design.grid import parse_counts
+    from cranfield.methods.design.grid import parse_counts
 
     return None if text is None else parse_counts(text, name=name)
 
@@ -440,16 +474,21 @@ def load_pilots(
     columns: str | None = None,
 ) -> list[ScoreTable | None]:
     """A pilot for every measure, of runs that are split into shards first where that is asked for; or none at all."""
-    from cranfield.scores.choosing import only_table
-    from cranfield.verify.planning import pilots_of
+    from cranfield.methods.verification.design_sizes import pilots_of
+    from cranfield.scores.selection import only_table
 
     if not scores:
         return [None]
     if shards is not None and not is_score_table(scores, qrels):
         collection = load_collection(
-            scores, qrels=qrels, intents=None, probabilities=None, teams=None,
-            order=OrderChoice.SCORE, name=NameChoice.AUTO,
-        )  # fmt: skip
+            scores,
+            qrels=qrels,
+            intents=None,
+            probabilities=None,
+            teams=None,
+            order=OrderChoice.SCORE,
+            name=NameChoice.AUTO,
+        )
         note_tables({scores[0]: collection.score(measures or ["AP"])})
         return [*pilots_of(collection, measures, shards=shards, seed=seed)]
     table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
@@ -481,15 +520,20 @@ def load_material(
     if columns is not None:
         raise typer.BadParameter("--columns goes with score files, not with runs or a packed collection")
     collection = load_collection(
-        scores, qrels=qrels, intents=None, probabilities=None, teams=teams,
-        order=OrderChoice.SCORE, name=NameChoice.AUTO,
-    )  # fmt: skip
+        scores,
+        qrels=qrels,
+        intents=None,
+        probabilities=None,
+        teams=teams,
+        order=OrderChoice.SCORE,
+        name=NameChoice.AUTO,
+    )
     return {scores[0]: collection.score(measures or ["AP", "nDCG@10"], missing=missing or "zero")}, collection
 
 
 def report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
     """The files a report is written to, and the endings of the faces printed because no file was named."""
-    from cranfield.report.writing import check_report_name
+    from cranfield.rendering.report_files import check_report_name
 
     printed = [] if out else [ending for ending in endings if ending in (".json", ".md", ".tex")]
     if len(printed) > 1:
@@ -504,9 +548,9 @@ def report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], 
 
 def output_report(report: Report, files: list[str], printed: list[str]) -> None:
     """Write the files and say so, or print the face asked for; warnings go to standard error."""
-    from cranfield.report.document import Document
-    from cranfield.report.terminal import print_warnings
-    from cranfield.report.writing import FACES, write_report
+    from cranfield.rendering.document import Document
+    from cranfield.rendering.report_files import FACES, write_report
+    from cranfield.rendering.terminal import print_warnings
 
     sizes = {}
     with progress_bar("writing") as step:

@@ -24,7 +24,7 @@ def pack(
 
     Example: cranfield pack runs/ --qrels qrels.txt --teams teams.tsv -o trec8.cran
     """
-    from cranfield.report.packing import pack_document
+    from cranfield.rendering.pack_document import pack_document
 
     collection = options.load_collection(
         runs, qrels=qrels, intents=intents, probabilities=intent_probabilities, teams=teams, order=order, name=name

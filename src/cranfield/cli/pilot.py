@@ -64,9 +64,9 @@ def pilot(
 
     Example: cranfield pilot runs/ --qrels qrels.txt --teams teams.tsv -m AP -m nDCG@10
     """
-    from cranfield.pilot import pilot_study, write_leave_outs
-    from cranfield.pilot.goals import target_for
-    from cranfield.report.piloting import pilot_document
+    from cranfield.methods.leave_out import pilot_study, write_leave_outs
+    from cranfield.methods.leave_out.goal import target_for
+    from cranfield.rendering.pilot_document import pilot_document
 
     if plot is not None:
         drawing.check_plot(plot)
@@ -93,9 +93,18 @@ def pilot(
         options.progress_bar("leaving teams out") as step,
     ):
         study = pilot_study(
-            collection, measure or ["AP"], left_out=left_out, pilot_topics=pilot_topics, trials=trials, depth=depth,
-            estimate=estimate, target=target, tolerance=within, seed=seed, progress=step,
-        )  # fmt: skip
+            collection,
+            measure or ["AP"],
+            left_out=left_out,
+            pilot_topics=pilot_topics,
+            trials=trials,
+            depth=depth,
+            estimate=estimate,
+            target=target,
+            tolerance=within,
+            seed=seed,
+            progress=step,
+        )
     inputs = {
         "runs": runs,
         "qrels": qrels,

@@ -54,18 +54,26 @@ def power(
 
               cranfield power --topics 10:200:10 --sd 0.15 --systems 10 --plot card.svg
     """
-    from cranfield.design.card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
     from cranfield.formats.text import write_text
-    from cranfield.report import sizing
+    from cranfield.methods.design.power_card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
+    from cranfield.rendering import size_document
 
     demand = None if gate is None else parse_gate(gate)
     if plot is not None:
         drawing.check_plot(plot)
-    given = {"topics": topics, "systems": systems, "variance": variance, "correlation": correlation, "sd": sd,
-             "difference": difference, "alpha": alpha, "power": target}  # fmt: skip
+    given = {
+        "topics": topics,
+        "systems": systems,
+        "variance": variance,
+        "correlation": correlation,
+        "sd": sd,
+        "difference": difference,
+        "alpha": alpha,
+        "power": target,
+    }
     grids = options.grids(given)
     typed = {name: text for name, text in given.items() if text is not None}
-    inputs = {**options.sources(scores or [], columns), **sizing.power_inputs(typed, test=test, gate=gate)}
+    inputs = {**options.sources(scores or [], columns), **size_document.power_inputs(typed, test=test, gate=gate)}
     if scores:
         tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
         variances = options.variances(tables)
@@ -73,11 +81,11 @@ def power(
     else:
         options.check_no_scores(qrels=qrels, measure=measure, columns=columns, small_pilot=small_pilot)
         variances, cards = None, cards_from_grid(**grids, test=test)
-    document = sizing.power_document(cards, inputs, demand, card_cautions(cards, variances))
+    document = size_document.power_document(cards, inputs, demand, card_cautions(cards, variances))
     if plot is not None:
         drawing.draw_cards(document, plot)
     if badge is not None:
-        write_text(badge, sizing.badge(cards[0]))
+        write_text(badge, size_document.badge(cards[0]))
     options.output(document, face)
     if demand is not None and not all(demand.passes(card) for card in cards):
         raise typer.Exit(1)

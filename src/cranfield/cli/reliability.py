@@ -27,8 +27,7 @@ def reliability(
         str, typer.Option("--target", help="Eρ² and Φ to be reached: a number or a list.", metavar="P")
     ] = "0.95",
     sets: Annotated[
-        str | None,
-        typer.Option("--sets", help="Topics in the sets that are drawn: a list or a range.", metavar="N"),
+        str | None, typer.Option("--sets", help="Topics in the sets that are drawn: a list or a range.", metavar="N")
     ] = None,
     drop: Annotated[
         float, typer.Option("--drop", help="Leave out this share of the worst systems first.", metavar="SHARE")
@@ -68,9 +67,9 @@ def reliability(
 
     Example: cranfield reliability scores.csv --drop 0.25 --plot trust.html
     """
-    from cranfield.design.card import whole
-    from cranfield.reliability import assess_reliability
-    from cranfield.report.reliability import reliability_document
+    from cranfield.methods.design.power_card import whole
+    from cranfield.methods.reliability import assess_reliability
+    from cranfield.rendering.reliability_document import reliability_document
 
     if plot is not None:
         drawing.check_reliability_plot(plot, chart)
@@ -95,11 +94,24 @@ def reliability(
             seed=seed,
             progress=step,
         )
-    inputs = {**options.sources(scores, columns),
-              "qrels": qrels, "measures": measure, "topics": topics, "target": target, "sets": sets,
-              "drop": drop, "test": test, "correct": correct, "alpha": alpha, "confidence": confidence,
-              "trials": trials, "resamples": resamples, "replacement": replacement, "unpaired": unpaired,
-              "missing": missing}  # fmt: skip
+    inputs = {
+        **options.sources(scores, columns),
+        "qrels": qrels,
+        "measures": measure,
+        "topics": topics,
+        "target": target,
+        "sets": sets,
+        "drop": drop,
+        "test": test,
+        "correct": correct,
+        "alpha": alpha,
+        "confidence": confidence,
+        "trials": trials,
+        "resamples": resamples,
+        "replacement": replacement,
+        "unpaired": unpaired,
+        "missing": missing,
+    }
     if plot is not None:
         drawing.draw_reliability(found, plot, chart)
     options.output(reliability_document(found, inputs), face)

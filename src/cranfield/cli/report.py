@@ -75,9 +75,9 @@ def report(
 
               cranfield report runs/ --qrels qrels.txt -o report.html --pdf
     """
-    from cranfield.design.card import whole
-    from cranfield.design.grid import parse_grid
-    from cranfield.report.sections import Goal, Material, check_sections, make_report
+    from cranfield.methods.design.grid import parse_grid
+    from cranfield.methods.design.power_card import whole
+    from cranfield.rendering.report_sections import Goal, Material, check_sections, make_report
 
     faces = {".pdf": pdf, ".xlsx": xlsx, ".json": json, ".md": md, ".tex": latex}
     files, printed = options.report_files(out, [ending for ending, wanted in faces.items() if wanted])
@@ -85,10 +85,19 @@ def report(
     goal.check()
     check_sections(section)
     counts = [whole(value, "shards") for value in parse_grid(shards, name="shards")]
-    inputs = {**options.sources(scores, columns),
-              "qrels": qrels, "teams": teams, "measure": measure, **vars(goal), "shards": shards,
-              "samples": samples, "section": section, "title": title, "missing": missing,
-              "seed": seed}  # fmt: skip
+    inputs = {
+        **options.sources(scores, columns),
+        "qrels": qrels,
+        "teams": teams,
+        "measure": measure,
+        **vars(goal),
+        "shards": shards,
+        "samples": samples,
+        "section": section,
+        "title": title,
+        "missing": missing,
+        "seed": seed,
+    }
     tables, collection = options.load_material(
         scores, qrels=qrels, teams=teams, measures=measure, missing=missing, columns=columns
     )

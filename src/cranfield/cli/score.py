@@ -51,7 +51,7 @@ def score(
     Example: cranfield score runs/ --qrels qrels.txt -m AP -m nDCG@10 -o scores.csv
     """
     from cranfield.measures import parse_measures, with_companions
-    from cranfield.report.scoring import score_document
+    from cranfield.rendering.score_document import score_document
     from cranfield.scores import write_scores
 
     if plot is not None:
@@ -60,12 +60,26 @@ def score(
     names = [str(each) for each in wanted]
     with options.machines("score", cluster=cluster, workers=workers, resume=resume):
         table = options.score_runs(
-            runs, [str(each) for each in with_companions(wanted)], qrels=qrels, intents=intents,
-            probabilities=intent_probabilities, order=order, name=name, missing=missing, no_relevant=no_relevant,
+            runs,
+            [str(each) for each in with_companions(wanted)],
+            qrels=qrels,
+            intents=intents,
+            probabilities=intent_probabilities,
+            order=order,
+            name=name,
+            missing=missing,
+            no_relevant=no_relevant,
             apart=cluster is not None or workers is not None,
-        )  # fmt: skip
-    inputs = {"runs": runs, "qrels": qrels, "intents": intents, "measures": names, "order": str(order),
-              "missing": str(missing), "no_relevant": str(no_relevant)}  # fmt: skip
+        )
+    inputs = {
+        "runs": runs,
+        "qrels": qrels,
+        "intents": intents,
+        "measures": names,
+        "order": str(order),
+        "missing": str(missing),
+        "no_relevant": str(no_relevant),
+    }
     document = score_document(table, inputs)
     if plot is not None:
         drawing.draw_scores(table.select(measures=names), plot)

@@ -81,17 +81,26 @@ def shards(
 
     Example: cranfield shards runs/ --qrels qrels.txt -s 2,5,10 -m AP --samples 10
     """
-    from cranfield.compare.sharding import refuse_unused, replicate_study, shard_study
-    from cranfield.report.sharding import anova_names, shard_document
-    from cranfield.scores.choosing import only_table
+    from cranfield.methods.sharding.shard_models import refuse_unused, replicate_study, shard_study
+    from cranfield.rendering.shard_document import anova_names, shard_document
+    from cranfield.scores.selection import only_table
 
     names = anova_names(anova)
     if plot is not None:
         drawing.check_plot(plot)
-    inputs = {**options.sources(runs, columns, "runs"),
-              "qrels": qrels, "shards": count, "measures": measure, "samples": samples, "alpha": alpha,
-              "undefined": undefined, "resamples": resamples, "missing": missing, "replicates": replicates,
-              "halvings": halvings}  # fmt: skip
+    inputs = {
+        **options.sources(runs, columns, "runs"),
+        "qrels": qrels,
+        "shards": count,
+        "measures": measure,
+        "samples": samples,
+        "alpha": alpha,
+        "undefined": undefined,
+        "resamples": resamples,
+        "missing": missing,
+        "replicates": replicates,
+        "halvings": halvings,
+    }
     if options.is_score_table(runs, qrels):
         table = only_table(
             options.load_tables(
@@ -103,18 +112,31 @@ def shards(
     else:
         refuse_unused(inputs, table=None)
         collection = options.load_collection(
-            runs, qrels=qrels, intents=None, probabilities=None, teams=None,
-            order=options.OrderChoice.SCORE, name=options.NameChoice.AUTO,
-        )  # fmt: skip
+            runs,
+            qrels=qrels,
+            intents=None,
+            probabilities=None,
+            teams=None,
+            order=options.OrderChoice.SCORE,
+            name=options.NameChoice.AUTO,
+        )
         options.note_tables({runs[0]: collection.score(measure or ["AP"])})
         with (
             options.machines("shards", cluster=cluster, workers=workers, resume=resume),
             options.progress_bar("sharding") as step,
         ):
             study = shard_study(
-                collection, measure or ["AP"], shards=options.numbers(count, "shards") or (), samples=samples,
-                alpha=alpha, x=undefined, resamples=resamples, seed=seed, halvings=halvings, progress=step,
-            )  # fmt: skip
+                collection,
+                measure or ["AP"],
+                shards=options.numbers(count, "shards") or (),
+                samples=samples,
+                alpha=alpha,
+                x=undefined,
+                resamples=resamples,
+                seed=seed,
+                halvings=halvings,
+                progress=step,
+            )
     if plot is not None:
         drawing.draw_shards(study, plot, figure)
     document = shard_document(study, inputs, anova=names, pairs=pairs)

@@ -63,12 +63,12 @@ def simulate(
     Example: cranfield simulate scores.csv --topics 200 -o new.csv --plot fit.svg
     """
     from cranfield.errors import RequestError
-    from cranfield.report.simulating import simulation_document
-    from cranfield.report.simulation_charts import fit_chart
+    from cranfield.methods.simulation import parse_means
+    from cranfield.methods.simulation import simulate as run_simulation
+    from cranfield.rendering.simulation_charts import fit_chart
+    from cranfield.rendering.simulation_document import simulation_document
     from cranfield.scores import write_scores
-    from cranfield.scores.choosing import only_table
-    from cranfield.simulate import parse_means
-    from cranfield.simulate import simulate as run_simulation
+    from cranfield.scores.selection import only_table
 
     if plot is not None:
         drawing.check_plot(plot)
@@ -81,12 +81,30 @@ def simulate(
         options.progress_bar("drawing topics") as step,
     ):
         found = run_simulation(
-            pilot, topics=topics, margins=margins, dependence=dependence, trees=trees, truncate=truncate, equal=equal,
-            gap=gap, means=None if means is None else parse_means(means), seed=seed, progress=step,
-        )  # fmt: skip
-    inputs = {**options.sources(scores, columns),
-              "measures": measure, "topics": topics, "equal": equal, "gap": gap, "means": means,
-              "margins": margins, "dependence": dependence, "trees": trees, "truncate": truncate}  # fmt: skip
+            pilot,
+            topics=topics,
+            margins=margins,
+            dependence=dependence,
+            trees=trees,
+            truncate=truncate,
+            equal=equal,
+            gap=gap,
+            means=None if means is None else parse_means(means),
+            seed=seed,
+            progress=step,
+        )
+    inputs = {
+        **options.sources(scores, columns),
+        "measures": measure,
+        "topics": topics,
+        "equal": equal,
+        "gap": gap,
+        "means": means,
+        "margins": margins,
+        "dependence": dependence,
+        "trees": trees,
+        "truncate": truncate,
+    }
     document = options.warned(simulation_document(found, inputs, out=out))
     if out is not None:
         write_scores(found.table, out, wide=wide, details=document.details())

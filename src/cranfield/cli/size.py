@@ -37,8 +37,7 @@ def size(
         str | None, typer.Option("--non-inferiority", help="Margin of non-inferiority, likewise.", metavar="M")
     ] = None,
     true_difference: Annotated[
-        str | None,
-        typer.Option("--true-difference", help="True difference for these two [default: 0].", metavar="D"),
+        str | None, typer.Option("--true-difference", help="True difference for these two [default: 0].", metavar="D")
     ] = None,
     width: Annotated[str | None, typer.Option("--width", help="Widest interval for a difference.", metavar="W")] = None,
     probability: Annotated[
@@ -92,15 +91,26 @@ def size(
 
               cranfield size --systems 10 --min-range 0.1 --variance 0.053
     """
-    from cranfield.design.planning import Request, cautions_of, plan, plan_from_pilot
-    from cranfield.report.sizing import pilot_size_document, size_document, size_inputs
+    from cranfield.methods.design.planning import Request, cautions_of, plan, plan_from_pilot
+    from cranfield.rendering.size_document import pilot_size_document, size_document, size_inputs
 
     given = {
-        "systems": systems, "min_range": min_range, "difference": difference, "effect_size": effect_size,
-        "equivalence": equivalence, "non_inferiority": non_inferiority, "true_difference": true_difference,
-        "width": width, "probability": probability, "sensitivity": sensitivity, "variance": variance,
-        "correlation": correlation, "sd": sd, "alpha": alpha, "power": power,
-    }  # fmt: skip
+        "systems": systems,
+        "min_range": min_range,
+        "difference": difference,
+        "effect_size": effect_size,
+        "equivalence": equivalence,
+        "non_inferiority": non_inferiority,
+        "true_difference": true_difference,
+        "width": width,
+        "probability": probability,
+        "sensitivity": sensitivity,
+        "variance": variance,
+        "correlation": correlation,
+        "sd": sd,
+        "alpha": alpha,
+        "power": power,
+    }
     request = Request(
         **options.grids(given),
         assurance=assurance,

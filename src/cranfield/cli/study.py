@@ -10,8 +10,8 @@ from cranfield.cli import drawing, options
 from cranfield.errors import RequestError
 
 if TYPE_CHECKING:
+    from cranfield.methods.sequential import Pairs
     from cranfield.scores import ScoreTable
-    from cranfield.sequential import Pairs
 
 app = typer.Typer(
     name="study",
@@ -57,7 +57,7 @@ def _one_table(
     columns: str | None,
     noted: bool = True,
 ) -> ScoreTable:
-    from cranfield.scores.choosing import only_table
+    from cranfield.scores.selection import only_table
 
     measures = [measure] if measure else None
     return only_table(
@@ -109,16 +109,26 @@ def new(
 
     Example: cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt
     """
-    from cranfield.report.studying import new_document
-    from cranfield.sequential.goals import Goal, check_effect, parse_bounds, parse_looks
-    from cranfield.sequential.order import read_topics
-    from cranfield.sequential.plans import prospect
-    from cranfield.sequential.study import create_study, estimate_sd
+    from cranfield.methods.sequential.plans import prospect
+    from cranfield.methods.sequential.study import create_study, estimate_sd
+    from cranfield.methods.sequential.study_goal import Goal, check_effect, parse_bounds, parse_looks
+    from cranfield.methods.sequential.topic_order import read_topics
+    from cranfield.rendering.study_document import new_document
 
     if seed is not None and topics is None:
         raise RequestError("a seed has no effect without candidate topics", fix="Add --topics FILE, or omit --seed.")
-    inputs = {"file": file, "difference": difference, "sd": sd, "from": past, "trial": trial, "cautious": cautious,
-              "plan": plan, "alpha": alpha, "power": power, "topics": topics}  # fmt: skip
+    inputs = {
+        "file": file,
+        "difference": difference,
+        "sd": sd,
+        "from": past,
+        "trial": trial,
+        "cautious": cautious,
+        "plan": plan,
+        "alpha": alpha,
+        "power": power,
+        "topics": topics,
+    }
     tables: dict[str, Any] = {
         word: _one_table(files, None, measure, missing, columns) if files else None
         for word, files in (("past", past), ("trial", trial))
@@ -159,8 +169,8 @@ def add(
 
     Example: cranfield study add mine.study batch1.csv
     """
-    from cranfield.report.studying import added_document
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.rendering.study_document import added_document
 
     study = open_study(file)
     wanted = measure or study.status().measure
@@ -174,8 +184,7 @@ def add(
 def next_topics(
     file: File,
     count: Annotated[
-        int | None,
-        typer.Option("--count", help="How many (default: to the next decision).", min=1, show_default=False),
+        int | None, typer.Option("--count", help="How many (default: to the next decision).", min=1, show_default=False)
     ] = None,
     face: options.Face = options.Face.TEXT,
 ) -> None:
@@ -183,8 +192,8 @@ def next_topics(
 
     Example: cranfield study next mine.study --count 10
     """
-    from cranfield.report.studying import next_document
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.rendering.study_document import next_document
 
     study = open_study(file)
     topics = study.next_topics(count)
@@ -193,17 +202,13 @@ def next_topics(
 
 @app.command("status")
 @options.printed
-def status(
-    file: File,
-    plot: options.Plot = None,
-    face: options.Face = options.Face.TEXT,
-) -> None:
+def status(file: File, plot: options.Plot = None, face: options.Face = options.Face.TEXT) -> None:
     """The power so far and the number of topics to the next decision; the observed difference is not shown.
 
     Example: cranfield study status mine.study
     """
-    from cranfield.report.studying import status_document
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.rendering.study_document import status_document
 
     if plot is not None:
         drawing.check_plot(plot)
@@ -215,18 +220,15 @@ def status(
 
 @app.command("test")
 @options.printed
-def make_test(
-    file: File,
-    face: options.Face = options.Face.TEXT,
-) -> None:
+def make_test(file: File, face: options.Face = options.Face.TEXT) -> None:
     """The test, once the plan allows it, with its caveats and the paragraph to report.
 
     Exit code 1 when it is too early, and when the scores allow no claim.
 
     Example: cranfield study test mine.study
     """
-    from cranfield.report.studying import tested_document
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.rendering.study_document import tested_document
 
     tested = open_study(file).test()
     options.output(tested_document(tested, {"file": file}), face)
@@ -255,12 +257,20 @@ def edit(
 
     Example: cranfield study edit mine.study --difference 0.04 --because 'fewer assessors than planned'
     """
-    from cranfield.report.studying import status_document
-    from cranfield.sequential.goals import parse_looks
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.methods.sequential.study_goal import parse_looks
+    from cranfield.rendering.study_document import status_document
 
-    given = {"difference": difference, "alpha": alpha, "power": power, "sd": sd, "plan": plan, "first": first,
-             "looks": None if looks is None else parse_looks(looks), "spending": spending}  # fmt: skip
+    given = {
+        "difference": difference,
+        "alpha": alpha,
+        "power": power,
+        "sd": sd,
+        "plan": plan,
+        "first": first,
+        "looks": None if looks is None else parse_looks(looks),
+        "spending": spending,
+    }
     changes = {name: value for name, value in given.items() if value is not None}
     found = open_study(file).edit(changes, reason=because)
     options.output(status_document(found, {"file": file, "because": because, **changes}), face)
@@ -268,16 +278,13 @@ def edit(
 
 @app.command("log")
 @options.printed
-def log(
-    file: File,
-    face: options.Face = options.Face.TEXT,
-) -> None:
+def log(file: File, face: options.Face = options.Face.TEXT) -> None:
     """Every step of a study in order, after verifying the chain of checksums.
 
     Example: cranfield study log mine.study
     """
-    from cranfield.report.studying import log_document
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.rendering.study_document import log_document
 
     options.output(log_document(open_study(file).history(), {"file": file}), face)
 
@@ -299,15 +306,22 @@ def plans(
 
     Example: cranfield study plans --difference 0.033 --sd 0.15
     """
-    from cranfield.report.studying import plans_document
-    from cranfield.sequential.goals import parse_bounds, parse_looks
-    from cranfield.sequential.plans import all_prospects
+    from cranfield.methods.sequential.plans import all_prospects
+    from cranfield.methods.sequential.study_goal import parse_bounds, parse_looks
+    from cranfield.rendering.study_document import plans_document
 
     lowest, highest = parse_bounds(bounds)
     found = all_prospects(
-        difference, sd, alpha=alpha, power=power, first=first, looks=parse_looks(looks), spending=spending,
-        lowest=lowest, highest=highest,
-    )  # fmt: skip
+        difference,
+        sd,
+        alpha=alpha,
+        power=power,
+        first=first,
+        looks=parse_looks(looks),
+        spending=spending,
+        lowest=lowest,
+        highest=highest,
+    )
     inputs = {"difference": difference, "sd": sd, "alpha": alpha, "power": power}
     options.output(plans_document(found, inputs), face)
 
@@ -333,8 +347,8 @@ def past_experience(
 
     Example: cranfield study past earlier.csv --difference 0.033
     """
-    from cranfield.report.studying import past_document
-    from cranfield.sequential.past import past_experience as look_back
+    from cranfield.methods.sequential.past import past_experience as look_back
+    from cranfield.rendering.study_document import past_document
 
     if plot is not None:
         drawing.check_plot(plot)
@@ -383,17 +397,23 @@ def trial_size(
 
               cranfield study trial scores.csv --trial-size 30
     """
-    from cranfield.design.card import whole
-    from cranfield.report.studying import coverage_document, trial_document
-    from cranfield.sequential.pairs import random_pairs
-    from cranfield.sequential.trial import plan_trial, trial_coverage
+    from cranfield.methods.design.power_card import whole
+    from cranfield.methods.sequential.paired_differences import random_pairs
+    from cranfield.methods.sequential.trial import plan_trial, trial_coverage
+    from cranfield.rendering.study_document import coverage_document, trial_document
 
     if plot is not None:
         drawing.check_plot(plot)
     grids = options.grids({"sd": sd, "trial_size": sizes})
-    inputs = {**options.sources(scores or [], columns),
-              "difference": difference, "sd": sd, "trial_size": sizes, "alpha": alpha,
-              "power": power, "confidence": confidence}  # fmt: skip
+    inputs = {
+        **options.sources(scores or [], columns),
+        "difference": difference,
+        "sd": sd,
+        "trial_size": sizes,
+        "alpha": alpha,
+        "power": power,
+        "confidence": confidence,
+    }
     if scores and (difference is not None or sd is not None):
         raise RequestError("with scores, the difference and the sd have no effect", fix="Omit them, or the scores.")
     if scores:
@@ -406,9 +426,16 @@ def trial_size(
         if difference is None or sd is None:
             raise typer.BadParameter("give --difference and --sd, or scores")
         document = trial_document(
-            plan_trial(difference=difference, sd=grids["sd"], sizes=grids.get("trial_size"), alpha=alpha, power=power,
-                       confidence=confidence), inputs,
-        )  # fmt: skip
+            plan_trial(
+                difference=difference,
+                sd=grids["sd"],
+                sizes=grids.get("trial_size"),
+                alpha=alpha,
+                power=power,
+                confidence=confidence,
+            ),
+            inputs,
+        )
     if plot is not None:
         drawing.draw_study(document, plot, "coverage" if scores else "trial")
     options.output(document, face)
@@ -425,9 +452,9 @@ def _pairs(
     count: int | None,
     seed: int,
 ) -> Pairs:
-    from cranfield.sequential.journal import is_journal
-    from cranfield.sequential.pairs import choose_pairs
-    from cranfield.sequential.study import open_study
+    from cranfield.methods.sequential.journal import is_journal
+    from cranfield.methods.sequential.paired_differences import choose_pairs
+    from cranfield.methods.sequential.study import open_study
 
     if len(scores) == 1 and is_journal(scores[0]):
         return open_study(scores[0]).pairs()
@@ -495,10 +522,10 @@ def simulate(
 
     Example: cranfield study simulate scores.csv --system mine --baseline theirs --difference 0.03 --plot plans.svg
     """
-    from cranfield.report.studying import simulate_document
-    from cranfield.sequential.goals import parse_bounds, parse_looks
-    from cranfield.sequential.simulation import WAYS
-    from cranfield.sequential.simulation import simulate as run
+    from cranfield.methods.sequential.plan_simulation import WAYS
+    from cranfield.methods.sequential.plan_simulation import simulate as run
+    from cranfield.methods.sequential.study_goal import parse_bounds, parse_looks
+    from cranfield.rendering.study_document import simulate_document
 
     if plot is not None:
         drawing.check_plot(plot)
@@ -507,14 +534,39 @@ def simulate(
     wanted = [name.strip() for name in plans.split(",")] if plans else list(WAYS)
     with options.progress_bar("simulating") as done:
         found = run(
-            given, difference=difference, detectable_with=detectable_with, sd=sd, alpha=alpha, power=power,
-            plans=wanted, first=first, step=step, looks=parse_looks(looks), lowest=lowest, highest=highest, most=most,
-            repeats=repeats, seed=seed, progress=done,
-        )  # fmt: skip
-    inputs = {**options.sources(scores, columns),
-              "system": system, "baseline": baseline, "pairs": pairs, "difference": difference,
-              "detectable_with": detectable_with, "sd": sd, "alpha": alpha, "power": power, "first": first,
-              "step": step, "looks": looks, "bounds": bounds, "repeats": repeats}  # fmt: skip
+            given,
+            difference=difference,
+            detectable_with=detectable_with,
+            sd=sd,
+            alpha=alpha,
+            power=power,
+            plans=wanted,
+            first=first,
+            step=step,
+            looks=parse_looks(looks),
+            lowest=lowest,
+            highest=highest,
+            most=most,
+            repeats=repeats,
+            seed=seed,
+            progress=done,
+        )
+    inputs = {
+        **options.sources(scores, columns),
+        "system": system,
+        "baseline": baseline,
+        "pairs": pairs,
+        "difference": difference,
+        "detectable_with": detectable_with,
+        "sd": sd,
+        "alpha": alpha,
+        "power": power,
+        "first": first,
+        "step": step,
+        "looks": looks,
+        "bounds": bounds,
+        "repeats": repeats,
+    }
     document = simulate_document(found, inputs)
     if plot is not None:
         drawing.draw_study(document, plot, figure)
@@ -542,9 +594,9 @@ def peek(
 
     Example: cranfield study peek scores.csv --first 20
     """
-    from cranfield.report.studying import near_misses_document
-    from cranfield.sequential.pairs import all_pairs
-    from cranfield.sequential.peeking import near_misses
+    from cranfield.methods.sequential.optional_stopping import near_misses
+    from cranfield.methods.sequential.paired_differences import all_pairs
+    from cranfield.rendering.study_document import near_misses_document
 
     if plot is not None:
         drawing.check_plot(plot)

@@ -29,10 +29,10 @@ def variance(
 
     Example: cranfield variance scores2023.csv scores2024.csv
     """
-    from cranfield.design.pairs import pair_sizes
     from cranfield.errors import RequestError
-    from cranfield.report.variances import pairs_document, variance_document
-    from cranfield.variance import estimate_variance
+    from cranfield.methods.design.pair_sizes import pair_sizes
+    from cranfield.methods.variance import estimate_variance
+    from cranfield.rendering.variance_document import pairs_document, variance_document
 
     if plot is not None:
         drawing.check_plot(plot)

@@ -13,8 +13,7 @@ PilotMargins = Annotated[
     typer.Option("--margins", help="Of pilot scores: auto (default), beta, normal, kernel, empirical.", metavar="NAME"),
 ]
 PilotDependence = Annotated[
-    str | None,
-    typer.Option("--dependence", help="Of pilot scores: rows (default), gaussian or vine.", metavar="NAME"),
+    str | None, typer.Option("--dependence", help="Of pilot scores: rows (default), gaussian or vine.", metavar="NAME")
 ]
 
 
@@ -102,19 +101,31 @@ def verify(
 
               cranfield verify pilot.csv -m AP --difference 0.05 --test wilcoxon
     """
-    from cranfield.report.simulation_charts import power_chart
-    from cranfield.report.verifying import verify_document
-    from cranfield.verify.asking import Question, ask
+    from cranfield.methods.verification.asking import Question, ask
+    from cranfield.rendering.simulation_charts import power_chart
+    from cranfield.rendering.verification_document import verify_document
 
     if plot is not None:
         drawing.check_plot(plot)
-    given = {"systems": systems, "min_range": min_range, "difference": difference, "variance": variance, "sd": sd,
-             "alpha": alpha, "power": power}  # fmt: skip
+    given = {
+        "systems": systems,
+        "min_range": min_range,
+        "difference": difference,
+        "variance": variance,
+        "sd": sd,
+        "alpha": alpha,
+        "power": power,
+    }
     grids = options.grids(given)
     question = Question(
-        design=design, grids=grids, topics=topics, sides=1 if one_sided else 2, method=method, test=test,
+        design=design,
+        grids=grids,
+        topics=topics,
+        sides=1 if one_sided else 2,
+        method=method,
+        test=test,
         models=tuple(model.split(",")) if model else (),
-    )  # fmt: skip
+    )
     pilots = options.load_pilots(
         scores, qrels=qrels, measures=measure, missing=missing, columns=columns, shards=shards, seed=seed
     )
@@ -123,18 +134,37 @@ def verify(
         options.progress_bar("verifying") as step,
     ):
         found = ask(
-            question, pilots, collections=collections, tolerance=tolerance, confidence=confidence, search=search,
-            margins=margins, dependence=dependence, resamples=resamples, seed=seed, progress=step,
-        )  # fmt: skip
+            question,
+            pilots,
+            collections=collections,
+            tolerance=tolerance,
+            confidence=confidence,
+            search=search,
+            margins=margins,
+            dependence=dependence,
+            resamples=resamples,
+            seed=seed,
+            progress=step,
+        )
     usual = {} if design else {"alpha": "0.05", "power": "0.8"}
     used = usual | {name: text for name, text in given.items() if text is not None}
     simulated = {"margins": margins or "auto", "dependence": dependence or "rows"} if scores else {}
     inputs = {
         **options.sources(scores or [], columns),
-        "design": design, **used, "topics": topics, "sides": question.sides, "method": method,
-        "test": test, "model": model, "shards": shards, "collections": collections, "tolerance": tolerance,
-        "confidence": confidence, "resamples": resamples, **simulated,
-    }  # fmt: skip
+        "design": design,
+        **used,
+        "topics": topics,
+        "sides": question.sides,
+        "method": method,
+        "test": test,
+        "model": model,
+        "shards": shards,
+        "collections": collections,
+        "tolerance": tolerance,
+        "confidence": confidence,
+        "resamples": resamples,
+        **simulated,
+    }
     if plot is not None:
         drawing.draw(power_chart(found), plot)
     options.output(verify_document(found, inputs), face)

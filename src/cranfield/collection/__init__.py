@@ -3,6 +3,6 @@
 from cranfield.collection.collection import Collection, Hits, Intents, View
 from cranfield.collection.contributors import Contributors
 from cranfield.collection.packed import open_collection
-from cranfield.collection.reading import Name, read_collection
+from cranfield.collection.readers import Name, read_collection
 
 __all__ = ["Collection", "Contributors", "Hits", "Intents", "Name", "View", "open_collection", "read_collection"]

@@ -186,9 +186,19 @@ class Collection:
         rank, judgment = np.empty_like(hits.rank), np.empty_like(hits.judgment)
         starts = np.full(segments + 1, len(rank), np.int64)
         shard_hits(
-            len(edges) - 1, shards, edges, documents, hits.edges, hits.rank, hits.judgment, shard_of,
-            rank, judgment, starts, work=len(documents),
-        )  # fmt: skip
+            len(edges) - 1,
+            shards,
+            edges,
+            documents,
+            hits.edges,
+            hits.rank,
+            hits.judgment,
+            shard_of,
+            rank,
+            judgment,
+            starts,
+            work=len(documents),
+        )
         return Hits(starts, rank, judgment)
 
     def _lengths(self, shard_of: Array, shards: int) -> Array:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cranfield.compiled import is_loaded
 from cranfield.formats.coded import Vocabulary
+from cranfield.runtime.compiled import is_loaded
 
 Array = npt.NDArray[Any]
 

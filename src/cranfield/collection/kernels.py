@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.compiled import Kernel
+from cranfield.runtime.compiled import Kernel
 
 
 def _place(first, last, source, target, codes, keys, sorted_code, out_documents, out_keys):
@@ -46,9 +46,18 @@ def _settle(first, last, edges, out_documents, out_keys, out_unordered):
 
 
 def _join(
-    first, last, systems, documents_count, edges, documents, judged_edges, judged_documents,
-    out_judgment, out_hits, out_duplicate,
-):  # fmt: skip
+    first,
+    last,
+    systems,
+    documents_count,
+    edges,
+    documents,
+    judged_edges,
+    judged_documents,
+    out_judgment,
+    out_hits,
+    out_duplicate,
+):
     """The judgment of every document of every list, -1 for none, and how many of a list's there are."""
     judgment_of = np.full(documents_count, -1, np.int32)
     seen_in = np.full(documents_count, -1, np.int32)
@@ -72,9 +81,19 @@ def _join(
 
 
 def _shard_hits(
-    first, last, shards, edges, documents, hit_edges, hit_rank, hit_judgment, shard_of,
-    out_rank, out_judgment, out_edges,
-):  # fmt: skip
+    first,
+    last,
+    shards,
+    edges,
+    documents,
+    hit_edges,
+    hit_rank,
+    hit_judgment,
+    shard_of,
+    out_rank,
+    out_judgment,
+    out_edges,
+):
     """Split every list into its shards in one pass: a counter a shard gives each hit its rank within the shard.
 
     ``out_edges[segment]`` is where a segment's hits begin; what follows the last segment is the caller's to set. There
@@ -120,9 +139,7 @@ def _shard_lengths(first, last, shards, edges, documents, shard_of, out_length):
             out_length[number * shards + shard_of[documents[at]]] += 1
 
 
-def _trim(
-    first, last, systems, chosen, depth, edges, rank, judgment, kept, out_edges, out_rank, out_judgment
-):  # fmt: skip
+def _trim(first, last, systems, chosen, depth, edges, rank, judgment, kept, out_edges, out_rank, out_judgment):
     """The hits of the chosen systems on kept judgments down to a depth, topic by topic, put end to end.
 
     ``first`` and ``last`` are topics; the first is 0, for where a list begins hangs on all before it.

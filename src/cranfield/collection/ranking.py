@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.collection.kernels import settle
-from cranfield.parallel import available_workers, slices, spread
+from cranfield.runtime.threads import available_workers, slices, spread
 
 Array = npt.NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.compiled import machine_code
+from cranfield.runtime.compiled import machine_code
 
 
 @machine_code

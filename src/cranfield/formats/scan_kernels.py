@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.compiled import machine_code
+from cranfield.runtime.compiled import machine_code
 
 
 @machine_code
@@ -87,19 +87,7 @@ def parse_decimal(buffer, start, end, powers):
 
 @machine_code
 def scan_lines(
-    buffer,
-    length,
-    field,
-    sign,
-    powers,
-    stride,
-    words,
-    keys,
-    list_lines,
-    list_starts,
-    list_ends,
-    slow,
-    state,
+    buffer, length, field, sign, powers, stride, words, keys, list_lines, list_starts, list_ends, slow, state
 ):
     """One pass over ``buffer`` (which ends in a line end); ``stride`` machine words hold an id, first byte highest."""
     at = 0

@@ -33,13 +33,20 @@ MAX = Parameter("max", None, "the highest grade of the scale, where the judgment
 
 KINDS = (
     Kind(
-        "ERR", "Expected reciprocal rank",
+        "ERR",
+        "Expected reciprocal rank",
         "The expected 1 / rank at which a user stops who is satisfied by a document of gain g with probability "
         "g / (g_max + 1). With gains=exp and max=4 it is gdeval's.",
-        "Chapelle2009", err, (GAINS, MAX),
+        "Chapelle2009",
+        err,
+        (GAINS, MAX),
     ),
     Kind(
-        "nERR", "Normalised expected reciprocal rank", "ERR over the ERR of the ideal list.",
-        "SakaiSong2011", nerr, (GAINS, MAX),
+        "nERR",
+        "Normalised expected reciprocal rank",
+        "ERR over the ERR of the ideal list.",
+        "SakaiSong2011",
+        nerr,
+        (GAINS, MAX),
     ),
-)  # fmt: skip
+)

@@ -59,31 +59,51 @@ def _log_base(text: str) -> float:
     return between(1.0000001, 1e6)(text)
 
 
-LOG = Parameter("log", None, "the base b of Järvelin & Kekäläinen's discount: none before rank b, log_b(r) from there "
-                "(without it: log2(r + 1))", _log_base)  # fmt: skip
+LOG = Parameter(
+    "log",
+    None,
+    "the base b of Järvelin & Kekäläinen's discount: none before rank b, log_b(r) from there (without it: log2(r + 1))",
+    _log_base,
+)
 BETA = Parameter("beta", 1.0, "how much gain counts against plain precision; 0 makes it precision", between(0, 1e6))
 
 KINDS = (
     Kind(
-        "nDCG", "Normalised discounted cumulated gain",
+        "nDCG",
+        "Normalised discounted cumulated gain",
         "Gains of the documents found, discounted by rank, over what an ideal list would have. Discount log2(r + 1) "
         "unless log gives a base.",
-        "JarvelinKekalainen2002", ndcg, (GAINS, LOG), aliases=("ndcg", "ndcg_cut", "MSnDCG"),
+        "JarvelinKekalainen2002",
+        ndcg,
+        (GAINS, LOG),
+        aliases=("ndcg", "ndcg_cut", "MSnDCG"),
     ),
     Kind(
-        "nG@1", "Normalised gain at rank 1", "nDCG@1: the gain of the first document over the highest there is.",
-        "SakaiShang2016", first_gain, (GAINS,), Cutoff(allowed=False),
+        "nG@1",
+        "Normalised gain at rank 1",
+        "nDCG@1: the gain of the first document over the highest there is.",
+        "SakaiShang2016",
+        first_gain,
+        (GAINS,),
+        Cutoff(allowed=False),
     ),
     Kind(
-        "Q", "Q-measure",
+        "Q",
+        "Q-measure",
         "AP for graded judgments: the blended ratio (C(r) + β·cg(r)) / (r + β·cg*(r)) averaged over the relevant "
         "documents; divided by min(k, R).",
-        "Sakai2004", q_measure, (GAINS, BETA),
+        "Sakai2004",
+        q_measure,
+        (GAINS, BETA),
     ),
     Kind(
-        "P+", "P-plus",
+        "P+",
+        "P-plus",
         "The blended ratio averaged over the relevant documents down to the preferred rank, that of the first document "
         "of the highest grade retrieved. For searchers who stop at the best document.",
-        "Sakai2007", p_plus, (GAINS, BETA), Cutoff(allowed=False),
+        "Sakai2007",
+        p_plus,
+        (GAINS, BETA),
+        Cutoff(allowed=False),
     ),
-)  # fmt: skip
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.compiled import Kernel
+from cranfield.runtime.compiled import Kernel
 
 
 def _weighted(first, last, systems, shards, edges, rank, judgment, gain, weight, cutoff, out_score):
@@ -138,9 +138,21 @@ def _preference(first, last, systems, shards, edges, rank, judgment, relevant, n
 
 
 def _novelty(
-    first, last, systems, shards, edges, rank, judgment, intent_edges, intent_index, most_intents, fading, weight,
-    cutoff, out_score,
-):  # fmt: skip
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    intent_edges,
+    intent_index,
+    most_intents,
+    fading,
+    weight,
+    cutoff,
+    out_score,
+):
     """Σ weight[rank] · Σ over the document's intents of fading[times the intent was seen before]."""
     seen = np.zeros(most_intents, np.int64)
     for number in range(first, last):
@@ -220,9 +232,30 @@ NOTHING, CUTOFF, RELEVANT, RELEVANT_OR_CUTOFF, IDEAL = range(5)
 
 
 def _follow(
-    first, last, topics, systems, edges, rank, judgment, ideal_edges, ideal_rank, ideal_judgment, walk, over, limit,
-    at_relevant, beta, most, gain, weight, out_running, out_count, out_cutoff, out_by, out_score,
-):  # fmt: skip
+    first,
+    last,
+    topics,
+    systems,
+    edges,
+    rank,
+    judgment,
+    ideal_edges,
+    ideal_rank,
+    ideal_judgment,
+    walk,
+    over,
+    limit,
+    at_relevant,
+    beta,
+    most,
+    gain,
+    weight,
+    out_running,
+    out_count,
+    out_cutoff,
+    out_by,
+    out_score,
+):
     """Recipes ``first`` to ``last`` over the same lists; ``gain``, ``weight`` and ``out_score`` have a row for each.
 
     The ``ideal_…`` lists are what a topic is divided by, or cut at; the other ``out_…`` are room to work in.

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield.collection import Hits, View
-from cranfield.compiled import Kernel
 from cranfield.errors import RequestError
 from cranfield.measures.declaration import Measure, Parameter
+from cranfield.runtime.compiled import Kernel
 
 Array = npt.NDArray[Any]
 
@@ -24,9 +24,16 @@ def run(kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None) -
     segments = view.topics * view.systems * view.shards
     score = np.zeros(segments, np.float64)
     kernel(
-        view.topics * view.systems, view.systems, view.shards, hits.edges, hits.rank, hits.judgment, *arguments, score,
+        view.topics * view.systems,
+        view.systems,
+        view.shards,
+        hits.edges,
+        hits.rank,
+        hits.judgment,
+        *arguments,
+        score,
         work=len(hits.rank) + segments,
-    )  # fmt: skip
+    )
     return score.reshape(view.topics, view.systems, view.shards)
 
 

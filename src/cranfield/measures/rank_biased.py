@@ -44,15 +44,23 @@ RBP_GAINS = Parameter("gains", "binary", "binary, or graded gains over the highe
 
 KINDS = (
     Kind(
-        "RBP", "Rank-biased precision",
+        "RBP",
+        "Rank-biased precision",
         "The rate of gain of a user who reads on after each document with probability p. With graded gains each is "
         "divided by the highest.",
-        "MoffatZobel2008", rbp, (P, REL, RBP_GAINS, MAX), beside="RBP_residual",
+        "MoffatZobel2008",
+        rbp,
+        (P, REL, RBP_GAINS, MAX),
+        beside="RBP_residual",
     ),
     Kind(
-        "RBP_residual", "Residual of rank-biased precision",
+        "RBP_residual",
+        "Residual of rank-biased precision",
         "How much RBP could rise if every unjudged document turned out relevant: the true value lies between RBP and "
         "RBP + residual.",
-        "MoffatZobel2008", residual, (P,), Cutoff(allowed=False),
+        "MoffatZobel2008",
+        residual,
+        (P,),
+        Cutoff(allowed=False),
     ),
-)  # fmt: skip
+)

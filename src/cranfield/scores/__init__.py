@@ -2,8 +2,8 @@
 
 from cranfield.scores.balance import check_balance
 from cranfield.scores.columns import Columns
-from cranfield.scores.files import read_score_files, read_scores, write_scores
-from cranfield.scores.scoring import score, score_view
+from cranfield.scores.evaluation import score, score_view
+from cranfield.scores.score_files import read_score_files, read_scores, write_scores
 from cranfield.scores.table import Missing, ScoreTable
 
 __all__ = [

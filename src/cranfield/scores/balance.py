@@ -9,6 +9,11 @@ from cranfield.scores.table import ScoreTable
 
 SHOWN = 3  # cells named in a message
 LONGEST = 40  # characters of a name in a message: a topic may be a whole question
+REMEDY = (
+    "For claims about other seeds, prompts or judges use cranfield shards: --replicates nested if each system has its "
+    "own, crossed if all systems share them. For these alone, average over them: --columns mean=COLUMN."
+)
+"""What to do with several scores for each topic and system."""
 
 
 def check_balance(table: ScoreTable, measure: str | None = None) -> None:

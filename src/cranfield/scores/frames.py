@@ -83,8 +83,9 @@ def from_frame(
     try:
         data = nw.from_native(frame, eager_only=True)
     except TypeError:
-        raise InputError(f"a {type(frame).__name__} is no data frame",
-                         fix="Give a pandas, Polars or PyArrow frame.") from None  # fmt: skip
+        raise InputError(
+            f"a {type(frame).__name__} is no data frame", fix="Give a pandas, Polars or PyArrow frame."
+        ) from None
     names = list(data.columns)
     given = known_layout(names) if columns is None else Columns.of(columns)
     if given is None and system is None:

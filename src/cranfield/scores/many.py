@@ -13,7 +13,7 @@ from cranfield.collection import read_collection
 from cranfield.errors import RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import parse_measures
-from cranfield.parallel import Progress, tasks
+from cranfield.runtime.threads import Progress, tasks
 from cranfield.scores.table import ScoreTable
 
 FILES_A_TASK = 4  # reading the judgments again costs little beside so many runs
@@ -54,8 +54,9 @@ def score_files(
     if STDIN in files:
         raise RequestError("standard input cannot be read on another machine", fix="Name files.")
     judged = [None if path is None else str(path) for path in (qrels, intents, probabilities)]
-    work = _Work(tuple(map(str, parse_measures(measures))), judged[0], judged[1], judged[2], order, name, missing,
-                 no_relevant)  # fmt: skip
+    work = _Work(
+        tuple(map(str, parse_measures(measures))), judged[0], judged[1], judged[2], order, name, missing, no_relevant
+    )
     parts = [tuple(files[at : at + FILES_A_TASK]) for at in range(0, len(files), FILES_A_TASK)]
     if not parts:
         raise RequestError("no run was named", fix="Name run files, folders or patterns.")
@@ -81,6 +82,5 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     values = [table.values[:, [table.topics.index(topic) for topic in topics]] for table in tables]
     warnings = dict.fromkeys(warning for table in tables for warning in table.warnings)
     return ScoreTable(
-        tables[0].measures, tuple(topics), tuple(names), np.concatenate(values, axis=2),
-        warnings=tuple(warnings),
-    )  # fmt: skip
+        tables[0].measures, tuple(topics), tuple(names), np.concatenate(values, axis=2), warnings=tuple(warnings)
+    )

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
 from cranfield.collection.collection import worth_something
-from cranfield.collection.lean import Lean, make_lean
-from cranfield.compiled import Kernel, pays
+from cranfield.collection.relevant_only import Lean, make_lean
 from cranfield.measures import Measure, kernels
 from cranfield.measures.lists import NO_CUTOFF
 from cranfield.measures.recipes import Recipe, Recipes, recipe
-from cranfield.scores.scoring import require_judgments, score_view
+from cranfield.runtime.compiled import Kernel, pays
+from cranfield.scores.evaluation import require_judgments, score_view
 
 Array = npt.NDArray[Any]
 Everything = Callable[[], Array]
@@ -107,9 +107,19 @@ class Workbench:
         edges = np.empty(view.topics * len(chosen) + 1, np.int64)
         found = view.found
         self._trim(
-            0, view.topics, view.systems, chosen, depth, found.edges, found.rank, found.judgment, kept,
-            edges, self._rank, self._judgment,
-        )  # fmt: skip
+            0,
+            view.topics,
+            view.systems,
+            chosen,
+            depth,
+            found.edges,
+            found.rank,
+            found.judgment,
+            kept,
+            edges,
+            self._rank,
+            self._judgment,
+        )
         self._best(
             0, view.topics, self._all.lean.edges, kept, self._ideal_edges, self._ideal_rank, self._ideal_judgment
         )
@@ -124,11 +134,27 @@ class Workbench:
         made, topics = self._all.recipes, self._all.lean.view.topics
         score = np.empty((len(made.walk), topics * systems))
         self._follow(
-            0, len(score), topics, systems, edges, self._rank, self._judgment,
-            self._ideal_edges, self._ideal_rank, self._ideal_judgment,
-            made.walk, made.over, made.cutoff, made.cut_at_relevant, made.beta, made.most, made.gain, made.weight,
-            *self._room, score,
-        )  # fmt: skip
+            0,
+            len(score),
+            topics,
+            systems,
+            edges,
+            self._rank,
+            self._judgment,
+            self._ideal_edges,
+            self._ideal_rank,
+            self._ideal_judgment,
+            made.walk,
+            made.over,
+            made.cutoff,
+            made.cut_at_relevant,
+            made.beta,
+            made.most,
+            made.gain,
+            made.weight,
+            *self._room,
+            score,
+        )
         return score.reshape(-1, topics, systems)
 
     def _in_full(self, measure: Measure, chosen: Array, kept: Array, depth: int) -> Array:

@@ -162,8 +162,9 @@ class ScoreTable:
     def without_shards(self) -> ScoreTable:
         """Every cell the mean over its shards that have a score: seeds and repeats averaged, topics kept."""
         counts = np.isfinite(self.values).sum(axis=3, keepdims=True)
-        means = np.divide(np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan),
-                          where=counts > 0)  # fmt: skip
+        means = np.divide(
+            np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan), where=counts > 0
+        )
         return replace(self, values=means, shards=(), replicates="", empty={})
 
     # --- other shapes
@@ -204,8 +205,9 @@ class ScoreTable:
             measure, topic, system, shard = ("" if at is None else str(row[at]) for at in place)
             key = (measure, topic, system, shard)
             if key in cells:
-                raise InputError(f"two scores for measure {measure}, topic {topic}, system {system}",
-                                 fix="Delete one of them.")  # fmt: skip
+                raise InputError(
+                    f"two scores for measure {measure}, topic {topic}, system {system}", fix="Delete one of them."
+                )
             cells[key] = _number(row[score])
             if stands is not None and cells[key] != cells[key]:
                 empty[key] = str(row[stands])

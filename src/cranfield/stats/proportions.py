@@ -56,7 +56,11 @@ def anytime_interval(successes: int, trials: int, *, confidence: float = 0.95) -
         lower = float(crossing(log_likelihood, np.array([least]), np.array([1e-300]), peak)[0])
     if successes < trials:
         # By its distance from 1, so that nothing is lost where the end is close to it.
-        away = crossing(lambda q, _: np.asarray(special.xlogy(rest, q) + special.xlog1py(k, -q)), np.array([least]),
-                        np.array([1e-300]), 1 - peak)  # fmt: skip
+        away = crossing(
+            lambda q, _: np.asarray(special.xlogy(rest, q) + special.xlog1py(k, -q)),
+            np.array([least]),
+            np.array([1e-300]),
+            1 - peak,
+        )
         upper = 1.0 - float(away[0])
     return lower, upper

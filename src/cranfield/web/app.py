@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 import cranfield
-from cranfield.web import calculating, data, jobs, results
-from cranfield.web.faults import add_handlers
+from cranfield.web import calculator_pages, data, jobs, results
+from cranfield.web.error_pages import add_handlers
 from cranfield.web.guard import Guard
 from cranfield.web.page import render, static
 from cranfield.web.runner import Runner
@@ -20,8 +20,11 @@ from cranfield.web.settings import Settings
 from cranfield.web.store import Store
 
 STATIC = {
-    "page.css": "text/css", "page.js": "text/javascript", "tip.js": "text/javascript", "icon.svg": "image/svg+xml",
-}  # fmt: skip
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "tip.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 
 
 def make_app(settings: Settings | None = None) -> FastAPI:
@@ -36,12 +39,12 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = settings
-    for room in (calculating, data, jobs, results):
+    for room in (calculator_pages, data, jobs, results):
         app.include_router(room.router)
     app.add_api_route("/api", _api, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     app.add_api_route("/favicon.ico", lambda: _static("icon.svg"), include_in_schema=False)  # browsers ask by habit
-    app.include_router(calculating.pages)
+    app.include_router(calculator_pages.pages)
     add_handlers(app)
     app.add_middleware(Guard, settings=settings)
     return app

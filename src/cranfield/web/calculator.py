@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.design.card import Card, card_cautions, cards_from_grid
-from cranfield.design.curves import card_curves, curve_through
-from cranfield.design.grid import parse_grid
-from cranfield.design.planning import Request, cautions_of, plan
-from cranfield.design.sizing import Size
 from cranfield.errors import RequestError
-from cranfield.report.charts import CARD_CURVES, TITLES, is_wide, size_curves
-from cranfield.report.sizing import power_document, power_inputs, size_document, size_inputs
-from cranfield.report.sketch import Curve, line_sketch
-from cranfield.report.studying import plans_document, trial_document
-from cranfield.sequential.goals import parse_bounds, parse_looks
-from cranfield.sequential.plans import all_prospects
-from cranfield.sequential.trial import plan_trial
+from cranfield.methods.design.curves import card_curves, curve_through
+from cranfield.methods.design.grid import parse_grid
+from cranfield.methods.design.planning import Request, cautions_of, plan
+from cranfield.methods.design.power_card import Card, card_cautions, cards_from_grid
+from cranfield.methods.design.sample_size import Size
+from cranfield.methods.sequential.plans import all_prospects
+from cranfield.methods.sequential.study_goal import parse_bounds, parse_looks
+from cranfield.methods.sequential.trial import plan_trial
+from cranfield.rendering.charts import CARD_CURVES, TITLES, is_wide, size_curves
+from cranfield.rendering.size_document import power_document, power_inputs, size_document, size_inputs
+from cranfield.rendering.sketch import Curve, line_sketch
+from cranfield.rendering.study_document import plans_document, trial_document
 from cranfield.web.command import command_line
 from cranfield.web.page import Answer
 from cranfield.web.queries import MOST_ROWS, DesignQuery, PlansQuery, PowerQuery, SizeQuery, TrialPlanQuery
@@ -42,17 +42,7 @@ GOAL_INPUTS: dict[str, tuple[str, ...]] = {
     "width": ("width", "probability", "sd", "variance", "correlation", "alpha"),
     "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha"),
 }
-NUMBERS = (
-    "systems",
-    *GOALS,
-    "true_difference",
-    "probability",
-    "variance",
-    "correlation",
-    "sd",
-    "alpha",
-    "power",
-)
+NUMBERS = ("systems", *GOALS, "true_difference", "probability", "variance", "correlation", "sd", "alpha", "power")
 CARD_NUMBERS = ("topics", "systems", "variance", "correlation", "sd", "difference", "alpha", "power")
 REACH = {
     "systems": (2, 1e4),
@@ -128,12 +118,7 @@ def size_answer(query: SizeQuery, *, drawn: bool = True) -> Answer:
     inputs: dict[str, Any] = {"scores": [], **size_inputs(request, given)}
     sizes = plan(request)
     document = size_document(sizes, inputs, cautions_of(request))
-    flags = {
-        "test": request.test,
-        "one_sided": query.one_sided,
-        "unpaired": query.unpaired,
-        "method": query.method,
-    }
+    flags = {"test": request.test, "one_sided": query.one_sided, "unpaired": query.unpaired, "method": query.method}
     # A curve that cannot be drawn is refused also where none is shown.
     sketch, caption = size_sketch(request, query.curve, sizes[0]) if drawn or query.curve else ("", "")
     return Answer(document, command_line("size", (), given | flags), sketch, caption)
@@ -197,9 +182,16 @@ def plans_answer(query: PlansQuery) -> Answer:
     """What every plan of a study guarantees, and how many topics to expect of it."""
     lowest, highest = parse_bounds(query.bounds)
     found = all_prospects(
-        query.difference, query.sd, alpha=query.alpha, power=query.power, first=query.first,
-        looks=few_looks(query.looks), spending=query.spending, lowest=lowest, highest=highest,
-    )  # fmt: skip
+        query.difference,
+        query.sd,
+        alpha=query.alpha,
+        power=query.power,
+        first=query.first,
+        looks=few_looks(query.looks),
+        spending=query.spending,
+        lowest=lowest,
+        highest=highest,
+    )
     inputs = query.model_dump(include={"difference", "sd", "alpha", "power"})
     return Answer(
         plans_document(found, inputs), command_line("study plans", (), query.model_dump(exclude_defaults=True))
@@ -209,8 +201,14 @@ def plans_answer(query: PlansQuery) -> Answer:
 def trial_answer(query: TrialPlanQuery) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
     grids = parse_numbers({"sd": query.sd} | ({"trial_size": query.trial_size} if query.trial_size else {}))
-    plan = plan_trial(difference=query.difference, sd=grids["sd"], sizes=grids.get("trial_size"), alpha=query.alpha,
-                      power=query.power, confidence=query.confidence)  # fmt: skip
+    plan = plan_trial(
+        difference=query.difference,
+        sd=grids["sd"],
+        sizes=grids.get("trial_size"),
+        alpha=query.alpha,
+        power=query.power,
+        confidence=query.confidence,
+    )
     document = trial_document(plan, {"scores": [], **query.model_dump()})
     command = command_line("study trial", (), query.model_dump(exclude_defaults=True))
     return Answer(document, command, _trial_sketch(document.rows), "Topics in all, a curve for every sd")

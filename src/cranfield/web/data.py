@@ -12,15 +12,15 @@ from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
 from cranfield.scores.columns import Columns
-from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, FaultAnswer, respond, wants_json
+from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, FaultAnswer, respond, wants_json
 from cranfield.web.guard import BodyError
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import render
 from cranfield.web.questions import askable, grouped
-from cranfield.web.reading import read
-from cranfield.web.receiving import Received, receive
 from cranfield.web.runner import Job, Runner
 from cranfield.web.store import PACKED, Data, Store
+from cranfield.web.upload_form import Received, receive
+from cranfield.web.upload_reader import read
 
 router = APIRouter()
 LONGEST_COLUMNS = 500  # characters
@@ -107,8 +107,15 @@ def upload_page(request: Request) -> Response:
     return HTMLResponse(render("data.html", here="data", settings=request.app.state.settings))
 
 
-@router.post("/data", response_model=UploadAnswer, status_code=201, summary="Upload files", tags=["data"],
-             openapi_extra=UPLOAD, responses={**FAULTS, **LIMITS})  # fmt: skip
+@router.post(
+    "/data",
+    response_model=UploadAnswer,
+    status_code=201,
+    summary="Upload files",
+    tags=["data"],
+    openapi_extra=UPLOAD,
+    responses={**FAULTS, **LIMITS},
+)
 async def upload(request: Request) -> Response:
     """Runs with their judgments, score tables, or one packed collection; gzip is unpacked. Send the header
     ``Accept: application/json`` for JSON; a browser is sent to the page of the data."""
@@ -118,9 +125,12 @@ async def upload(request: Request) -> Response:
     data = await run_in_threadpool(store.create)
     try:
         received = await receive(
-            request.headers.get("content-type", ""), request.stream(), data.files, max_files=settings.max_files,
+            request.headers.get("content-type", ""),
+            request.stream(),
+            data.files,
+            max_files=settings.max_files,
             max_unpacked=settings.max_unpacked,
-        )  # fmt: skip
+        )
         _check(received)
     except BaseException:  # also when the browser goes away in the middle
         await run_in_threadpool(store.remove, data)
@@ -177,8 +187,13 @@ def not_read(request: Request, data: Data, job: Job) -> Response | None:
 READING: dict[int | str, dict[str, Any]] = {202: {"model": JobAnswer, "description": "Still being read"}}
 
 
-@router.get("/data/{key}.json", response_model=DataAnswer, summary="What was found in an upload", tags=["data"],
-            responses={**READING, **FAULTS, **NOT_FOUND})  # fmt: skip
+@router.get(
+    "/data/{key}.json",
+    response_model=DataAnswer,
+    summary="What was found in an upload",
+    tags=["data"],
+    responses={**READING, **FAULTS, **NOT_FOUND},
+)
 def data_json(request: Request, data: Known) -> Response:
     """Counts, names and warnings, and the pages there are; 202 while the files are being read."""
     waiting = not_read(request, data, reading(request, data))
@@ -205,8 +220,14 @@ def packed(request: Request, data: Known) -> Response:
     return FileResponse(path, media_type="application/octet-stream", filename="collection.cran")
 
 
-@router.post("/data/{key}/remove", status_code=303, summary="Remove an upload", tags=["data"], response_model=None,
-             responses={303: {"description": "Gone; leads to the upload page"}, **FAULTS, **NOT_FOUND})  # fmt: skip
+@router.post(
+    "/data/{key}/remove",
+    status_code=303,
+    summary="Remove an upload",
+    tags=["data"],
+    response_model=None,
+    responses={303: {"description": "Gone; leads to the upload page"}, **FAULTS, **NOT_FOUND},
+)
 def remove(request: Request, data: Known) -> Response:
     """The files, what was computed from them, and whatever is still at work on them."""
     runner_of(request).forget(data.key)

@@ -79,8 +79,10 @@ class Guard:
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in pairs if name == "token"), "")
         if scope["method"] != "GET" or not _same(given, self._settings.token or ""):
-            text = "A token is needed: open the link that was printed when the server was started,\n" \
-                   "or send the header Authorization: Bearer TOKEN.\n"  # fmt: skip
+            text = (
+                "A token is needed: open the link that was printed when the server was started,\n"
+                "or send the header Authorization: Bearer TOKEN.\n"
+            )
             await _plain(send, 401, text, ("www-authenticate", "Bearer"))
             return
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])

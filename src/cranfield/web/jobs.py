@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from cranfield.web.faults import FAULTS, NOT_FOUND, wants_json
+from cranfield.web.error_pages import FAULTS, NOT_FOUND, wants_json
 from cranfield.web.page import render
 from cranfield.web.runner import Job, Runner
 
@@ -38,15 +38,26 @@ def job_of(request: Request, job: str) -> Job:
     return found
 
 
-@router.get("/jobs/{job}.json", response_model=JobAnswer, summary="How far a job is", tags=["jobs"],
-            responses={**FAULTS, **NOT_FOUND})  # fmt: skip
+@router.get(
+    "/jobs/{job}.json",
+    response_model=JobAnswer,
+    summary="How far a job is",
+    tags=["jobs"],
+    responses={**FAULTS, **NOT_FOUND},
+)
 def job_json(request: Request, job: JobId) -> Response:
     """``done`` of ``total`` where that is known; ask again for the page itself when the state is done or failed."""
     return JSONResponse(job_of(request, job).to_dict())
 
 
-@router.post("/jobs/{job}/cancel", status_code=303, summary="End a job", tags=["jobs"], response_model=None,
-             responses={303: {"description": "Ended; leads to the data"}, **FAULTS, **NOT_FOUND})  # fmt: skip
+@router.post(
+    "/jobs/{job}/cancel",
+    status_code=303,
+    summary="End a job",
+    tags=["jobs"],
+    response_model=None,
+    responses={303: {"description": "Ended; leads to the data"}, **FAULTS, **NOT_FOUND},
+)
 def cancel(request: Request, job: JobId) -> Response:
     """At once, and for good; asking the same question again starts it anew."""
     found = job_of(request, job)

@@ -12,12 +12,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import cranfield
-from cranfield.report import faces
-from cranfield.report.document import Document, Warnings, show, warning_lines
-from cranfield.report.pages import asset
-from cranfield.report.references import REFERENCES
-from cranfield.report.sketch import stacked, standalone
-from cranfield.report.whole import Picture
+from cranfield.rendering import output_formats
+from cranfield.rendering.document import Document, Warnings, show, warning_lines
+from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.report_page import asset
+from cranfield.rendering.sketch import stacked, standalone
 
 MEDIA = {
     "html": "text/html; charset=utf-8",
@@ -32,9 +32,19 @@ MEDIA = {
     "scores": "text/csv; charset=utf-8",
     "badge": "image/svg+xml",
 }
-WORDS = {"html": "report", "pdf": "PDF", "json": "JSON", "csv": "CSV", "md": "Markdown", "tex": "LaTeX",
-         "xlsx": "workbook", "bib": "BibTeX", "svg": "chart", "scores": "scores of every topic",
-         "badge": "badge"}  # fmt: skip
+WORDS = {
+    "html": "report",
+    "pdf": "PDF",
+    "json": "JSON",
+    "csv": "CSV",
+    "md": "Markdown",
+    "tex": "LaTeX",
+    "xlsx": "workbook",
+    "bib": "BibTeX",
+    "svg": "chart",
+    "scores": "scores of every topic",
+    "badge": "badge",
+}
 ENDINGS = {"scores": "scores.csv", "badge": "badge.svg"}  # of the file's name, where it is not the kind
 LARGEST = 1_500_000  # characters of a chart inside a page; a larger one is a file only
 
@@ -82,10 +92,12 @@ class Answer:
         """The files there are of an answer, each made when it is asked for."""
         made: dict[str, Callable[[], str | bytes]] = {
             "html": lambda: render("report.html", answer=self, style=static("page.css").decode(), drawn=self._shown()),
-            "json": lambda: faces.to_json(self.document) + "\n",
-            "csv": lambda: faces.to_csv(self.document.showing(self.listed) if self.listed else self.document) + "\n",
-            "md": lambda: faces.to_markdown(self.document) + "\n",
-            "tex": lambda: faces.to_latex(self.document) + "\n",
+            "json": lambda: output_formats.to_json(self.document) + "\n",
+            "csv": lambda: (
+                output_formats.to_csv(self.document.showing(self.listed) if self.listed else self.document) + "\n"
+            ),
+            "md": lambda: output_formats.to_markdown(self.document) + "\n",
+            "tex": lambda: output_formats.to_latex(self.document) + "\n",
         }
         if self.sketch:
             made["svg"] = lambda: standalone(self.sketch)
@@ -98,7 +110,7 @@ class Answer:
         """Titles and markup of the charts."""
         if self.sketch:
             return [(self.caption, self.sketch)]
-        from cranfield.report.pictures import inline_svg
+        from cranfield.rendering.inline_charts import inline_svg
 
         return [(each.title, inline_svg(each.chart, each.title, f"chart{at}")) for at, each in enumerate(self.pictures)]
 
@@ -110,8 +122,8 @@ class Answer:
 def _is_wide(markup: str) -> bool:
     if 'class="sketch"' in markup[:100]:
         return False
-    from cranfield.report.pages import WIDE
-    from cranfield.report.pictures import picture_width
+    from cranfield.rendering.inline_charts import picture_width
+    from cranfield.rendering.report_page import WIDE
 
     return picture_width(markup) > WIDE
 
@@ -119,11 +131,15 @@ def _is_wide(markup: str) -> bool:
 @cache
 def _templates() -> Environment:
     made = Environment(
-        loader=PackageLoader("cranfield.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("cranfield.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
-    made.globals.update(version=cranfield.__version__, show=show, warning_lines=warning_lines, references=REFERENCES,
-                        words=WORDS)  # fmt: skip
+    )
+    made.globals.update(
+        version=cranfield.__version__, show=show, warning_lines=warning_lines, references=REFERENCES, words=WORDS
+    )
     made.filters["svg"] = Markup  # only ever given what report's charts and sketches have made, which escape
     return made
 

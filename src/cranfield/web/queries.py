@@ -59,11 +59,7 @@ Flag = Annotated[bool, BeforeValidator(lambda value: False if _absent(value) is 
 
 Choices = dict[str, dict[str, str]]
 WORDS: Choices = {
-    "missing": {
-        "": "0 in runs, refused in tables",
-        "zero": "counts as 0",
-        "drop": "drops its topic",
-    },
+    "missing": {"": "0 in runs, refused in tables", "zero": "counts as 0", "drop": "drops its topic"},
     "no_relevant": {"zero": "counts 0", "nan": "stays missing", "drop": "is dropped"},
     "correct": {"": "usual", "holm": "Holm", "bh": "Benjamini–Hochberg", "none": "none"},
     "estimate": {"": "what the goal needs"},

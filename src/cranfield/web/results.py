@@ -12,12 +12,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
-from cranfield.report.pages import served_policy
+from cranfield.rendering.report_page import served_policy
 from cranfield.web import work
 from cranfield.web.asking import Question
 from cranfield.web.data import WAIT, Known, not_read, reading, runner_of
 from cranfield.web.downloads import ResultAnswer, as_file, asked
-from cranfield.web.faults import FAULTS, NOT_FOUND, Fault, parse, respond
+from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import MEDIA, render
@@ -27,8 +27,10 @@ from cranfield.web.store import Data
 
 router = APIRouter()
 ANSWERS: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobAnswer, "description": "Still at work: ask again"}, **FAULTS, **NOT_FOUND,
-}  # fmt: skip
+    202: {"model": JobAnswer, "description": "Still at work: ask again"},
+    **FAULTS,
+    **NOT_FOUND,
+}
 
 
 def _json(question: Question) -> Callable[..., Response]:
@@ -40,16 +42,23 @@ def _json(question: Question) -> Callable[..., Response]:
     endpoint.__name__ = f"{question.name.replace('-', '_')}_json"
     endpoint.__doc__ = f"As ``cranfield {question.command} --json``."
     endpoint.__annotations__ = {
-        "request": Request, "data": Known, "query": Annotated[question.query, Query()], "return": Response,
-    }  # fmt: skip
+        "request": Request,
+        "data": Known,
+        "query": Annotated[question.query, Query()],
+        "return": Response,
+    }
     return endpoint
 
 
 for each in QUESTIONS.values():
     router.add_api_route(
-        f"/data/{{key}}/{each.name}.json", _json(each), summary=each.summary, response_model=ResultAnswer,
-        tags=["data"], responses=ANSWERS,
-    )  # fmt: skip
+        f"/data/{{key}}/{each.name}.json",
+        _json(each),
+        summary=each.summary,
+        response_model=ResultAnswer,
+        tags=["data"],
+        responses=ANSWERS,
+    )
 
 
 @router.get("/data/{key}/report/open", include_in_schema=False)
@@ -133,9 +142,18 @@ def _job(request: Request, data: Data, question: Question, query: Any) -> Job:
     if runner.get(name) is None:
         _make_room(runner, data)
     job = runner.start(
-        name, data.key, question.title, work.answer, data.folder, question.name, f"/data/{data.key}/{question.name}",
-        address, data.about, query, name,
-    )  # fmt: skip
+        name,
+        data.key,
+        question.title,
+        work.answer,
+        data.folder,
+        question.name,
+        f"/data/{data.key}/{question.name}",
+        address,
+        data.about,
+        query,
+        name,
+    )
     job.ended.wait(WAIT)
     return job
 
@@ -168,7 +186,13 @@ def _file(request: Request, data: Data, question: Question, kind: str, query: An
 
 def _page(data: Data, question: Question, typed: dict[str, Any], shown: str, status: int) -> Response:
     page = render(
-        "result.html", here="data", data=data, about=data.about, groups=grouped(data.about), question=question,
-        form=make_form(question.query, typed), answer=shown,
-    )  # fmt: skip
+        "result.html",
+        here="data",
+        data=data,
+        about=data.about,
+        groups=grouped(data.about),
+        question=question,
+        form=make_form(question.query, typed),
+        answer=shown,
+    )
     return HTMLResponse(page, status)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import CranfieldError
-from cranfield.web.faults import Fault
+from cranfield.web.error_pages import Fault
 
 Progress = Callable[[int, int], None]
 Task = Callable[..., None]
@@ -55,8 +55,14 @@ class Job:
             text = f"{self.text}: {self.done:,} of {self.total:,}, {seconds:.0f} s"
         else:
             text = f"{self.text}: {seconds:.0f} s"
-        return {"job": self.id, "state": self.state, "done": self.done, "total": self.total, "text": text,
-                "seconds": round(seconds, 1)}  # fmt: skip
+        return {
+            "job": self.id,
+            "state": self.state,
+            "done": self.done,
+            "total": self.total,
+            "text": text,
+            "seconds": round(seconds, 1),
+        }
 
 
 class Runner:

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass, field
 
 from cranfield.errors import RequestError
-from cranfield.parallel import available_workers
+from cranfield.runtime.threads import available_workers
 
 SHORTEST_TOKEN = 16
 

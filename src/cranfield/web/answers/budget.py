@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from cranfield.budget import Prices
-from cranfield.budget.asking import Question as BudgetQuestion
-from cranfield.budget.asking import ask, system_choice
-from cranfield.design.grid import parse_counts
-from cranfield.report.budgeting import budget_answer
-from cranfield.report.pilot_charts import budget_figure
-from cranfield.report.whole import Picture
+from cranfield.methods.design.grid import parse_counts
+from cranfield.methods.pooling import Prices
+from cranfield.methods.pooling.asking import Question as BudgetQuestion
+from cranfield.methods.pooling.asking import ask, system_choice
+from cranfield.rendering.budget_document import budget_answer
+from cranfield.rendering.pilot_charts import budget_figure
+from cranfield.rendering.report_model import Picture
 from cranfield.web.answers.pilot import GOAL
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
@@ -82,6 +82,13 @@ def answer(asked: Asked) -> Answer:
     return Answer(document, asked.command(), pictures=(Picture(title, budget_figure(document)),))
 
 
-QUESTION = Question("budget", "Topics against depth", "Equivalent designs, and what each costs",
-                    BudgetQuery, answer, files=("qrels", "teams", "order", "name"), word="runs",
-                    of=("collection",))  # fmt: skip
+QUESTION = Question(
+    "budget",
+    "Topics against depth",
+    "Equivalent designs, and what each costs",
+    BudgetQuery,
+    answer,
+    files=("qrels", "teams", "order", "name"),
+    word="runs",
+    of=("collection",),
+)

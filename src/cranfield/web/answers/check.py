@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import chdir
 
-from cranfield.formats.checking import check_files
+from cranfield.formats.file_check import check_files
 from cranfield.formats.runs import Order
-from cranfield.report.checking import check_document
-from cranfield.scores.checking import OTHER_FORMATS
+from cranfield.rendering.check_document import check_document
+from cranfield.scores.foreign_formats import OTHER_FORMATS
 from cranfield.web.asking import Asked, Question
 from cranfield.web.command import command_line
 from cranfield.web.page import Answer
@@ -27,9 +27,13 @@ def answer(asked: Asked) -> Answer:
     named = [name for flag, name in options.items() if flag not in ("order", "name")]
     with chdir(FILES):  # so that messages name files as they came
         report = check_files(
-            asked.about["files"], order=Order(options.get("order", "score")), by_tag=options.get("name") == "tag",
-            by_file=options.get("name") == "file", others=OTHER_FORMATS, progress=asked.progress,
-        )  # fmt: skip
+            asked.about["files"],
+            order=Order(options.get("order", "score")),
+            by_tag=options.get("name") == "tag",
+            by_file=options.get("name") == "file",
+            others=OTHER_FORMATS,
+            progress=asked.progress,
+        )
     told = {flag: options[flag] for flag in ("order", "name") if flag in options}
     given = {flag: True for flag in ("strict", "all") if getattr(query, flag)}
     command = command_line("check", [*(asked.about["arguments"] or asked.about["files"]), *named], told | given)
@@ -37,6 +41,10 @@ def answer(asked: Asked) -> Answer:
 
 
 QUESTION = Question(
-    "check", "What was odd", "Every problem of the files", CheckQuery, answer, of=("files", "collection", "scores",
-    "shards"),
-)  # fmt: skip
+    "check",
+    "What was odd",
+    "Every problem of the files",
+    CheckQuery,
+    answer,
+    of=("files", "collection", "scores", "shards"),
+)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from cranfield.compare.auditing import audit
-from cranfield.compare.comparison import RESAMPLES, compare
 from cranfield.errors import RequestError
-from cranfield.report import comparing
-from cranfield.report.charts import difference_rows
-from cranfield.report.document import Document
-from cranfield.report.figures import matrix_figure
-from cranfield.report.sketch import interval_sketch
-from cranfield.report.whole import Picture
-from cranfield.scores.choosing import named_measures
+from cranfield.methods.comparison.audits import audit
+from cranfield.methods.comparison.comparison import RESAMPLES, compare
+from cranfield.rendering import comparison_document
+from cranfield.rendering.charts import difference_rows
+from cranfield.rendering.document import Document
+from cranfield.rendering.report_charts import matrix_figure
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.sketch import interval_sketch
+from cranfield.scores.selection import named_measures
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import (
@@ -51,7 +51,7 @@ class CompareQuery(Query):
             "bootstrap": "bootstrap",
             "randomisation": "randomisation",
             "unpaired": "one-way Tukey",
-        },
+        }
     }
     front = ("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
     measure: Names = MEASURES
@@ -80,14 +80,13 @@ def answer(asked: Asked) -> Answer:
     wanted = named_measures(asked.tables(query.missing))
     tables = {id(table): table for table, _ in wanted.values()}
     warnings = [problem for table in tables.values() for problem in table.warnings]
-    inputs = asked.inputs(measures=query.measure, **asked.chosen("test", "correct", "alpha", "baseline", "equivalence",
-                          "non_inferiority", "resamples", "missing"))  # fmt: skip
-    shared = {
-        "alpha": query.alpha,
-        "baselines": query.baseline or (),
-        "seed": query.seed,
-        "progress": asked.progress,
-    }
+    inputs = asked.inputs(
+        measures=query.measure,
+        **asked.chosen(
+            "test", "correct", "alpha", "baseline", "equivalence", "non_inferiority", "resamples", "missing"
+        ),
+    )
+    shared = {"alpha": query.alpha, "baselines": query.baseline or (), "seed": query.seed, "progress": asked.progress}
     if query.audit:
         _check_audit(query)
         audits = {
@@ -96,15 +95,26 @@ def answer(asked: Asked) -> Answer:
             )
             for label, (table, name) in wanted.items()
         }
-        return Answer(comparing.audit_document(audits, inputs, warnings), asked.command(matrix=None))
+        return Answer(comparison_document.audit_document(audits, inputs, warnings), asked.command(matrix=None))
     results = [
-        compare(table, measure=name, test=query.test, correct=query.correct, equivalence=query.equivalence,
-                non_inferiority=query.non_inferiority, count=query.resamples, label=label, **shared)
+        compare(
+            table,
+            measure=name,
+            test=query.test,
+            correct=query.correct,
+            equivalence=query.equivalence,
+            non_inferiority=query.non_inferiority,
+            count=query.resamples,
+            label=label,
+            **shared,
+        )
         for label, (table, name) in wanted.items()
-    ]  # fmt: skip
-    document = comparing.compare_document(results, inputs, warnings, most_pairs=None if query.all_pairs else 66)
+    ]
+    document = comparison_document.compare_document(
+        results, inputs, warnings, most_pairs=None if query.all_pairs else 66
+    )
     unpaired = {"test": None, "unpaired": True} if query.test == "unpaired" else {}
-    first = comparing.compare_document(results[0], inputs)
+    first = comparison_document.compare_document(results[0], inputs)
     listed = "pairs" if query.all_pairs else ""
     return Answer(document, asked.command(matrix=None, **unpaired), listed=listed, **_drawn(first, query.matrix))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from cranfield.design.grid import parse_counts
-from cranfield.pilot import pilot_study
-from cranfield.pilot.goals import target_for
-from cranfield.report.pilot_charts import pilot_chart
-from cranfield.report.piloting import pilot_document
-from cranfield.report.whole import Picture
+from cranfield.methods.design.grid import parse_counts
+from cranfield.methods.leave_out import pilot_study
+from cranfield.methods.leave_out.goal import target_for
+from cranfield.rendering.pilot_charts import pilot_chart
+from cranfield.rendering.pilot_document import pilot_document
+from cranfield.rendering.report_model import Picture
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import SEED, Count, Given, Numbers, TargetQuery, field, numbers
@@ -35,14 +35,21 @@ class PilotQuery(TargetQuery):
 def answer(asked: Asked) -> Answer:
     query = asked.query
     target = target_for(len(asked.collection.systems), **asked.chosen(*GOAL))
-    kept = {name: None if text is None else parse_counts(text, name=name, most=2000)
-            for name, text in asked.chosen("leave_out", "topics").items()}  # fmt: skip
+    kept = {
+        name: None if text is None else parse_counts(text, name=name, most=2000)
+        for name, text in asked.chosen("leave_out", "topics").items()
+    }
     asked.tables(None)  # for what the answer should be read with
     study = pilot_study(
-        asked.collection, query.measure or ["AP"], left_out=kept["leave_out"], pilot_topics=kept["topics"],
-        target=target, tolerance=query.within, progress=asked.progress,
+        asked.collection,
+        query.measure or ["AP"],
+        left_out=kept["leave_out"],
+        pilot_topics=kept["topics"],
+        target=target,
+        tolerance=query.within,
+        progress=asked.progress,
         **asked.chosen("trials", "depth", "estimate", "seed"),
-    )  # fmt: skip
+    )
     inputs = asked.inputs(
         "qrels",
         "teams",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from cranfield.design.card import card_cautions, cards_from_pilot
-from cranfield.report.sizing import badge, power_document, power_inputs
+from cranfield.methods.design.power_card import card_cautions, cards_from_pilot
+from cranfield.rendering.size_document import badge, power_document, power_inputs
 from cranfield.web.asking import Asked, Question
 from cranfield.web.calculator import card_sketch, given_numbers, parse_numbers
 from cranfield.web.page import Answer

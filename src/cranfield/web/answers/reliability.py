@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from cranfield.design.grid import parse_counts, parse_grid
-from cranfield.reliability import assess_reliability
-from cranfield.report.reliability import reliability_document
-from cranfield.report.reliability_charts import reliability_chart
-from cranfield.report.whole import Picture
+from cranfield.methods.design.grid import parse_counts, parse_grid
+from cranfield.methods.reliability import assess_reliability
+from cranfield.rendering.reliability_charts import reliability_chart
+from cranfield.rendering.reliability_document import reliability_document
+from cranfield.rendering.report_model import Picture
 from cranfield.web.answers.compare import Test
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import ALPHA, Flag, Given, Numbers, ScoresQuery, field, numbers
 
-CHARTS = {"coefficients": "Generalisability against the number of topics",
-          "swaps": "Swap rate against the difference of two systems",
-          "rankings": "Agreement of rankings against topics", "p-values": "Pairs by their p-value"}  # fmt: skip
+CHARTS = {
+    "coefficients": "Generalisability against the number of topics",
+    "swaps": "Swap rate against the difference of two systems",
+    "rankings": "Agreement of rankings against topics",
+    "p-values": "Pairs by their p-value",
+}
 
 
 class ReliabilityQuery(ScoresQuery):
@@ -51,17 +54,37 @@ def answer(asked: Asked) -> Answer:
         topics=parse_counts(query.topics, name="topics", most=200) if query.topics else [],
         targets=parse_grid(query.target, name="target", most=20),
         sizes=parse_counts(query.sets, name="sets", most=200) if query.sets else None,
-        shared=not query.unpaired, progress=asked.progress,
+        shared=not query.unpaired,
+        progress=asked.progress,
         **asked.chosen("test", "correct", "alpha", "confidence", "drop", "trials", "resamples", "replacement", "seed"),
-    )  # fmt: skip
+    )
     inputs = asked.inputs(
-        "qrels", measures=query.measure,
-        **asked.chosen("topics", "target", "sets", "drop", "test", "correct", "alpha", "confidence", "trials",
-                       "resamples", "replacement", "unpaired", "missing"),
-    )  # fmt: skip
+        "qrels",
+        measures=query.measure,
+        **asked.chosen(
+            "topics",
+            "target",
+            "sets",
+            "drop",
+            "test",
+            "correct",
+            "alpha",
+            "confidence",
+            "trials",
+            "resamples",
+            "replacement",
+            "unpaired",
+            "missing",
+        ),
+    )
     pictures = tuple(Picture(title, reliability_chart(found, name)) for name, title in CHARTS.items())
     return Answer(reliability_document(found, inputs), asked.command(), pictures=pictures)
 
 
-QUESTION = Question("reliability", "How far to trust it", "Generalisability, swaps, halves, discrimination, rankings",
-                    ReliabilityQuery, answer)  # fmt: skip
+QUESTION = Question(
+    "reliability",
+    "How far to trust it",
+    "Generalisability, swaps, halves, discrimination, rankings",
+    ReliabilityQuery,
+    answer,
+)

@@ -7,22 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
 
-from cranfield.design.grid import parse_counts
 from cranfield.errors import CranfieldError
-from cranfield.report.document import Warnings
-from cranfield.report.sections import SECTIONS, Goal, Material, make_report
-from cranfield.report.whole import Report
-from cranfield.report.writing import FACES
+from cranfield.methods.design.grid import parse_counts
+from cranfield.rendering.document import Warnings
+from cranfield.rendering.report_files import FACES
+from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_sections import SECTIONS, Goal, Material, make_report
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Makers, render
-from cranfield.web.queries import (
-    ALPHA,
-    POWER,
-    Count,
-    Given,
-    ScoresQuery,
-    field,
-)
+from cranfield.web.queries import ALPHA, POWER, Count, Given, ScoresQuery, field
 
 Section = Literal["read", "scores", "variance", "size", "power", "compare", "shards", "pilot", "budget", "reliability"]
 
@@ -70,13 +63,17 @@ def answer(asked: Asked) -> WholeAnswer:
     goal = Goal(**asked.chosen("systems", "min_range", "difference", "width", "alpha", "power"))
     goal.check()
     inputs = asked.inputs(
-        "qrels", "teams", measure=query.measure, **vars(goal),
+        "qrels",
+        "teams",
+        measure=query.measure,
+        **vars(goal),
         **asked.chosen("shards", "samples", "section", "title", "missing", "seed"),
-    )  # fmt: skip
+    )
     collection = asked.collection if asked.about["kind"] == "collection" else None
     tables = asked.tables(query.missing, usual=("AP", "nDCG@10"))
-    material = Material(tables, collection, goal, parse_counts(query.shards, name="shards", most=20), query.samples,
-                        inputs, query.seed)  # fmt: skip
+    material = Material(
+        tables, collection, goal, parse_counts(query.shards, name="shards", most=20), query.samples, inputs, query.seed
+    )
     steps = len(query.section or SECTIONS) + len(FACES)
     report = make_report(
         material, title=query.title, sections=query.section, progress=lambda done, _: asked.progress(done, steps)
@@ -99,5 +96,12 @@ def _faces(report: Report, progress: Callable[[int], None]) -> tuple[dict[str, b
     return made, note
 
 
-QUESTION = Question("report", "Report", "Everything in one document", ReportQuery, answer, files=("qrels", "teams"),
-                    of=("collection", "scores", "shards"))  # fmt: skip
+QUESTION = Question(
+    "report",
+    "Report",
+    "Everything in one document",
+    ReportQuery,
+    answer,
+    files=("qrels", "teams"),
+    of=("collection", "scores", "shards"),
+)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from cranfield.measures import parse_measures, with_companions
-from cranfield.report.faces import scores_csv
-from cranfield.report.scoring import score_document
-from cranfield.report.sections import spread_picture
+from cranfield.rendering.output_formats import scores_csv
+from cranfield.rendering.report_sections import spread_picture
+from cranfield.rendering.score_document import score_document
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import MEASURES, Choices, Names, Query, field
@@ -34,12 +34,21 @@ def answer(asked: Asked) -> Answer:
         [str(each) for each in with_companions(wanted)], missing=query.missing, no_relevant=query.no_relevant
     )
     order = asked.about["options"].get("order", "score")
-    inputs = asked.inputs("qrels", "intents", measures=names, order=order, missing=query.missing,
-                          no_relevant=query.no_relevant)  # fmt: skip
+    inputs = asked.inputs(
+        "qrels", "intents", measures=names, order=order, missing=query.missing, no_relevant=query.no_relevant
+    )
     shown = table.select(measures=names)
     pictures = tuple(spread_picture(shown, measure) for measure in names)
     return Answer(score_document(table, inputs), asked.command(), pictures=pictures, more={"scores": scores_csv(shown)})
 
 
-QUESTION = Question("score", "Scores", "Mean scores, and those of every topic", ScoreQuery, answer,
-                    files=("qrels", "intents", "order", "name"), word="runs", of=("collection",))  # fmt: skip
+QUESTION = Question(
+    "score",
+    "Scores",
+    "Mean scores, and those of every topic",
+    ScoreQuery,
+    answer,
+    files=("qrels", "intents", "order", "name"),
+    word="runs",
+    of=("collection",),
+)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from cranfield.report.faces import scores_csv
-from cranfield.report.simulating import simulation_document
-from cranfield.report.simulation_charts import fit_chart
-from cranfield.report.whole import Picture
-from cranfield.scores.choosing import only_table
-from cranfield.simulate import parse_means
-from cranfield.simulate import simulate as run_simulation
+from cranfield.methods.simulation import parse_means
+from cranfield.methods.simulation import simulate as run_simulation
+from cranfield.rendering.output_formats import scores_csv
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.simulation_charts import fit_chart
+from cranfield.rendering.simulation_document import simulation_document
+from cranfield.scores.selection import only_table
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import Count, Flag, Name, Number, ScoresQuery, amount, field
@@ -37,10 +37,11 @@ class SimulateQuery(ScoresQuery):
 def answer(asked: Asked) -> Answer:
     query = asked.query
     found = run_simulation(
-        only_table(asked.tables(query.missing)), means=None if query.means is None else parse_means(query.means),
+        only_table(asked.tables(query.missing)),
+        means=None if query.means is None else parse_means(query.means),
         progress=asked.progress,
         **asked.chosen("topics", "margins", "dependence", "trees", "truncate", "equal", "gap", "seed"),
-    )  # fmt: skip
+    )
     inputs = asked.inputs(
         measures=query.measure,
         **asked.chosen("topics", "equal", "gap", "means", "margins", "dependence", "trees", "truncate"),
@@ -53,5 +54,12 @@ def answer(asked: Asked) -> Answer:
     return Answer(document, asked.command(), pictures=(picture,), more={"scores": scores_csv(found.table)})
 
 
-QUESTION = Question("simulate", "New topics", "New topics for the same systems, like those seen", SimulateQuery, answer,
-                    alone=True, of=("collection", "scores", "shards"))  # fmt: skip
+QUESTION = Question(
+    "simulate",
+    "New topics",
+    "New topics for the same systems, like those seen",
+    SimulateQuery,
+    answer,
+    alone=True,
+    of=("collection", "scores", "shards"),
+)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from cranfield.design.planning import PilotSize, Request, plan_from_pilot
-from cranfield.report.sizing import pilot_size_document, size_inputs
+from cranfield.methods.design.planning import PilotSize, Request, plan_from_pilot
+from cranfield.rendering.size_document import pilot_size_document, size_inputs
 from cranfield.web.asking import Asked, Question
 from cranfield.web.calculator import NUMBERS, design_request, given_numbers, size_sketch
 from cranfield.web.page import Answer
@@ -72,5 +72,11 @@ def _sketch(first: PilotSize, request: Request) -> tuple[str, str]:
     return sketch, f"{first.measure}. {caption} Variance: {first.estimate.method}."
 
 
-QUESTION = Question("size", "How many topics", "How many topics, with the variance of the data", PilotSizeQuery,
-                    answer, example=lambda about: {"goal": "difference", "difference": "0.05"})  # fmt: skip
+QUESTION = Question(
+    "size",
+    "How many topics",
+    "How many topics, with the variance of the data",
+    PilotSizeQuery,
+    answer,
+    example=lambda about: {"goal": "difference", "difference": "0.05"},
+)

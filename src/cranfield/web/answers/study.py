@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from cranfield.design.grid import parse_counts
 from cranfield.errors import RequestError
-from cranfield.report.document import Document
-from cranfield.report.study_charts import study_chart
-from cranfield.report.studying import coverage_document, near_misses_document, past_document, simulate_document
-from cranfield.report.whole import Picture
+from cranfield.methods.design.grid import parse_counts
+from cranfield.methods.sequential.optional_stopping import near_misses
+from cranfield.methods.sequential.paired_differences import all_pairs, choose_pairs, random_pairs
+from cranfield.methods.sequential.past import past_experience
+from cranfield.methods.sequential.plan_simulation import WAYS, simulate
+from cranfield.methods.sequential.study_goal import parse_bounds
+from cranfield.methods.sequential.trial import trial_coverage
+from cranfield.rendering.document import Document
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.study_charts import study_chart
+from cranfield.rendering.study_document import coverage_document, near_misses_document, past_document, simulate_document
 from cranfield.scores import ScoreTable
-from cranfield.scores.choosing import only_table
-from cranfield.sequential.goals import parse_bounds
-from cranfield.sequential.pairs import all_pairs, choose_pairs, random_pairs
-from cranfield.sequential.past import past_experience
-from cranfield.sequential.peeking import near_misses
-from cranfield.sequential.simulation import WAYS, simulate
-from cranfield.sequential.trial import trial_coverage
+from cranfield.scores.selection import only_table
 from cranfield.web.asking import About, Asked, Question
 from cranfield.web.calculator import few_looks
 from cranfield.web.page import Answer
@@ -80,8 +80,9 @@ def trial(asked: Asked) -> Answer:
     drawn = random_pairs(_table(asked), query.pairs, seed=query.seed, measure=query.measure).differences
     topics = parse_counts(query.trial_size or "30", name="trial size", most=1)[0]
     found = trial_coverage(drawn, topics=topics, **asked.chosen("confidence", "repeats", "seed"))
-    inputs = asked.inputs(difference=None, sd=None, trial_size=query.trial_size, alpha=0.05, power=0.8,
-                          confidence=query.confidence)  # fmt: skip
+    inputs = asked.inputs(
+        difference=None, sd=None, trial_size=query.trial_size, alpha=0.05, power=0.8, confidence=query.confidence
+    )
     document = coverage_document(found, inputs)
     picture = Picture("The sd of a trial against that of all topics", study_chart(document, "coverage"))
     return Answer(document, asked.command(), pictures=(picture,))
@@ -130,21 +131,43 @@ def plans(asked: Asked) -> Answer:
     pairs = choose_pairs(_table(asked), count=query.pairs, **asked.chosen("system", "baseline", "seed", "measure"))
     lowest, highest = parse_bounds(query.bounds)
     found = simulate(
-        pairs, plans=[name.strip() for name in query.plans.split(",")] if query.plans else list(WAYS),
-        looks=few_looks(query.looks), lowest=lowest, highest=highest, progress=asked.progress,
-        **asked.chosen("difference", "detectable_with", "sd", "alpha", "power", "first", "step", "most", "repeats",
-                       "seed"),
-    )  # fmt: skip
-    inputs = asked.inputs(**asked.chosen(
-        "system", "baseline", "pairs", "difference", "detectable_with", "sd", "alpha", "power", "first", "step",
-        "looks", "bounds", "repeats",
-    ))  # fmt: skip
+        pairs,
+        plans=[name.strip() for name in query.plans.split(",")] if query.plans else list(WAYS),
+        looks=few_looks(query.looks),
+        lowest=lowest,
+        highest=highest,
+        progress=asked.progress,
+        **asked.chosen(
+            "difference", "detectable_with", "sd", "alpha", "power", "first", "step", "most", "repeats", "seed"
+        ),
+    )
+    inputs = asked.inputs(
+        **asked.chosen(
+            "system",
+            "baseline",
+            "pairs",
+            "difference",
+            "detectable_with",
+            "sd",
+            "alpha",
+            "power",
+            "first",
+            "step",
+            "looks",
+            "bounds",
+            "repeats",
+        )
+    )
     document = simulate_document(found, inputs)
     return Answer(document, asked.command(), pictures=_pictures(document))
 
 
-FIGURES = {"plans": "Topics, false positives and power of every plan", "inclusion": "Which topics the plan includes",
-           "sd": "The sd when the iterative plan stops", "errors": "False positives, pair by pair"}  # fmt: skip
+FIGURES = {
+    "plans": "Topics, false positives and power of every plan",
+    "inclusion": "Which topics the plan includes",
+    "sd": "The sd when the iterative plan stops",
+    "errors": "False positives, pair by pair",
+}
 
 
 def _pictures(document: Document) -> tuple[Picture, ...]:
@@ -189,11 +212,32 @@ def peek(asked: Asked) -> Answer:
 
 
 QUESTIONS = (
-    Question("study-past", "Past experience", "The sd of paired differences in earlier scores", PastQuery, past,
-             alone=True, example=lambda about: {"difference": "0.05"}),
+    Question(
+        "study-past",
+        "Past experience",
+        "The sd of paired differences in earlier scores",
+        PastQuery,
+        past,
+        alone=True,
+        example=lambda about: {"difference": "0.05"},
+    ),
     Question("study-trial", "A trial's sd", "Sampling error of the sd of a trial", TrialQuery, trial, alone=True),
-    Question("study-simulate", "Plans compared", "Every plan of a study on your own differences", StudyQuery,
-             plans, alone=True, example=_some_pairs),
-    Question("study-peek", "Peeking", "Pairs just short of significance under testing after every topic", PeekQuery,
-             peek, alone=True, example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))}),
-)  # fmt: skip
+    Question(
+        "study-simulate",
+        "Plans compared",
+        "Every plan of a study on your own differences",
+        StudyQuery,
+        plans,
+        alone=True,
+        example=_some_pairs,
+    ),
+    Question(
+        "study-peek",
+        "Peeking",
+        "Pairs just short of significance under testing after every topic",
+        PeekQuery,
+        peek,
+        alone=True,
+        example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))},
+    ),
+)

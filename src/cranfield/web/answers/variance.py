@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield.design.pairs import pair_sizes
 from cranfield.errors import RequestError
-from cranfield.report.figures import variance_figure
-from cranfield.report.variances import pairs_document, variance_document
-from cranfield.report.whole import Picture
-from cranfield.scores.choosing import named_measures
-from cranfield.variance import estimate_variance
+from cranfield.methods.design.pair_sizes import pair_sizes
+from cranfield.methods.variance import estimate_variance
+from cranfield.rendering.report_charts import variance_figure
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.variance_document import pairs_document, variance_document
+from cranfield.scores.selection import named_measures
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import MEASURES, MISSED, Flag, Missing, Names, Query, field

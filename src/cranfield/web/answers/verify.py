@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cranfield.errors import CranfieldError
-from cranfield.report.simulation_charts import power_chart
-from cranfield.report.verifying import verify_document
-from cranfield.report.whole import Picture
-from cranfield.scores.choosing import only_table
-from cranfield.verify.asking import Question as Design
-from cranfield.verify.asking import ask
-from cranfield.verify.planning import pilots_of
-from cranfield.verify.running import Verification
+from cranfield.methods.verification.asking import Question as Design
+from cranfield.methods.verification.asking import ask
+from cranfield.methods.verification.design_sizes import pilots_of
+from cranfield.methods.verification.monte_carlo import Verification
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.simulation_charts import power_chart
+from cranfield.rendering.verification_document import verify_document
+from cranfield.scores.selection import only_table
 from cranfield.web.answers.simulate import Dependence, Margins
 from cranfield.web.asking import Asked, Question
 from cranfield.web.calculator import parse_numbers
@@ -27,11 +27,23 @@ class VerifyQuery(ScoresQuery):
     """What ``cranfield verify`` takes with scores."""
 
     choices: ClassVar[Choices] = {
-        "test": {"": "the usual one", "max-t": "max-t, all pairs", "tukey": "Tukey", "dunnett": "Dunnett, a baseline",
-                 "holm": "paired t with Holm", "randomised": "Tukey by permutation", "unpaired": "one-way Tukey",
-                 "anova": "ANOVA", "blocked": "ANOVA, topics as blocks", "t": "paired t of one pair",
-                 "wilcoxon": "Wilcoxon", "sign": "sign", "bootstrap": "bootstrap", "randomisation": "randomisation"},
-    }  # fmt: skip
+        "test": {
+            "": "the usual one",
+            "max-t": "max-t, all pairs",
+            "tukey": "Tukey",
+            "dunnett": "Dunnett, a baseline",
+            "holm": "paired t with Holm",
+            "randomised": "Tukey by permutation",
+            "unpaired": "one-way Tukey",
+            "anova": "ANOVA",
+            "blocked": "ANOVA, topics as blocks",
+            "t": "paired t of one pair",
+            "wilcoxon": "Wilcoxon",
+            "sign": "sign",
+            "bootstrap": "bootstrap",
+            "randomisation": "randomisation",
+        }
+    }
     front = ("measure", "difference", "min_range", "systems", "topics", "test", "alpha", "power")
     systems: Numbers = numbers("Systems", "How many systems will be compared; the data's unless given.", "10")
     min_range: Numbers = numbers("Range", "Range of the systems' means to detect.", "0.1")
@@ -59,24 +71,44 @@ def answer(asked: Asked) -> Answer:
     query = asked.query
     given = USUAL | {name: text for name, text in asked.chosen(*GIVEN).items() if text is not None}
     design = Design(
-        grids=parse_numbers(given), topics=query.topics, sides=1 if query.one_sided else 2, method=query.method,
-        test=query.test, models=tuple(query.model.split(",")) if query.model else (),
-    )  # fmt: skip
+        grids=parse_numbers(given),
+        topics=query.topics,
+        sides=1 if query.one_sided else 2,
+        method=query.method,
+        test=query.test,
+        models=tuple(query.model.split(",")) if query.model else (),
+    )
     if query.shards is not None and asked.about["kind"] == "collection":
         asked.tables(None)  # for what the answer should be read with
         pilots = pilots_of(asked.collection, query.measure, shards=query.shards, seed=query.seed)
     else:
         pilots = pilots_of(only_table(asked.tables(query.missing)), shards=query.shards)
     found = ask(
-        design, pilots, progress=asked.progress,
-        **asked.chosen("collections", "tolerance", "confidence", "search", "margins", "dependence", "resamples",
-                       "seed"),
-    )  # fmt: skip
+        design,
+        pilots,
+        progress=asked.progress,
+        **asked.chosen(
+            "collections", "tolerance", "confidence", "search", "margins", "dependence", "resamples", "seed"
+        ),
+    )
     inputs = asked.inputs(
-        design=None, **given, sides=design.sides,
-        **asked.chosen("topics", "method", "test", "model", "shards", "collections", "tolerance", "confidence",
-                       "resamples", "margins", "dependence"),
-    )  # fmt: skip
+        design=None,
+        **given,
+        sides=design.sides,
+        **asked.chosen(
+            "topics",
+            "method",
+            "test",
+            "model",
+            "shards",
+            "collections",
+            "tolerance",
+            "confidence",
+            "resamples",
+            "margins",
+            "dependence",
+        ),
+    )
     return Answer(verify_document(found, inputs), asked.command(), pictures=_pictures(found))
 
 
@@ -88,7 +120,12 @@ def _pictures(found: list[Verification]) -> tuple[Picture, ...]:
 
 
 QUESTION = Question(
-    "verify", "Check a design", "A design put to the test on collections drawn from the data", VerifyQuery, answer,
-    alone=True, of=("collection", "scores", "shards"),
+    "verify",
+    "Check a design",
+    "A design put to the test on collections drawn from the data",
+    VerifyQuery,
+    answer,
+    alone=True,
+    of=("collection", "scores", "shards"),
     example=lambda about: {"difference": "0.05", "collections": "1000", "search": "false"},  # seconds, not a minute
-)  # fmt: skip
+)

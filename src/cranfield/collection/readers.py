@@ -1,0 +1,228 @@
+"""From files to a collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRun, build
+from cranfield.collection.collection import Collection
+from cranfield.errors import RequestError
+from cranfield.formats.coded import CodedRun, Coder, Vocabulary
+from cranfield.formats.lines import collector_paused
+from cranfield.formats.names import file_stem
+from cranfield.formats.problems import Problem, Severity, refuse
+from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
+from cranfield.formats.runs import Order, inspect_run, parse_runs
+from cranfield.formats.scan import Scanner
+from cranfield.formats.teams import read_teams
+from cranfield.formats.text import expand, read_bytes, show
+from cranfield.runtime.compiled import is_loaded
+from cranfield.runtime.threads import Counter, available_workers, spread
+
+Source = str | Path
+Sources = Source | Iterable[Source]
+Progress = Callable[[int, int], None]
+
+# Text below this many bytes is read by the interpreter (30 ms a megabyte) before the compiler would be loaded.
+WORTH_SCANNING = 24_000_000
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Name(StrEnum):
+    """Where a system's name comes from: its run tag, its file's name, or the tag where that is unambiguous."""
+
+    AUTO = "auto"
+    TAG = "tag"
+    FILE = "file"
+
+
+def read_collection(
+    runs: Sources,
+    qrels: Source | None = None,
+    *,
+    intents: Source | None = None,
+    probabilities: Source | None = None,
+    teams: Source | Mapping[str, str] | None = None,
+    order: str = "score",
+    name: str = "auto",
+    progress: Progress | None = None,
+) -> Collection:
+    """Read runs and judgments.
+
+    Parameters
+    ----------
+    runs
+        Run files, folders of them, patterns, or ``-`` for standard input; gzip is recognised.
+    qrels
+        Judgments, ``topic 0 document grade``.
+    intents
+        Per-intent judgments, ``topic intent document grade``, for the diversity measures.
+    probabilities
+        ``topic intent probability`` lines; intents are equally likely without them.
+    teams
+        Which team each run is of: a file of ``run team`` lines, or a mapping.
+    order
+        ``"score"``: by score, ties by document id descending, the rank column ignored (trec_eval's rule);
+        ``"rank"``: by the rank column; ``"file"``: by score, ties as the file has them (NIST's TREC-8 pools were).
+    name
+        What systems are called: ``"tag"`` (a file may hold several runs), ``"file"``, or ``"auto"``: the tag, where
+        every file has one of its own.
+    progress
+        Called with (files read, files in all).
+
+    Raises
+    ------
+    InputError
+        When scores would be wrong; the message has the file, the line, the text and what to do.
+    """
+    if qrels is None and intents is None:
+        raise RequestError("runs cannot be scored without judgments", fix="Give qrels, intents, or both.")
+    how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
+    with collector_paused():
+        return _read(runs, qrels, intents, probabilities, teams, how, progress)
+
+
+def _read(
+    runs: Sources,
+    qrels: Source | None,
+    intents: Source | None,
+    probabilities: Source | None,
+    teams: Source | Mapping[str, str] | None,
+    how: _How,
+    progress: Progress | None,
+) -> Collection:
+    files = expand([runs] if isinstance(runs, str | Path) else runs)
+    if not files:
+        raise RequestError("no run was named", fix="Name run files, folders or patterns.")
+    judged = Judged(
+        None if qrels is None else read_qrels(qrels),
+        None if intents is None else read_intents(intents),
+        None if probabilities is None else read_probabilities(probabilities),
+    )
+    team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
+    named, vocabularies = _read_runs(files, how, progress)
+    try:
+        collection = build(named, vocabularies, judged, team_of)
+    except DuplicateDocumentError as duplicate:
+        _explain_duplicate(duplicate, named, how)
+        raise
+    refuse(collection.warnings)
+    return _with_team_warnings(collection, team_of)
+
+
+@dataclass(frozen=True)
+class _How:
+    order: Order
+    name: Name
+
+
+def _choice(kind: type[Choice], value: str, what: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        raise RequestError(f"{what} cannot be «{value}»", fix=f"Choose one of: {', '.join(kind)}.") from None
+
+
+def _read_runs(files: Sequence[str], how: _How, progress: Progress | None) -> tuple[list[NamedRun], list[Vocabulary]]:
+    """All runs, coded, with the vocabularies of the readers that coded them."""
+    workers = available_workers() if _is_large(files) else 0
+    # Dealt out like cards: neighbours in a folder tend to be of one team and one size.
+    hands = [files[start :: max(1, workers)] for start in range(max(1, workers))]
+    counter = Counter(progress, len(files))
+    readers = [_Reader(how, scanner=Scanner() if workers else None) for _ in hands]
+    read = spread(
+        lambda pair: [(file, pair[0].read(file, counter)) for file in pair[1]], zip(readers, hands, strict=True)
+    )
+    by_file = {file: runs for hand in read for file, runs in hand}
+    vocabularies: list[Vocabulary] = []
+    places: dict[int, int] = {}
+    for reader in readers:
+        for vocabulary in reader.vocabularies():
+            places[id(vocabulary)] = len(vocabularies)
+            vocabularies.append(vocabulary)
+    found = [(run, places[id(vocabulary)]) for file in files for run, vocabulary in by_file[file]]
+    return _named(found, how.name), vocabularies
+
+
+def _is_large(files: Sequence[str]) -> bool:
+    if is_loaded():
+        return True
+    # gzip packs runs to about a quarter
+    size = sum(os.path.getsize(file) * (4 if file.endswith(".gz") else 1) for file in files if os.path.isfile(file))
+    return size >= WORTH_SCANNING
+
+
+class _Reader:
+    """One thread's reader: the scanner for what is clean, the careful one for the rest."""
+
+    def __init__(self, how: _How, *, scanner: Scanner | None) -> None:
+        self._how, self._scanner, self._coder = how, scanner, Coder()
+
+    def read(self, file: str, counter: Counter) -> list[tuple[CodedRun, Vocabulary]]:
+        data = read_bytes(file)
+        found: list[tuple[CodedRun, Vocabulary]] = []
+        scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.order)
+        if scanned is not None and self._scanner is not None:
+            found = [(scanned, self._scanner)]
+        else:
+            by_tag = self._how.name is Name.TAG
+            runs = parse_runs(data, show(file), order=self._how.order, by_tag=by_tag)
+            found = [(self._coder.code_run(run), self._coder) for run in runs]
+        counter.step()
+        if self._how.order is Order.FILE:
+            return [(_ties_as_they_come(run), vocabulary) for run, vocabulary in found]
+        return found
+
+    def vocabularies(self) -> list[Vocabulary]:
+        return [self._coder] if self._scanner is None else [self._scanner, self._coder]
+
+
+def _ties_as_they_come(run: CodedRun) -> CodedRun:
+    """The same order with ties as the file has them."""
+    keys = np.empty(len(run.codes))
+    keys[np.argsort(-run.keys, kind="stable")] = -np.arange(len(run.codes), dtype=np.float64)
+    return replace(run, keys=keys)
+
+
+def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
+    owner: dict[str, str] = {}
+    named = []
+    for run, vocabulary in runs:
+        if name is Name.AUTO and len(run.tags) > 1:
+            if os.path.isfile(run.file):
+                refuse(p for p in inspect_run(read_bytes(run.file), run.file)[1] if p.slug == "several-tags")
+            tags = ", ".join(run.tags[:5])
+            refuse([Problem("several-tags", run.file, detail=f"{len(run.tags)} tags ({tags})")])
+        system = file_stem(run.file) if name is Name.FILE else run.tags[0]
+        if owner.setdefault(system, run.file) != run.file:
+            refuse([Problem("tag-shared", run.file, detail=f"«{system}» is also the name of {owner[system]}")])
+        named.append(NamedRun(system, run, vocabulary))
+    return named
+
+
+def _explain_duplicate(duplicate: DuplicateDocumentError, named: Sequence[NamedRun], how: _How) -> None:
+    """Let the careful reader say where the document is that a list has twice."""
+    file = next(run.run.file for run in named if run.system == duplicate.system)
+    if os.path.isfile(file):  # what came through a pipe is gone
+        parse_runs(read_bytes(file), file, order=how.order, by_tag=how.name is Name.TAG)
+    refuse([Problem("duplicate-document", file)])
+
+
+def _with_team_warnings(collection: Collection, teams: Mapping[str, str] | None) -> Collection:
+    if teams is None:
+        return collection
+    lost = [system for system in collection.systems if system not in teams]
+    spare = [system for system in teams if system not in set(collection.systems)]
+    found = [Problem("team-missing", "teams", detail=", ".join(lost[:5]), count=len(lost))] if lost else []
+    found += [Problem("team-without-run", "teams", detail=", ".join(spare[:5]), count=len(spare))] if spare else []
+    kept = [problem for problem in (*collection.warnings, *found) if problem.severity is not Severity.ERROR]
+    return replace(collection, warnings=tuple(kept))

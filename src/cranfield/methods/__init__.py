@@ -1,0 +1,1 @@
+"""The statistics, one package per family of methods."""

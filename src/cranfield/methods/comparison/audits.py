@@ -1,0 +1,257 @@
+"""The same data through all tests: which verdicts hang on the choice, and on what about the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import Caution
+from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, chosen_test, compare
+from cranfield.methods.comparison.families import RESAMPLED
+from cranfield.methods.comparison.pairwise import TESTS
+from cranfield.methods.variance.components import squares
+from cranfield.scores import ScoreTable
+
+Array = npt.NDArray[Any]
+
+# A pair is noisier, or steadier, than others when its sd is so many times the pooled one, or less than its inverse.
+UNLIKE = 1.1
+
+TOO_FEW = ("too-few-resamples", "too-few-topics")
+
+REASONS = {
+    "noisier": "noisier than most pairs: Tukey takes the error of all pairs, max-t and tests of pairs their own",
+    "steadier": "steadier than most pairs: Tukey takes the error of all pairs, max-t and tests of pairs their own",
+    "large": "wins large rather than many: tests of means gain by it, tests of signs and ranks lose",
+    "many": "wins many rather than large: tests of signs and ranks gain by it, tests of means lose",
+    "permuted": "between two thresholds: permutations mix unlike systems and set theirs elsewhere",
+    "correction": "significant alone: lost to the correction for many pairs, which max-t and Tukey's tests do not need",
+    "shared": "topics not taken as shared: the one-way test counts their variation as error",
+    "close": "close to the threshold of several tests",
+}
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A pair that some tests find and others do not, and why that is.
+
+    ``reasons`` are words of ``REASONS``; ``why`` says the same with the numbers of the pair.
+    """
+
+    system_a: str
+    system_b: str
+    difference: float
+    found_by: tuple[str, ...]
+    missed_by: tuple[str, ...]
+    p_adjusted: dict[str, float]
+    reasons: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Every test's verdicts on one table; ``mute`` tests could not have found anything and have no vote."""
+
+    comparisons: dict[str, Comparison]
+    mute: tuple[str, ...]
+    disagreements: tuple[Disagreement, ...]
+
+    @property
+    def warnings(self) -> tuple[Caution, ...]:
+        """Those of the tests, named where not all have them; what --unpaired loses is among the reasons."""
+        said: dict[Caution, list[str]] = {}
+        for test, each in self.comparisons.items():
+            for caution in each.warnings:
+                said.setdefault(caution, []).append(test)
+        return tuple(
+            caution
+            if len(tests) == len(self.comparisons)
+            else replace(caution, what=f"{_names(tests)}: {caution.what}")
+            for caution, tests in said.items()
+            if caution.slug != "topics-ignored"
+        )
+
+    @property
+    def default(self) -> str:
+        """The test that is run when none is named."""
+        return next(iter(self.comparisons))
+
+    def reasons(self) -> dict[str, int]:
+        """How many pairs each reason explains, alone or with others; the most frequent first."""
+        return dict(Counter(reason for each in self.disagreements for reason in each.reasons).most_common())
+
+    def against(self, test: str) -> tuple[int, int, int]:
+        """Pairs that ``test`` and the default both find, that only it finds, and that only the default finds."""
+        ours, theirs = self.comparisons[self.default].significant, self.comparisons[test].significant
+        return int((ours & theirs).sum()), int((theirs & ~ours).sum()), int((ours & ~theirs).sum())
+
+    def summary(self) -> str:
+        """How many verdicts hang on the choice of the test."""
+        pairs = len(self.comparisons[self.default].first)
+        text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
+        if self.mute:
+            text += f"; {_names(self.mute)} had too few resamples or topics to find anything and do not count"
+        return text + "."
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "system_a": each.system_a,
+                "system_b": each.system_b,
+                "difference": each.difference,
+                "found_by": list(each.found_by),
+                "missed_by": list(each.missed_by),
+                "reasons": list(each.reasons),
+                "why": each.why,
+                **{f"p_{name}": value for name, value in each.p_adjusted.items()},
+            }
+            for each in self.disagreements
+        ]
+
+
+def audit(
+    table: ScoreTable,
+    *,
+    measure: str | None = None,
+    correct: str = "holm",
+    alpha: float = 0.05,
+    baselines: Sequence[str] = (),
+    count: int = 10_000,
+    seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
+    done: dict[str, Comparison] = {}
+    tests = dict.fromkeys((chosen_test(None, baselines, systems=len(table.systems)), *ALL_TESTS))  # the default first
+    for test in tests:
+        if progress is not None:
+            progress(len(done), len(tests))
+        wanted = correct if test in TESTS else None
+        done[test] = compare(
+            table,
+            measure=measure,
+            test=test,
+            correct=wanted,
+            alpha=alpha,
+            baselines=baselines,
+            count=count if test in RESAMPLED else None,
+            seed=seed,
+        )
+    mute = tuple(
+        test
+        for test, each in done.items()
+        if not each.significant.any() and any(caution.slug in TOO_FEW for caution in each.warnings)
+    )
+    voting = {test: each for test, each in done.items() if test not in mute}
+    verdicts = np.array([each.significant for each in voting.values()])
+    votes = verdicts.sum(axis=0)
+    contested = np.flatnonzero((votes > 0) & (votes < len(voting)))
+    order = contested[np.argsort(np.abs(votes[contested] - len(voting) / 2), kind="stable")]
+    scores = table.of(measure)
+    pooled = float(np.sqrt(2 * squares(scores).residual))
+    place = {name: at for at, name in enumerate(table.systems)}
+    found = []
+    for at in order.tolist():
+        a, b = (done["t"].systems[each[at]] for each in (done["t"].first, done["t"].second))
+        pair = _Pair(at, scores[:, place[a]] - scores[:, place[b]], pooled, voting)
+        reasons = pair.reasons()
+        p_values = {test: float(each.p_adjusted[at]) for test, each in done.items()}
+        found.append(
+            Disagreement(
+                a,
+                b,
+                float(done["t"].difference[at]),
+                pair.found_by,
+                pair.missed_by,
+                p_values,
+                tuple(reasons),
+                "; ".join(reasons.values()),
+            )
+        )
+    return Audit(done, mute, tuple(found))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """One pair's differences and verdicts, and what explains these."""
+
+    at: int
+    gaps: Array
+    pooled: float
+    voting: dict[str, Comparison]
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        return tuple(test for test, each in self.voting.items() if each.significant[self.at])
+
+    @property
+    def missed_by(self) -> tuple[str, ...]:
+        return tuple(test for test in self.voting if test not in self.found_by)
+
+    def reasons(self) -> dict[str, str]:
+        """Every reason that holds, with its numbers."""
+        said = {
+            **self._noise(),
+            **self._shape(),
+            "permuted": self._permuted(),
+            "correction": self._correction(),
+            "shared": self._shared(),
+        }
+        found = {reason: text for reason, text in said.items() if text}
+        return found or {"close": REASONS["close"]}
+
+    def _shared(self) -> str:
+        if "unpaired" in self.missed_by and "tukey" in self.found_by:
+            return "topics not taken as shared"
+        return ""
+
+    def _noise(self) -> dict[str, str]:
+        """Tukey measures every pair against the pooled error, max-t and tests of pairs against the pair's own."""
+        own = float(self.gaps.std(ddof=1))
+        sds = f"sd of differences {own:.3f}, of all pairs {self.pooled:.3f}"
+        each = {"max-t", "t"}
+        if "tukey" in self.found_by and each & set(self.missed_by) and own > UNLIKE * self.pooled:
+            return {"noisier": f"noisier than most ({sds})"}
+        if "tukey" in self.missed_by and each & set(self.found_by) and own * UNLIKE < self.pooled:
+            return {"steadier": f"steadier than most ({sds})"}
+        return {}
+
+    def _permuted(self) -> str:
+        ours, theirs = (2 * self.voting[test].half_width for test in ("tukey", "randomised"))
+        if ("tukey" in self.found_by) == ("randomised" in self.found_by):
+            return ""
+        return f"between two thresholds (tukey {ours:.4f}, randomised {theirs:.4f})"
+
+    def _shape(self) -> dict[str, str]:
+        """Signs and ranks against means."""
+        wins, losses = int((self.gaps > 0).sum()), int((self.gaps < 0).sum())
+        counts = f"{wins} topics against {losses}, skewness {_skew(self.gaps):+.1f}"
+        ordinal, mean = {"sign", "wilcoxon"}, "t"
+        if mean in self.found_by and ordinal & set(self.missed_by):
+            return {"large": f"wins large rather than many ({counts})"}
+        if mean in self.missed_by and ordinal & set(self.found_by):
+            return {"many": f"wins many rather than large ({counts})"}
+        return {}
+
+    def _correction(self) -> str:
+        """Pairwise tests that find the pair by itself, and lose it among many."""
+        lost = [
+            f"{test} p = {float(each.p_value[self.at]):.2g}"
+            for test, each in self.voting.items()
+            if test in TESTS and test in self.missed_by and each.p_value[self.at] <= each.alpha
+        ]
+        return f"significant alone ({', '.join(lost)})" if lost else ""
+
+
+def _skew(gaps: Array) -> float:
+    spread = gaps.std()
+    return float((((gaps - gaps.mean()) / spread) ** 3).mean()) if spread > 0 else 0.0
+
+
+def _names(tests: Sequence[str]) -> str:
+    return " and ".join([", ".join(tests[:-1]), tests[-1]] if len(tests) > 1 else tests)

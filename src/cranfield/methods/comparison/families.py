@@ -1,0 +1,240 @@
+"""Tests of many pairs at once: p-values, intervals and the standard error each test measures a difference by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.comparison.corrections import correction, deciding_level
+from cranfield.methods.comparison.maxima import Rows, largest_t, resampled_critical, resampled_p, shuffled_ranges
+from cranfield.methods.comparison.pairwise import TESTS, Progress, t_interval
+from cranfield.methods.comparison.tukey import ErrorTerm, tukey
+from cranfield.methods.variance.components import Squares, squares
+from cranfield.runtime.random import Seed
+from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
+
+Array = npt.NDArray[Any]
+
+FAMILY = ("max-t", "tukey", "dunnett", "randomised", "unpaired")  # these control the family's error by themselves
+RESAMPLED = ("max-t", "randomised", "bootstrap", "randomisation")
+_BLOCK = 4_000_000  # differences at a time, so that memory does not grow with the number of pairs
+_ROUNDING = 1e-12  # of the largest score: differences that vary by no more do not vary
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Of every pair: p, p adjusted, the interval and the standard error of the difference.
+
+    ``half_width`` is that of intervals around means which do not touch exactly when two systems differ; nan for tests
+    that measure each pair by its own standard error. ``interval`` says what the intervals of differences cover.
+    """
+
+    p_value: Array
+    p_adjusted: Array
+    lower: Array
+    upper: Array
+    standard_error: Array
+    interval: str
+    half_width: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Scores, topics × systems, and the pairs to be tested: ``first`` less ``second``.
+
+    With baselines ``second`` is the baseline of the pair.
+    """
+
+    scores: Array
+    first: Array
+    second: Array
+
+    @property
+    def topics(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def difference(self) -> Array:
+        """Mean differences, without the table of all differences, which may be large."""
+        means = self.scores.mean(axis=0)
+        return np.asarray(means[self.first] - means[self.second])
+
+    @cached_property
+    def squares(self) -> Squares:
+        return squares(self.scores)
+
+    @property
+    def differences(self) -> Array:
+        return np.asarray(self.scores[:, self.first] - self.scores[:, self.second])
+
+    @cached_property
+    def sd(self) -> Array:
+        """The sd of every pair's differences; 0 where they vary by rounding only."""
+        return self._facts[0]
+
+    @cached_property
+    def wins(self) -> tuple[Array, Array, Array]:
+        """Topics on which the first of a pair scores higher, the same, and lower."""
+        above, below = self._facts[1:]
+        return above, self.topics - above - below, below
+
+    @cached_property
+    def _facts(self) -> tuple[Array, Array, Array]:
+        tiny = _ROUNDING * float(np.abs(self.scores).max())
+        sd, above, below = np.empty(len(self.first)), *(np.empty(len(self.first), np.int64) for _ in range(2))
+        step = max(1, _BLOCK // self.topics)
+        for start in range(0, len(self.first), step):
+            part = slice(start, start + step)
+            gaps = self.scores[:, self.first[part]] - self.scores[:, self.second[part]]
+            above[part], below[part] = (gaps > tiny).sum(axis=0), (gaps < -tiny).sum(axis=0)
+            spread = gaps.std(axis=0, ddof=1)
+            sd[part] = np.where(np.ptp(gaps, axis=0) <= 4 * tiny, 0.0, spread)
+        return sd, above, below
+
+    @property
+    def constant(self) -> Array:
+        """Pairs that differ by the same on every topic, and not by 0: there is no error to measure them against."""
+        return np.asarray((self.sd == 0) & (self.wins[1] < self.topics))
+
+    def pooled(self, variance: float) -> Array:
+        """The standard error of every difference, from one variance of scores for all systems."""
+        return np.full(len(self.first), np.sqrt(2 * variance / self.topics))
+
+
+def percent(alpha: float) -> str:
+    return f"{100 * (1 - alpha):.4g} %"
+
+
+def judge(
+    pairs: Pairs,
+    test: str,
+    *,
+    correct: str | None = None,
+    alpha: float,
+    count: int,
+    seed: Seed,
+    progress: Progress | None = None,
+) -> Verdicts:
+    """The verdicts of a test that ``check_test`` knows."""
+    if test == "max-t":
+        found = _max_t(pairs, alpha, count, seed, progress)
+    elif test == "randomised":
+        found = _randomised(pairs, alpha, count, seed, progress)
+    elif test == "dunnett":
+        found = _dunnett(pairs, alpha)
+    elif test in ("tukey", "unpaired"):
+        found = _tukey(pairs, alpha, shared=test == "tukey")
+    else:
+        options: dict[str, Any] = {"count": count, "seed": seed, "progress": progress} if test in RESAMPLED else {}
+        found = _pairwise(pairs, test, correct or "holm", alpha, options)
+    vary = np.full(len(pairs.sd), pairs.squares.within_systems > 0) if test == "unpaired" else pairs.sd > 0
+    return _settled(found, vary)
+
+
+def _settled(found: Verdicts, vary: Array) -> Verdicts:
+    """No p is 0; and pairs whose differences do not vary have no error to measure by: nothing is claimed of them."""
+    p_value, p_adjusted = (np.where(vary, np.maximum(p, TINY), 1.0) for p in (found.p_value, found.p_adjusted))
+    lower, upper = (np.where(vary, end, np.nan) for end in (found.lower, found.upper))
+    return replace(found, p_value=p_value, p_adjusted=p_adjusted, lower=lower, upper=upper)
+
+
+def _tukey(pairs: Pairs, alpha: float, *, shared: bool) -> Verdicts:
+    n, m = pairs.scores.shape
+    found = pairs.squares
+    error = (
+        ErrorTerm(found.residual, (m - 1) * (n - 1), n) if shared else ErrorTerm(found.within_systems, m * (n - 1), n)
+    )
+    result = tukey(pairs.scores.mean(axis=0), error, alpha=alpha)
+    # Tukey's pairs come in the order of np.triu_indices: row by row, each one shorter.
+    low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+    p_value = result.p_value[low * (2 * m - low - 1) // 2 + high - low - 1]
+    return _around(pairs, p_value, result.margin, pairs.pooled(error.ms), alpha, result.margin / 2)
+
+
+def _randomised(pairs: Pairs, alpha: float, count: int, seed: Seed, progress: Progress | None) -> Verdicts:
+    ranges = shuffled_ranges(pairs.scores, count=count, seed=seed, progress=progress)
+    margin = resampled_critical(ranges, alpha)
+    p_value = resampled_p(ranges, pairs.difference)
+    return _around(pairs, p_value, margin, pairs.pooled(pairs.squares.residual), alpha, margin / 2)
+
+
+def _max_t(pairs: Pairs, alpha: float, count: int, seed: Seed, progress: Progress | None) -> Verdicts:
+    """Each pair by its own standard error, against the largest |t| of all pairs in resamples of the topics."""
+    error = pairs.sd / np.sqrt(pairs.topics)
+    vary = pairs.sd > 0
+    p_value, reach = np.ones(len(error)), np.zeros(len(error))
+    if vary.any():
+        centred = pairs.scores - pairs.scores.mean(axis=0)
+        rows = Rows(centred, pairs.first[vary], pairs.second[vary], pairs.sd[vary])
+        largest = largest_t(rows, count=count, seed=seed, progress=progress)
+        p_value[vary] = resampled_p(largest, pairs.difference[vary] / error[vary])
+        reach[vary] = resampled_critical(largest, alpha) * error[vary]
+    return _around(pairs, p_value, reach, error, alpha)
+
+
+def _dunnett(pairs: Pairs, alpha: float) -> Verdicts:
+    """Every baseline's comparisons against Dunnett's distribution; with b baselines each at α / b."""
+    n, m = pairs.scores.shape
+    df, error = (n - 1) * (m - 1), pairs.pooled(pairs.squares.residual)
+    baselines = np.unique(pairs.second)
+    p_value, p_adjusted, reach = np.empty((3, len(error)))
+    for baseline in baselines.tolist():
+        mine = pairs.second == baseline
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(pairs.difference[mine] == 0, 0.0, np.abs(pairs.difference[mine]) / error[mine])
+        p_value[mine] = dunnett_tail(np.minimum(t, 1e9), int(mine.sum()), df)
+        p_adjusted[mine] = np.minimum(len(baselines) * p_value[mine], 1.0)
+        reach[mine] = dunnett_critical(alpha / len(baselines), int(mine.sum()), df) * error[mine]
+    return _around(pairs, p_value, reach, error, alpha, p_adjusted=p_adjusted)
+
+
+def _around(
+    pairs: Pairs,
+    p_value: Array,
+    reach: Array | float,
+    error: Array,
+    alpha: float,
+    half_width: float = float("nan"),
+    *,
+    p_adjusted: Array | None = None,
+) -> Verdicts:
+    """Verdicts with simultaneous intervals that reach as far on both sides."""
+    return Verdicts(
+        p_value=p_value,
+        p_adjusted=p_value if p_adjusted is None else p_adjusted,
+        lower=pairs.difference - reach,
+        upper=pairs.difference + reach,
+        standard_error=error,
+        interval=f"simultaneous {percent(alpha)}",
+        half_width=half_width,
+    )
+
+
+def _pairwise(pairs: Pairs, test: str, correct: str, alpha: float, options: dict[str, Any]) -> Verdicts:
+    gaps = pairs.differences
+    p_value = np.where(pairs.sd > 0, TESTS[test](gaps, alpha, **options).p_value, 1.0)
+    p_adjusted = correction(correct)(p_value)
+    level, interval = alpha, f"unadjusted {percent(alpha)}"
+    if test == "t" and len(pairs.first) == 1:
+        interval = percent(alpha)
+    elif test == "t":
+        level = deciding_level(p_adjusted <= alpha, correct, alpha)
+        interval = {
+            "holm": f"{percent(alpha)} at Holm's last step",
+            "bh": f"{percent(alpha)} false coverage rate",
+            "none": f"{percent(alpha)} of each pair",
+        }[correct]
+    lower, upper = t_interval(gaps, level)
+    return Verdicts(
+        p_value=p_value,
+        p_adjusted=p_adjusted,
+        lower=lower,
+        upper=upper,
+        standard_error=pairs.sd / np.sqrt(pairs.topics),
+        interval=interval,
+    )

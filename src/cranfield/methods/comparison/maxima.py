@@ -1,0 +1,129 @@
+"""The largest statistic of many pairs, resampled: what simultaneous tests without a formula compare pairs with.
+
+``largest_t`` draws topics with replacement, ``shuffled_ranges`` shuffles scores within topics. Of each resample only
+its largest statistic is kept; ``resampled_p`` and ``resampled_critical`` make p-values and intervals that agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.methods.comparison.kernels import permuted_ranges
+from cranfield.runtime.random import Seed, generator, sequence, words
+from cranfield.runtime.threads import Progress, available_workers, pieces, tasks
+
+Array = npt.NDArray[Any]
+
+# The variance of a resample counts as at least a fifth of the sample's. Smaller ones come from resamples that drew few
+# different topics; without the floor, a pair that differs on three topics or fewer makes every critical value infinite.
+LEAST_VARIANCE = 0.2
+HAIR = 1e-12  # equal statistics may differ by rounding
+DRAWS = 250  # resamples of one random stream, whatever the number of workers
+ALONE = 2**18  # multiplications up to which BLAS starts no threads, which would get in the way of ours
+PAIRS = 2048  # pairs at a time, so that memory does not grow with their number
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Centred scores, topics × systems, and the pairs to be compared with the sds of their differences (none is 0)."""
+
+    centred: Array
+    first: Array
+    second: Array
+    sd: Array
+
+
+def largest_t(rows: Rows, *, count: int, seed: Seed, progress: Progress | None = None) -> Array:
+    """The largest |t| of all pairs in each of ``count`` resamples of the topics; in order.
+
+    Differences are centred, so that no pair differs, and each is divided by its own standard error in the resample.
+
+    References
+    ----------
+    - J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal
+      of the American Statistical Association 100 (2005), 94–108.
+    """
+    sizes = [min(DRAWS, count - done) for done in range(0, count, DRAWS)]
+    streams = [(sequence(seed, number), size) for number, size in enumerate(sizes)]
+    return np.sort(np.concatenate(tasks(_drawn, streams, shared=rows, progress=progress)))
+
+
+def _drawn(rows: Rows, stream: tuple[np.random.SeedSequence, int]) -> Array:
+    """The largest |t| of each resample of one stream."""
+    source, size = stream
+    n = len(rows.centred)
+    weights = generator(source).multinomial(n, np.full(n, 1.0 / n), size=size) / n
+    side = max(1, int(np.sqrt(ALONE / n)))
+    largest = np.zeros(size)
+    for start in range(0, len(rows.first), PAIRS):
+        scaled = _stacked(rows, slice(start, start + PAIRS), side)
+        squared = scaled**2
+        for first in range(0, size, side):
+            part = slice(first, first + side)
+            np.maximum(largest[part], _squared_t(weights[part], scaled, squared), out=largest[part])
+    return np.sqrt((n - 1) * largest)
+
+
+def _stacked(rows: Rows, part: slice, side: int) -> Array:
+    """Differences of some pairs, with Σd² / n = 1, as a stack of tables of ``side`` pairs; 0 fills the last."""
+    n = len(rows.centred)
+    gaps = rows.centred[:, rows.first[part]] - rows.centred[:, rows.second[part]]
+    gaps /= rows.sd[part] * np.sqrt((n - 1) / n)
+    missing = -gaps.shape[1] % side
+    filled = np.pad(gaps, ((0, 0), (0, missing))) if missing else gaps
+    return np.ascontiguousarray(filled.reshape(n, -1, side).swapaxes(0, 1))
+
+
+def _squared_t(weights: Array, scaled: Array, squared: Array) -> Array:
+    """t² / (n − 1) of the pair for which it is largest, for every resample."""
+    squared_mean = np.matmul(weights, scaled)  # stack × resamples × pairs
+    squared_mean *= squared_mean
+    variance = np.matmul(weights, squared)
+    variance -= squared_mean
+    np.maximum(variance, LEAST_VARIANCE, out=variance)
+    squared_mean /= variance
+    return np.asarray(squared_mean.max(axis=(0, 2)))
+
+
+def shuffled_ranges(
+    scores: Array, *, count: int, seed: Seed, workers: int | None = None, progress: Progress | None = None
+) -> Array:
+    """The ranges of the systems' means when scores are shuffled within topics, ``count`` times; in order."""
+    scores = np.ascontiguousarray(scores)  # rows are read time and again
+    seeds = words(seed, "shuffles", count=count)
+    if workers == 1:
+        return np.sort(_ranges(scores, seeds) / len(scores))
+    parts = [seeds[first:last] for first, last in pieces(count, workers or available_workers())]
+    done = tasks(_ranges, parts, shared=scores, workers=workers, progress=progress)
+    return np.sort(np.concatenate(done) / len(scores))
+
+
+def _ranges(scores: Array, seeds: Array) -> Array:
+    """The range of the systems' sums under each of some permutations."""
+    found = np.zeros(len(seeds))
+    permuted_ranges(len(seeds), scores, seeds, found, work=max(len(seeds) * scores.size, 10**9), workers=1)
+    return found
+
+
+def resampled_p(largest: Array, observed: Array) -> Array:
+    """(b + 1) / (B + 1), b the resamples whose largest statistic is at least what was observed.
+
+    >>> resampled_p(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 5.0])).tolist()
+    [0.8, 0.2]
+    """
+    more = len(largest) - np.searchsorted(largest, np.abs(observed) * (1 - HAIR), side="left")
+    return np.asarray((more + 1) / (len(largest) + 1))
+
+
+def resampled_critical(largest: Array, alpha: float) -> float:
+    """What a statistic must exceed for p ≤ α; infinite where no p can be as small.
+
+    >>> round(resampled_critical(np.arange(1.0, 100.0), 0.05), 6)  # beyond it 4 of 99 are as large, and p is 5 / 100
+    95.0
+    """
+    beyond = int(np.floor(alpha * (len(largest) + 1) * (1 + HAIR))) - 1  # resamples that may be as large
+    return float(largest[-1 - beyond] * (1 + HAIR)) if beyond >= 0 else float("inf")

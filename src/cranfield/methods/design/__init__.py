@@ -1,0 +1,40 @@
+"""Designs: how many topics, and what a number of topics detects."""
+
+from cranfield.methods.design.formulas import MOST_TOPICS, Method
+from cranfield.methods.design.inverse import (
+    detectable_difference,
+    detectable_range,
+    power_for_difference,
+    power_for_range,
+    sensitivity_with,
+    significant_difference,
+    width_with,
+)
+from cranfield.methods.design.sample_size import (
+    Size,
+    size_for_difference,
+    size_for_equivalence,
+    size_for_non_inferiority,
+    size_for_range,
+    size_for_sensitivity,
+    size_for_width,
+)
+
+__all__ = [
+    "MOST_TOPICS",
+    "Method",
+    "Size",
+    "detectable_difference",
+    "detectable_range",
+    "power_for_difference",
+    "power_for_range",
+    "sensitivity_with",
+    "significant_difference",
+    "size_for_difference",
+    "size_for_equivalence",
+    "size_for_non_inferiority",
+    "size_for_range",
+    "size_for_sensitivity",
+    "size_for_width",
+    "width_with",
+]

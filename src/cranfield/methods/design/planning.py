@@ -1,0 +1,272 @@
+"""A request in the words of the command, answered by every method that applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import Caution, RequestError
+from cranfield.methods.design.formulas import Method
+from cranfield.methods.design.grid import MOST_CELLS
+from cranfield.methods.design.limits import broadcast
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods
+from cranfield.methods.design.sample_size import Size, size
+from cranfield.methods.variance import VarianceEstimate, Variances
+
+__all__ = ["PilotSize", "Request", "cautions_of", "check_pilot", "pilot_caution", "plan", "plan_from_pilot"]
+
+Array = npt.NDArray[Any]
+
+FEW_TOPICS, FEWEST_TOPICS = 10, 5  # of a pilot: below, a warning; below, refused
+_QUANTILES = (np.arange(200) + 0.5) / 200
+
+
+@dataclass(frozen=True, eq=False)
+class PilotSize:
+    """A size whose variance came from data, with the uncertainty of the estimate.
+
+    ``lower`` and ``upper`` are the sizes at the ends of the interval of the variance; ``assurance`` is the expected
+    power of ``size.topics``: the average over the distribution of the true variance, and never more than the power at
+    the estimate (nan where the method has no power).
+    """
+
+    measure: str
+    estimate: VarianceEstimate
+    size: Size
+    lower: Size
+    upper: Size
+    assurance: Array
+
+
+def plan(request: Request) -> list[Size]:
+    """One size for each method that applies, the one to use by default first."""
+    return [
+        _sized(request, goal, method, _spread(request, goal, method))
+        for goal, methods in chosen_methods(request).items()
+        for method in methods
+    ]
+
+
+def cautions_of(request: Request) -> tuple[Caution, ...]:
+    """What a reader of the sizes of a request without pilot scores must know."""
+    return (correlation_caution(),) if request.variance is not None and _is_open(request) else ()
+
+
+def correlation_caution() -> Caution:
+    """The warning that a variance without a correlation gets."""
+    return Caution(
+        "correlation-unknown",
+        "a variance of one system's scores does not say how much a difference varies on shared topics: the answer is "
+        f"given for uncorrelated scores (ρ = 0, as if systems shared no topics) and for ρ = {TYPICAL_CORRELATION:g} "
+        "(AP on TREC-8)",
+        "Give --correlation, the sd of paired differences (--sd), or pilot scores.",
+    )
+
+
+def _is_open(request: Request) -> bool:
+    paired = [goal for goal in request.goals if goal in ("width", "equivalence", "non_inferiority")]
+    if request.paired and request.difference is not None:
+        paired.append("difference")
+    return request.correlation is None and request.sd is None and bool(paired)
+
+
+def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
+    """The same with the variance estimated from a pilot, for as many systems as it has unless the request says.
+
+    The residual variance is that of systems that share topics; a range by one-way ANOVA takes the two-way estimate and
+    a mean that within systems. The 95th percentile of the pairs stands for an unusually variable pair.
+    """
+    if request.variance is not None or request.sd is not None or request.correlation is not None:
+        raise RequestError(
+            "the variance comes from the scores", fix="Leave out --variance, --sd and --correlation, or the scores."
+        )
+    if request.effect_size is not None:
+        raise RequestError(
+            "an effect size is a difference over its sd, and needs no scores",
+            fix="Leave out the scores, or ask for --difference.",
+        )
+    if request.assurance is not None and request.power is not None:
+        raise RequestError("--assurance takes the place of --power", fix="Give one of them.")
+    found = []
+    for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
+        first = next(estimate for estimate in variances.estimates if estimate.measure == measure)
+        for goal, methods in chosen_methods(request, systems=first.systems).items():
+            for method, way in _estimates(goal, methods, first.systems):
+                found.append(_pilot_size(request, goal, method, variances.get(way, measure=measure)))
+    return found
+
+
+def _estimates(goal: str, methods: list[Method], systems: int) -> list[tuple[Method, str]]:
+    """Each method with the estimates of the variance it is answered for."""
+    found = []
+    for method in methods:
+        if goal == "min_range":
+            ways = ["residual" if method.name == "blocked" else "two-way"]
+        elif goal == "sensitivity":
+            ways = ["within", *(["residual"] if systems > 1 else [])]
+        elif method.name == "unpaired":
+            ways = ["within"]
+        else:
+            # An unusually variable pair matters where each pair has its own standard error.
+            own = systems > 2 and method.name not in ("tukey", "dunnett")
+            ways = ["residual", *(["percentile"] if own else [])]
+        found += [(method, way) for way in ways]
+    return found
+
+
+def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
+    """What variation a method works with, and what it was made from."""
+    if goal == "effect_size" or (
+        goal in ("equivalence", "non_inferiority") and request.sd is None and request.variance is None
+    ):
+        return {"sd": [1.0]}
+    if "variance" in method.inputs:
+        known = {"variance": request.values("variance")}
+        return known if request.correlation is None else known | {"correlation": request.correlation}
+    if request.sd is not None:
+        return {"sd": request.sd}
+    if request.variance is None:
+        raise RequestError(
+            "--variance or --sd is missing", fix="Add --sd, or --variance with --correlation, or give pilot scores."
+        )
+    if request.correlation is not None:
+        return {"variance": request.variance, "correlation": request.correlation}
+    if method.name in ("unpaired", "clt"):
+        return {"variance": request.variance}
+    return {"variance": request.variance, "correlation": [0.0, TYPICAL_CORRELATION]}
+
+
+def _sized(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> Size:
+    axes = _axes(request, goal, method, spread)
+    cells = int(np.prod([len(values) for values in axes.values()]))
+    if cells > MOST_CELLS:
+        raise RequestError(f"the grid has {cells:,} cells", fix=f"Ask for at most {MOST_CELLS:,} at a time.")
+    grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
+    return size(method, limit=request.limit, **_derived(goal, method, grid))
+
+
+def _axes(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> dict[str, Array]:
+    """The lists of values whose combinations are the grid, in the order of the method's inputs."""
+    axes: dict[str, Any] = {}
+    for name in method.inputs:
+        if name in ("sd", "variance"):
+            axes |= spread
+        elif name == "difference" and goal == "effect_size":
+            axes["effect_size"] = request.values("effect_size")
+        elif name == "power" and request.assurance is not None:
+            axes["power"] = [request.assurance]
+        else:
+            axes[name] = request.values(name)
+    return {name: np.asarray(values, float) for name, values in axes.items()}
+
+
+def _derived(goal: str, method: Method, grid: dict[str, Array]) -> dict[str, Array]:
+    """The method's inputs from what was given: an effect size, or a variance and a correlation."""
+    found = dict(grid)
+    broadcast({name: values for name, values in found.items() if name in ("variance", "correlation")})
+    if goal == "effect_size":
+        found["difference"] = found["effect_size"]
+    if method.name == "blocked" and "correlation" in found:
+        found["within_variance"] = found["variance"]
+        found["variance"] = found["variance"] * (1 - found["correlation"])  # the residual: what topics do not share
+    elif "sd" in method.inputs and "sd" not in found:
+        # σ_t² = σ² + σ² − 2ρσ², unless it is one system's
+        shared = 2 * (1 - found["correlation"]) if "correlation" in found else 1.0
+        found["sd"] = np.sqrt(found["variance"] * shared)
+    return found
+
+
+def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
+    """RequestError for a pilot from which no variance worth planning with can be estimated."""
+    if estimate.topics < FEWEST_TOPICS and not insisted:
+        raise RequestError(
+            f"{estimate.topics} topics are too few to estimate a variance for planning",
+            fix=f"Use a pilot of {FEW_TOPICS} topics or more; --small-pilot insists, and gives a range.",
+        )
+
+
+def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
+    """The warning that a small pilot gets."""
+    if estimate.topics >= FEW_TOPICS:
+        return ()
+    return (
+        Caution(
+            "small-pilot",
+            f"the variance of {estimate.measure or 'the scores'} comes from {estimate.topics} topics: the number of "
+            "topics is known as a range only",
+            f"Use a pilot of {FEW_TOPICS} topics or more.",
+        ),
+    )
+
+
+def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceEstimate) -> PilotSize:
+    if not estimate.variance > 0:
+        raise RequestError("the scores do not vary, so no size follows from them", fix="Give scores that do.")
+    check_pilot(estimate, insisted=request.small_pilot)
+    if request.systems is None and "systems" in method.inputs:
+        request = replace(request, systems=[float(estimate.systems)])
+    used = method if request.assurance is None else _assured(method, estimate)
+    at, lower, upper = (
+        _sized(request, goal, way, _as_spread(method, estimate, variance))
+        for way, variance in (
+            (used, estimate.variance),
+            (method, max(estimate.lower, 1e-9 * estimate.variance)),
+            (method, estimate.upper),
+        )
+    )
+    if used is not method:
+        at = _as_power(at, replace(method, claim=used.claim))
+    return PilotSize(
+        measure=estimate.measure,
+        estimate=estimate,
+        size=at,
+        lower=lower,
+        upper=upper,
+        assurance=_assurance(at, estimate),
+    )
+
+
+def _as_spread(method: Method, estimate: VarianceEstimate, variance: float) -> dict[str, Any]:
+    if "variance" in method.inputs:
+        return {"variance": [variance]}
+    one_system = estimate.method == "within"
+    return {"sd": [float(np.sqrt(variance if one_system else 2 * variance))]}
+
+
+def _expected_power(method: Method, estimate: VarianceEstimate, topics: Array, inputs: dict[str, Array]) -> Array:
+    """E[power] over the distribution of the true variance, and never more than the power at the estimate."""
+    ratio = np.asarray(estimate.quantiles(_QUANTILES)) / estimate.variance
+    cells = {name: values[:, np.newaxis] for name, values in inputs.items()}
+    spread = "variance" if "variance" in method.inputs else "sd"
+    cells[spread] = cells[spread] * (ratio if spread == "variance" else np.sqrt(ratio))
+    powers = method.value(topics[:, np.newaxis], cells)
+    return np.asarray(np.fmin(np.nan_to_num(powers).mean(axis=1), method.value(topics, inputs)))
+
+
+def _assured(method: Method, estimate: VarianceEstimate) -> Method:
+    """The same question for the expected power in place of the power at the estimate."""
+
+    def value(topics: Array, inputs: Any) -> Array:
+        return _expected_power(method, estimate, topics, dict(inputs))
+
+    return replace(method, value=value, claim=method.claim.replace("with power", "with expected power"))
+
+
+def _as_power(found: Size, method: Method) -> Size:
+    """A size for an expected power with the power that its topics have at the estimate."""
+    cells = {name: values.ravel() for name, values in found.inputs.items()}
+    topics = found.topics.ravel().astype(float)
+    achieved = method.value(topics, cells)
+    below = np.where(topics > method.fewest, method.value(np.maximum(topics - 1, method.fewest), cells), np.nan)
+    shape = found.topics.shape
+    return replace(found, method=method, achieved=achieved.reshape(shape), below=below.reshape(shape))
+
+
+def _assurance(at: Size, estimate: VarianceEstimate) -> Array:
+    if not at.method.is_power:
+        return np.full(at.topics.shape, np.nan)
+    cells = {name: values.ravel() for name, values in at.inputs.items()}
+    return _expected_power(at.method, estimate, at.topics.ravel().astype(float), cells).reshape(at.topics.shape)

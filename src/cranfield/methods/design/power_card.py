@@ -1,0 +1,303 @@
+"""A collection's card: what its topics detect, for all pairs of its systems and for a pair named in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from cranfield.errors import Caution, RequestError
+from cranfield.methods.design.formulas import SEPARATE, SHARED, TESTS
+from cranfield.methods.design.grid import whole as whole
+from cranfield.methods.design.inverse import (
+    detectable_difference,
+    detectable_range,
+    power_for_difference,
+    sensitivity_with,
+    significant_difference,
+    width_with,
+)
+from cranfield.methods.design.limits import broadcast
+from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
+from cranfield.methods.design.request import TYPICAL_CORRELATION
+from cranfield.methods.variance import Variances
+from cranfield.stats.family import ALL_PAIRS_TEST
+
+NONE = float("nan")
+TEST_TITLES = {
+    "max-t": "max-t",
+    "tukey": "Tukey's HSD",
+    "dunnett": "Dunnett's test",
+    "holm": "t with Holm's correction",
+    "t": "paired t test",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What n topics detect on systems that share them.
+
+    ``achieved_power``, ``detectable_difference`` and ``significant_difference`` are for a pair of ``systems`` under
+    ``test``; those with ``tukey_`` the same under Tukey's HSD, and those with ``pair_`` for a pair named in advance
+    (paired t test). ``significant_difference`` is the smallest observed difference that is significant; a true
+    difference of that size is significant half the time. ``variance`` is σ² of one system's scores, nan where it is not
+    known, and ``sd`` that of paired differences.
+    """
+
+    measure: str
+    topics: int
+    systems: int
+    test: str
+    variance: float
+    correlation: float
+    sd: float
+    alpha: float
+    power: float
+    difference: float
+    achieved_power: float
+    detectable_difference: float
+    significant_difference: float
+    tukey_power: float
+    tukey_detectable_difference: float
+    tukey_significant_difference: float
+    pair_power: float
+    pair_detectable_difference: float
+    detectable_range: float
+    width: float
+    sensitivity: float
+    difference_sensitivity: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "design": self.design}
+
+    @property
+    def design(self) -> str:
+        """Whether systems share topics; uncorrelated scores are as if they did not."""
+        return SEPARATE if self.correlation == 0 else SHARED
+
+    @property
+    def is_family(self) -> bool:
+        """Whether it speaks of more than a pair named in advance."""
+        return self.test != "t" and self.systems > 2
+
+    def sentence(self) -> str:
+        """What may be claimed."""
+        name = f"{self.measure}: " if self.measure else ""
+        if not self.is_family:
+            return (
+                f"{name}{self.topics} topics detect a difference of {self.pair_detectable_difference:.3f} between two "
+                f"systems named in advance with power {self.power:g} at α = {self.alpha:g} (paired t test; "
+                f"{self.design}), and one of {self.difference:g} with power {self.pair_power:.2f}. "
+                "A smaller difference that is not significant has not been ruled out."
+            )
+        return (
+            f"{name}{self.topics} topics detect a difference of {self.detectable_difference:.3f} between two of "
+            f"{self.systems} systems with power {self.power:g} at α = {self.alpha:g} ({TEST_TITLES[self.test]}; "
+            f"{self.design}), and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t "
+            f"test); one of {self.difference:g} with power {self.achieved_power:.2f} and {self.pair_power:.2f}. "
+            f"An observed difference is significant from {self.significant_difference:.3f} on ({self._threshold()}), "
+            "but a true difference of that size is found only half the time, so the detectable difference is larger. "
+            "A smaller difference that is not significant has not been ruled out."
+        )
+
+    def _threshold(self) -> str:
+        if self.test == "tukey":
+            return "q·√(MSE/n), the threshold that compare prints"
+        return f"{TEST_TITLES[self.test]}; Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
+
+
+def make_card(
+    *,
+    topics: int,
+    sd: float,
+    variance: float = NONE,
+    correlation: float = NONE,
+    systems: int = 2,
+    test: str | None = None,
+    difference: float = 0.05,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    measure: str = "",
+) -> Card:
+    """The card of ``topics`` topics. The range of m systems is that of a blocked comparison, with residual sd²/2."""
+    chosen = test or (ALL_PAIRS_TEST if systems > 2 else "t")
+    if chosen not in TESTS:
+        raise RequestError(f"there is no test «{chosen}»", fix=f"Choose one of: {', '.join(TESTS)}.")
+    given: dict[str, Any] = {"topics": topics, "sd": sd, "alpha": alpha}
+    family: dict[str, Any] = {} if chosen == "t" else {"systems": systems, "test": chosen}
+    tukey: dict[str, Any] = {"systems": systems, "test": "tukey"}
+    return Card(
+        measure=measure,
+        topics=topics,
+        systems=systems,
+        test=chosen,
+        variance=variance,
+        correlation=correlation,
+        sd=sd,
+        alpha=alpha,
+        power=power,
+        difference=difference,
+        achieved_power=float(power_for_difference(difference=difference, **given, **family)),
+        detectable_difference=float(detectable_difference(power=power, **given, **family)),
+        significant_difference=float(significant_difference(systems=systems, test=chosen, **given)),
+        tukey_power=float(power_for_difference(difference=difference, **given, **tukey)),
+        tukey_detectable_difference=float(detectable_difference(power=power, **given, **tukey)),
+        tukey_significant_difference=float(significant_difference(**given, **tukey)),
+        pair_power=float(power_for_difference(difference=difference, **given)),
+        pair_detectable_difference=float(detectable_difference(power=power, **given)),
+        detectable_range=float(
+            detectable_range(
+                topics=topics, systems=systems, variance=sd**2 / 2, alpha=alpha, power=power, method="blocked"
+            )
+        ),
+        width=float(width_with(**given)),
+        sensitivity=NONE
+        if variance != variance
+        else float(sensitivity_with(topics=topics, sd=variance**0.5, alpha=alpha)),
+        difference_sensitivity=float(sensitivity_with(**given)),
+    )
+
+
+Values = Sequence[float]
+
+
+def cards_from_grid(
+    *,
+    topics: Values | None = None,
+    systems: Values | None = None,
+    variance: Values | None = None,
+    correlation: Values | None = None,
+    sd: Values | None = None,
+    difference: Values | None = None,
+    alpha: Values | None = None,
+    power: Values | None = None,
+    test: str | None = None,
+) -> list[Card]:
+    """A card for every combination; of a pair named in advance where ``systems`` are not given.
+
+    From a ``variance`` alone there are two cards, for uncorrelated scores and for a typical ``correlation``.
+    """
+    if topics is None:
+        raise RequestError("the number of topics is missing", fix="Add --topics 50, or give the collection's scores.")
+    if systems is None and test not in (None, "t"):
+        raise RequestError(f"the test {test} needs the number of systems", fix="Add --systems 10, for instance.")
+    spreads = _spreads(variance, correlation, sd)
+    axes = product(topics, systems or (2,), spreads, difference or (0.05,), alpha or (0.05,), power or (0.8,))
+    return [
+        make_card(
+            topics=whole(n, "topics"),
+            systems=whole(m, "systems"),
+            variance=spread[0],
+            correlation=spread[1],
+            sd=spread[2],
+            test=test,
+            difference=gap,
+            alpha=level,
+            power=target,
+        )
+        for n, m, spread, gap, level, target in axes
+    ]
+
+
+def _spreads(
+    variance: Values | None, correlation: Values | None, sd: Values | None
+) -> list[tuple[float, float, float]]:
+    """σ², ρ and the sd of paired differences; nan for what is not known."""
+    if variance is None and sd is None:
+        raise RequestError("the variance is missing", fix="Add --variance or --sd, or give scores to estimate it from.")
+    if correlation is not None and (variance is None or sd is not None):
+        raise RequestError("--correlation goes with --variance and without --sd", fix="Leave one of them out.")
+    for name, values in (("variance", variance), ("sd", sd), ("correlation", correlation)):
+        if values is not None:
+            broadcast({name: values})
+    if sd is not None:
+        return [(one, NONE, each) for one, each in product(variance or (NONE,), sd)]
+    shared = correlation or (0.0, TYPICAL_CORRELATION)
+    return [(each, rho, (2 * each * (1 - rho)) ** 0.5) for each, rho in product(variance or (), shared)]
+
+
+def cards_from_pilot(
+    variances: Variances,
+    *,
+    topics: Values | None = None,
+    systems: Values | None = None,
+    variance: Values | None = None,
+    correlation: Values | None = None,
+    sd: Values | None = None,
+    small_pilot: bool = False,
+    **options: Any,
+) -> list[Card]:
+    """Cards for every measure, from the pilot's own topics and systems unless others are named."""
+    if variance is not None or sd is not None or correlation is not None:
+        raise RequestError(
+            "the variance comes from the scores", fix="Leave out --variance, --sd and --correlation, or the scores."
+        )
+    found: list[Card] = []
+    for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
+        residual, within = variances.get("residual", measure=measure), variances.get("within", measure=measure)
+        check_pilot(residual, insisted=small_pilot)
+        mine = cards_from_grid(
+            topics=topics or [residual.topics],
+            systems=systems or [residual.systems],
+            variance=[within.variance],
+            sd=[residual.difference_variance**0.5],
+            **options,
+        )
+        found += [replace(card, measure=measure) for card in mine]
+    return found
+
+
+def card_cautions(cards: Sequence[Card], variances: Variances | None) -> tuple[Caution, ...]:
+    """What a reader of cards must know: a small pilot, or a correlation that is not known."""
+    if variances is not None:
+        measures = dict.fromkeys(card.measure for card in cards)
+        return tuple(
+            caution for measure in measures for caution in pilot_caution(variances.get("residual", measure=measure))
+        )
+    assumed = {card.correlation for card in cards} == {0.0, TYPICAL_CORRELATION}
+    return (correlation_caution(),) if assumed else ()
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A demand a collection must meet: ``power`` for a ``difference`` under ``test``, the card's unless named."""
+
+    difference: float
+    power: float
+    test: str | None = None
+
+    def test_of(self, card: Card) -> str:
+        return self.test or card.test
+
+    def power_of(self, card: Card) -> float:
+        """The power of the card's topics, at its α and among its systems."""
+        test = self.test_of(card)
+        family: dict[str, Any] = {} if test == "t" else {"systems": card.systems, "test": test}
+        return float(
+            power_for_difference(topics=card.topics, difference=self.difference, sd=card.sd, alpha=card.alpha, **family)
+        )
+
+    def passes(self, card: Card) -> bool:
+        return self.power_of(card) >= self.power
+
+
+def parse_gate(text: str) -> Gate:
+    """``difference=0.03,power=0.8,test=tukey``; power is 0.8 and the test that of the card unless said otherwise."""
+    example = "Write difference=0.03,power=0.8 or difference=0.03,power=0.8,test=t."
+    numbers: dict[str, float] = {}
+    test: str | None = None
+    for piece in text.split(","):
+        name, mark, value = (part.strip() for part in piece.partition("="))
+        if name == "test" and value in TESTS:
+            test = value
+            continue
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            mark = ""
+        if not mark or name not in ("difference", "power"):
+            raise RequestError(f"the gate «{text}» is not understood", fix=example)
+    if "difference" not in numbers:
+        raise RequestError("a gate needs a difference", fix=example)
+    return Gate(numbers["difference"], numbers.get("power", 0.8), test)

@@ -1,0 +1,225 @@
+"""What is asked of a design, the methods that answer it, and parameters that would have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cranfield.errors import RequestError
+from cranfield.methods.design.formulas import (
+    MOST_TOPICS,
+    TESTS,
+    Method,
+    difference_method,
+    equivalence_method,
+    family_method,
+    non_inferiority_method,
+    range_method,
+    sensitivity_method,
+    width_method,
+)
+from cranfield.stats.family import ALL_PAIRS_TEST
+
+Values = Sequence[float]
+
+GOALS = ("min_range", "difference", "effect_size", "equivalence", "non_inferiority", "width", "sensitivity")
+DEFAULTS: dict[str, Values] = {"alpha": (0.05,), "power": (0.8,), "true_difference": (0.0,)}
+TYPICAL_CORRELATION = 0.66
+"""Of two systems' AP over the topics of TREC-8: residual variance .0136, variance within systems .0401."""
+PAIR_METHODS = ("t", "normal", "unpaired")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. Lists of several values ask for every combination.
+
+    ``variance`` is σ² of one system's scores and ``correlation`` that of two systems' scores over topics; ``sd`` and
+    ``difference`` speak of paired differences, and ``effect_size`` is the difference over that sd (d_z). ``test`` is
+    the one that will be run: on all pairs of ``systems``, or ``t`` on a pair named in advance. What is None was not
+    given; ``given`` lists the rest, and a parameter that no method uses is refused.
+    """
+
+    systems: Values | None = None
+    min_range: Values | None = None
+    difference: Values | None = None
+    effect_size: Values | None = None
+    equivalence: Values | None = None
+    non_inferiority: Values | None = None
+    true_difference: Values | None = None
+    width: Values | None = None
+    probability: Values | None = None
+    sensitivity: Values | None = None
+    variance: Values | None = None
+    correlation: Values | None = None
+    sd: Values | None = None
+    alpha: Values | None = None
+    power: Values | None = None
+    assurance: float | None = None
+    sides: int = 2
+    paired: bool = True
+    test: str | None = None
+    method: str | None = None
+    small_pilot: bool = False
+    limit: int = MOST_TOPICS
+
+    @property
+    def goals(self) -> list[str]:
+        """Which of the goals were named."""
+        return [name for name in GOALS if getattr(self, name) is not None]
+
+    @property
+    def given(self) -> list[str]:
+        """The parameters that were given, in their own words."""
+        numbers = [name for name in vars(self) if name not in _FLAGS and getattr(self, name) is not None]
+        flags = {"one_sided": self.sides == 1, "unpaired": not self.paired, "small_pilot": self.small_pilot}
+        return numbers + [name for name, said in flags.items() if said]
+
+    def values(self, name: str) -> Values:
+        """What was given, or the default; RequestError where there is none."""
+        found: Values | None = getattr(self, name)
+        if found is None:
+            found = DEFAULTS.get(name)
+        if found is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise RequestError(f"{flag} is missing", fix=f"Add {flag}, or give pilot scores to estimate it from.")
+        return found
+
+
+_FLAGS = ("sides", "paired", "small_pilot", "limit", "method")
+
+
+def goal_methods(request: Request, goal: str, *, systems: int | None = None) -> list[Method]:
+    """The methods that answer one goal, the default first; ``systems`` are those of a pilot."""
+    if goal == "min_range":
+        return _named(request, _range_methods(request, systems))
+    if goal in ("difference", "effect_size"):
+        return _named(request, _pair_methods(request, systems))
+    if goal == "equivalence":
+        return _named(request, [equivalence_method(name) for name in ("tost", "normal")])
+    if goal == "non_inferiority":
+        return _named(request, [non_inferiority_method(name) for name in ("t", "normal")])
+    if goal == "width":
+        return _named(request, [width_method(probability=request.probability is not None)])
+    return _named(request, [sensitivity_method(sides=request.sides)])
+
+
+def _named(request: Request, methods: list[Method]) -> list[Method]:
+    """All of them, or the one that was named."""
+    return [method for method in methods if request.method in (None, method.name)]
+
+
+def _range_methods(request: Request, systems: int | None) -> list[Method]:
+    """On shared topics where the residual variance is known; on topics not shared where only σ² is."""
+    if request.systems is None and systems is None:
+        raise RequestError("a range needs the number of systems", fix="Add --systems 10, for instance.")
+    if systems is not None:
+        return [range_method(name) for name in ("blocked", "exact", "sakai")]
+    blocked = request.correlation is not None or request.method == "blocked"  # by name, on a residual variance
+    return [range_method(name) for name in (("blocked",) if blocked else ("exact", "sakai"))]
+
+
+def _pair_methods(request: Request, systems: int | None) -> list[Method]:
+    tests = _tests(request, systems)
+    if not request.paired:
+        return [difference_method("unpaired", sides=request.sides)] if tests == ["t"] else _no_test_unpaired(tests[0])
+    if tests != ["t"] and request.systems is None and systems is None:
+        raise RequestError(f"the test {tests[0]} needs the number of systems", fix="Add --systems 10, for instance.")
+    pair = [difference_method(name, sides=request.sides) for name in (("t", "normal") if tests == ["t"] else ("t",))]
+    return [*(family_method(test) for test in tests if test != "t"), *(pair if "t" in tests else [])]
+
+
+def _no_test_unpaired(test: str) -> list[Method]:
+    raise RequestError(
+        f"the test {test} is for systems that share topics", fix="Leave out --unpaired, or use --test t."
+    )
+
+
+def _tests(request: Request, systems: int | None) -> list[str]:
+    """The test that was named; else the default of all pairs, Tukey's, and the pair named in advance."""
+    if request.test is not None:
+        if request.test not in TESTS:
+            raise RequestError(f"there is no test «{request.test}»", fix=f"Choose one of: {', '.join(TESTS)}.")
+        return [request.test]
+    if request.method in PAIR_METHODS or not request.paired or request.sides == 1:
+        return ["t"]
+    among = request.systems is not None or (systems or 2) > 2
+    return [ALL_PAIRS_TEST, "tukey", "t"] if among else ["t"]
+
+
+def check_effect(request: Request, chosen: dict[str, list[Method]], *, pilot: bool = False) -> None:
+    """RequestError for a parameter that has no effect on any of the methods chosen for each goal."""
+    if not chosen:
+        raise RequestError(
+            "there is no goal",
+            fix="Name one: --difference, --effect-size, --min-range (with --systems), --width, --sensitivity, "
+            "--equivalence or --non-inferiority.",
+        )
+    if request.variance is not None and request.sd is not None:
+        raise RequestError("--sd and --variance say the same thing twice", fix="Give one of them.")
+    if not pilot and request.correlation is not None and request.variance is None:
+        raise RequestError("--correlation goes with --variance", fix="Add --variance, or leave --correlation out.")
+    for name in request.given:
+        if not any(_has_effect(name, goal, methods, pilot=pilot) for goal, methods in chosen.items()):
+            raise _no_effect(request, name, chosen)
+
+
+def _has_effect(name: str, goal: str, methods: Sequence[Method], *, pilot: bool) -> bool:
+    if name == goal or (name in ("small_pilot",) and pilot):
+        return True
+    if name == "assurance":
+        return pilot and all(method.is_power for method in methods)
+    if name in ("sd", "variance", "correlation") and goal == "effect_size":
+        return False
+    some = all if name in ("one_sided", "unpaired", "correlation") else any
+    return bool(methods) and some(name in uses(method) for method in methods)
+
+
+def uses(method: Method) -> set[str]:
+    """The parameters of a request that a method uses."""
+    found = set(method.inputs) | method.takes
+    if "sd" in found:
+        found |= {"variance"} if method.name == "unpaired" else {"variance", "correlation"}
+    return found
+
+
+_GOES_WITH = {
+    "systems": "--min-range, or --difference with a test of all pairs (--test max-t, tukey, holm or dunnett)",
+    "test": "--difference or --effect-size",
+    "sd": "--difference, --width, --sensitivity, --equivalence or --non-inferiority",
+    "variance": "--min-range, --difference, --width, --sensitivity, --equivalence or --non-inferiority",
+    "correlation": "--variance and a goal on shared topics (not with --unpaired or --method exact or sakai)",
+    "power": "--min-range, --difference, --effect-size, --equivalence or --non-inferiority, without --assurance",
+    "assurance": "pilot scores and a goal that has a power",
+    "probability": "--width",
+    "true_difference": "--equivalence or --non-inferiority",
+    "one_sided": "--sensitivity, or a pair named in advance (--test t)",
+    "unpaired": "--difference or --effect-size of a pair named in advance",
+    "small_pilot": "pilot scores",
+}
+
+
+def _no_effect(request: Request, name: str, chosen: dict[str, list[Method]]) -> RequestError:
+    flag = f"--{name.replace('_', '-')}"
+    goals = ", ".join(f"--{goal.replace('_', '-')}" for goal in chosen)
+    by = f" by {request.test or request.method}" if request.test or request.method else ""
+    fix = f"{flag} goes with {_GOES_WITH[name]}." if name in _GOES_WITH else "Leave it out."
+    return RequestError(f"{flag} has no effect on {goals}{by}", fix=fix)
+
+
+def no_such_method(request: Request, methods: Iterable[Method]) -> RequestError:
+    names = ", ".join(dict.fromkeys(method.name for method in methods))
+    return RequestError(f"method «{request.method}» does not answer this", fix=f"These do: {names}.")
+
+
+def chosen_methods(request: Request, *, systems: int | None = None) -> dict[str, list[Method]]:
+    """Each goal's methods; RequestError where the method named answers none, or a parameter has no effect."""
+    found = {goal: goal_methods(request, goal, systems=systems) for goal in request.goals}
+    if request.method is not None and request.goals and not any(found.values()):
+        every: dict[str, Any] = {}
+        for test in (None, "t") if request.test is None else (request.test,):
+            anyway = replace(request, method=None, test=test)
+            every |= {goal + str(test): goal_methods(anyway, goal, systems=systems) for goal in request.goals}
+        raise no_such_method(request, [method for methods in every.values() for method in methods])
+    check_effect(request, found, pilot=systems is not None)
+    return {goal: methods for goal, methods in found.items() if methods}

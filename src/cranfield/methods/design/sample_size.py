@@ -1,0 +1,349 @@
+"""How many topics: one search for every question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+from cranfield.methods.design.formulas import (
+    MOST_TOPICS,
+    SEPARATE,
+    Method,
+    difference_method,
+    equivalence_method,
+    family_method,
+    non_inferiority_method,
+    range_method,
+    sensitivity_method,
+    width_method,
+)
+from cranfield.methods.design.limits import broadcast
+from cranfield.stats.family import ALL_PAIRS_TEST
+from cranfield.stats.roots import smallest_integer
+
+Array = npt.NDArray[Any]
+Numbers = npt.ArrayLike
+
+
+GOAL_INPUTS = ("min_range", "effect_size", "difference", "equivalence", "non_inferiority", "true_difference")
+SPREAD_INPUTS = ("within_variance", "variance", "correlation", "sd")
+ORDER = ("systems", *GOAL_INPUTS, "width", "sensitivity", *SPREAD_INPUTS, "alpha", "power", "probability")
+"""How inputs follow each other in rows and tables."""
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """The number of topics for every cell of a grid.
+
+    ``topics`` is the smallest n that does it; ``achieved`` what n gives (a power, a width, a sensitivity or a
+    probability, as ``method.achieves`` says), ``below`` what n − 1 gives (nan where there is none). Where no n up to
+    ``limit`` does, ``reached`` is false and ``achieved`` is what the limit gives. ``inputs`` has those of the method
+    and what they were made from: an effect size, or a variance and a correlation.
+    """
+
+    method: Method
+    inputs: Mapping[str, Array]
+    topics: Array
+    reached: Array
+    achieved: Array
+    below: Array
+    limit: int
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row per cell: the inputs, ``topics`` (none where out of reach), and what n and n − 1 give."""
+        word = self.method.achieves
+        names = [name for name in ORDER if name in self.inputs]
+        rows = []
+        for at in range(self.topics.size):
+            cell = {name: _plain(self.inputs[name].flat[at]) for name in names}
+            row: dict[str, Any] = {"method": self.method.name, "test": self.method.test}
+            row |= {"design": _design(self.method, cell), **cell}
+            row["topics"] = int(self.topics.flat[at]) if self.reached.flat[at] else None
+            row[f"achieved_{word}"] = float(self.achieved.flat[at])
+            row[f"{word}_below"] = float(self.below.flat[at])
+            rows.append(row)
+        return rows
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(), backend)
+
+    def summary(self) -> str:
+        """One sentence on the first cell."""
+        return explain(self, self.to_dict()[0])
+
+
+def explain(size: Size, row: Mapping[str, Any]) -> str:
+    """What a cell's number of topics is enough for, with the test and the design: one sentence to be quoted."""
+    method = size.method
+    if row["topics"] is None:
+        got = row[f"achieved_{method.achieves}"]
+        return (
+            f"No number of topics up to {size.limit:,} does this: {size.limit:,} give a {method.achieves} of "
+            f"{got:.4g}. Ask for less, or choose a measure with less variance."
+        )
+    return f"{row['topics']:,} topics {claim(method, row)} ({conditions(method, row)})."
+
+
+def claim(method: Method, row: Mapping[str, Any]) -> str:
+    """What a design is enough for, as the words behind «n topics»."""
+    words = {name: f"{row[name]:g}" for name in ORDER if name in row}
+    if "effect_size" in row:
+        words["difference"] = f"an effect size d_z of {words['effect_size']}"
+    elif "difference" in row:
+        words["difference"] = f"a difference of {words['difference']}"
+    for name in ("equivalence", "non_inferiority"):
+        if name in row and row["sd"] == 1:
+            words[name] += " sd of the paired differences"
+    words["others"] = f"{row.get('systems', 2) - 1:g}"
+    words["confidence"] = f"{100 * (1 - row['alpha']):g} %"
+    words["mean"] = "a difference of means" if row.get("estimate") == "residual" else "a mean"
+    return method.claim.format(**words)
+
+
+def conditions(method: Method, row: Mapping[str, Any]) -> str:
+    """The test and the design."""
+    told = [method.title] if method.name == "clt" else [method.title, row["design"]]
+    return "; ".join([*told, *([f"ρ = {row['correlation']:g}"] if "correlation" in row else [])])
+
+
+def _design(method: Method, row: Mapping[str, Any]) -> str:
+    """Scores without correlation are those of systems that share no topics, whatever the test."""
+    return SEPARATE if row.get("correlation") == 0 else method.design
+
+
+def _plain(value: Any) -> Any:
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) >= 2 else number
+
+
+def size(method: Method, *, limit: int = MOST_TOPICS, **inputs: Any) -> Size:
+    """The smallest number of topics with which ``method`` gives what is asked for.
+
+    Of ``inputs`` those that the method does not take are carried along.
+    """
+    missing = [name for name in method.inputs if name not in inputs]
+    if missing:
+        raise RequestError(f"{missing[0].replace('_', ' ')} is missing")
+    flat, shape = broadcast(inputs)
+    target = np.asarray(method.target(flat))
+
+    def value(topics: Array, index: Array) -> Array:
+        return method.value(topics.astype(float), {name: values[index] for name, values in flat.items()})
+
+    def enough(topics: Array, index: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(value(topics, index) >= target[index])
+
+    guess = np.nan_to_num(method.guess(flat), nan=100.0, posinf=limit)
+    topics, reached = smallest_integer(enough, guess, lowest=method.fewest, highest=limit)
+    everywhere = np.arange(len(topics))
+    achieved = value(topics, everywhere)
+    below = np.full(len(topics), np.nan)
+    some = np.flatnonzero(topics > method.fewest)
+    below[some] = value(topics[some] - 1, some)
+    sign = -1.0 if method.is_smaller_better else 1.0
+    return Size(
+        method=method,
+        inputs={name: values.reshape(shape) for name, values in flat.items()},
+        topics=topics.reshape(shape),
+        reached=reached.reshape(shape),
+        achieved=(sign * achieved).reshape(shape),
+        below=(sign * below).reshape(shape),
+        limit=limit,
+    )
+
+
+def size_for_range(
+    *,
+    systems: Numbers,
+    min_range: Numbers,
+    variance: Numbers,
+    alpha: Numbers = 0.05,
+    power: Numbers = 0.8,
+    method: str = "exact",
+    limit: int = MOST_TOPICS,
+) -> Size:
+    """Topics to detect, with ``power``, that the means of m systems, which range over ``min_range``, are not all equal.
+
+    ``exact`` and ``sakai`` take the variance of one system's scores and are for systems that share no topics;
+    ``blocked`` takes the residual variance and is for systems that share them.
+
+    >>> int(size_for_range(systems=10, min_range=0.10, variance=0.0530, method="sakai").topics)  # S14 Table 4(I)
+    166
+    """
+    found = range_method(method)
+    return size(found, systems=systems, min_range=min_range, variance=variance, alpha=alpha, power=power, limit=limit)
+
+
+def size_for_difference(
+    *,
+    difference: Numbers | None = None,
+    sd: Numbers | None = None,
+    effect_size: Numbers | None = None,
+    systems: Numbers | None = None,
+    test: str | None = None,
+    alpha: Numbers = 0.05,
+    power: Numbers = 0.8,
+    sides: int = 2,
+    method: str = "t",
+    limit: int = MOST_TOPICS,
+) -> Size:
+    """Topics to detect, with ``power``, a ``difference`` of two systems.
+
+    Parameters
+    ----------
+    difference, sd
+        The difference, and the sd of the paired differences (``method="unpaired"``: of one system's scores).
+    effect_size
+        d_z, the difference over the sd of the paired differences; stands in for both.
+    systems, test
+        Among how many systems the pair is, and the test that will be run on all pairs: ``max-t`` (unless another is
+        named), ``tukey``, ``holm``, or ``dunnett`` for all against one baseline. Without ``systems`` the pair is named
+        in advance, and the test is ``t``.
+    method
+        ``t``, ``normal`` or ``unpaired``, for a pair named in advance.
+
+    Returns
+    -------
+    Size
+        n for every cell of the inputs' grid.
+
+    References
+    ----------
+    Webber, Moffat and Zobel (2008), §3 and §5; Tukey (1949); Dunnett (1955).
+
+    Examples
+    --------
+    >>> int(size_for_difference(difference=0.033, sd=0.15).topics)  # WMZ08 §5.1 prints the truncated 164
+    165
+    >>> int(size_for_difference(difference=0.05, sd=0.15, systems=10, test="tukey").topics)
+    145
+    """
+    difference, sd = as_difference(difference, sd, effect_size)
+    found = pair_method(test, systems=systems, method=method, sides=sides)
+    given = {"difference": difference, "sd": sd, "alpha": alpha, "power": power}
+    return size(found, limit=limit, **given, **({} if systems is None else {"systems": systems}))
+
+
+def pair_method(test: str | None, *, systems: Numbers | None, method: str = "t", sides: int = 2) -> Method:
+    """The method for a pair: of ``systems`` systems by a family's test, or named in advance."""
+    chosen = test or ("t" if systems is None else ALL_PAIRS_TEST)
+    if chosen == "t":
+        if systems is not None:
+            raise RequestError("the test t is for a pair named in advance", fix="Leave out systems, or name another.")
+        return difference_method(method, sides=check_sides(sides))
+    if systems is None:
+        raise RequestError(f"the test {chosen} needs the number of systems", fix="Give systems.")
+    if method != "t" or sides != 2:
+        raise RequestError("one-sided tests and other methods are for a pair named in advance", fix="Use test t.")
+    return family_method(chosen)
+
+
+def size_for_equivalence(
+    *,
+    margin: Numbers,
+    sd: Numbers = 1.0,
+    true_difference: Numbers = 0.0,
+    alpha: Numbers = 0.05,
+    power: Numbers = 0.8,
+    method: str = "tost",
+    limit: int = MOST_TOPICS,
+) -> Size:
+    """Topics to show, with ``power``, that two systems differ by less than ``margin``, by two one-sided tests.
+
+    With ``sd`` 1 the margin is in units of the sd of the paired differences.
+
+    References
+    ----------
+    Schuirmann (1987).
+
+    Examples
+    --------
+    >>> int(size_for_equivalence(margin=0.3).topics), int(size_for_equivalence(margin=0.3, method="normal").topics)
+    (97, 96)
+    """
+    given = {"equivalence": margin, "true_difference": true_difference, "sd": sd, "alpha": alpha, "power": power}
+    return size(equivalence_method(method), limit=limit, **given)
+
+
+def size_for_non_inferiority(
+    *,
+    margin: Numbers,
+    sd: Numbers = 1.0,
+    true_difference: Numbers = 0.0,
+    alpha: Numbers = 0.05,
+    power: Numbers = 0.8,
+    method: str = "t",
+    limit: int = MOST_TOPICS,
+) -> Size:
+    """Topics to show, with ``power``, that a system is less than ``margin`` worse than another, by one-sided t.
+
+    >>> int(size_for_non_inferiority(margin=0.3).topics)  # as a one-sided test of d_z = 0.3
+    71
+    """
+    given = {"non_inferiority": margin, "true_difference": true_difference, "sd": sd, "alpha": alpha, "power": power}
+    return size(non_inferiority_method(method), limit=limit, **given)
+
+
+def size_for_width(
+    *, width: Numbers, sd: Numbers, alpha: Numbers = 0.05, probability: Numbers | None = None, limit: int = MOST_TOPICS
+) -> Size:
+    """Topics for a confidence interval whose expected width is at most ``width``; ``sd`` is of paired differences.
+
+    With ``probability`` the width itself is at most ``width`` with that probability.
+
+    References
+    ----------
+    Sakai (2014), §3.2; Kupper and Hafner (1989).
+
+    Examples
+    --------
+    >>> int(size_for_width(width=0.10, sd=(2 * 0.0530) ** 0.5).topics)  # S14 Table 8, AP
+    165
+    """
+    given = {"width": width, "sd": sd, "alpha": alpha}
+    if probability is None:
+        return size(width_method(), limit=limit, **given)
+    return size(width_method(probability=True), limit=limit, **given, probability=probability)
+
+
+def size_for_sensitivity(
+    *, sensitivity: Numbers, sd: Numbers, alpha: Numbers = 0.05, sides: int = 2, limit: int = MOST_TOPICS
+) -> Size:
+    """Topics with which a mean is within ± ``sensitivity`` of the truth with probability 1 − α, by D13.
+
+    ``sd`` is that of one system's scores for its mean (Inequality 1), of paired differences for a difference
+    (Inequality 2).
+
+    >>> int(size_for_sensitivity(sensitivity=0.0192, sd=0.1479).topics)  # D13 §3: 228
+    228
+    """
+    found = sensitivity_method(sides=check_sides(sides))
+    return size(found, sensitivity=sensitivity, sd=sd, alpha=alpha, limit=limit)
+
+
+def as_difference(
+    difference: Numbers | None, sd: Numbers | None, effect_size: Numbers | None
+) -> tuple[Numbers, Numbers]:
+    """A difference and its sd; an effect size is a difference in units of its sd."""
+    if effect_size is not None:
+        if difference is not None or sd is not None:
+            raise RequestError("an effect size stands for difference and sd", fix="Give it alone, or both of them.")
+        return effect_size, 1.0
+    if difference is None or sd is None:
+        raise RequestError("a difference needs its sd", fix="Give difference and sd, or effect_size.")
+    return difference, sd
+
+
+def check_sides(sides: int) -> int:
+    if sides not in (1, 2):
+        raise RequestError(f"a test has one side or two, not {sides}")
+    return sides

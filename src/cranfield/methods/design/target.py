@@ -1,0 +1,142 @@
+"""One goal, asked of many variances: how many topics each requires, and what a number of topics detects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+from cranfield.methods.design.formulas import Method, range_method, width_method
+from cranfield.methods.design.inverse import solve, width_with
+from cranfield.methods.design.sample_size import pair_method, size
+from cranfield.stats.family import ALL_PAIRS_TEST
+
+Array = npt.NDArray[Any]
+
+GOALS = ("min_range", "difference", "width")
+USUAL_RANGE = 0.15  # SS16's
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a collection is to detect: ``goal`` is ``min_range``, ``difference`` (both of ``systems``) or ``width``.
+
+    Systems share topics: ``method`` for a range is ``blocked``, and the variance the residual one, unless ``exact`` or
+    ``sakai`` (systems that share no topics) is named. ``test`` is the one that a difference is tested by: that of all
+    pairs of ``systems`` unless another is named, ``t`` for a pair named in advance. ``value`` is None where the
+    question is what can be detected.
+
+    >>> Target("min_range", 0.15, method="sakai").topics(np.array([0.114, 0.041])).tolist()  # SS16 Table 3
+    [159.0, 58.0]
+    >>> Target("difference", 0.05, test="tukey").topics(np.array([0.15**2 / 2])).tolist()
+    [145.0]
+    """
+
+    goal: str = "min_range"
+    value: float | None = 0.15
+    systems: int = 10
+    alpha: float = 0.05
+    power: float = 0.8
+    method: str = "blocked"
+    test: str = ALL_PAIRS_TEST
+
+    def __post_init__(self) -> None:
+        if self.goal not in GOALS:
+            raise RequestError(f"there is no goal «{self.goal}»", fix=f"Choose one of: {', '.join(GOALS)}.")
+        self.topics(np.array([0.05]))  # refuses whatever makes no sense
+
+    @property
+    def _way(self) -> Method:
+        if self.goal == "min_range":
+            return range_method(self.method)
+        if self.goal == "width":
+            return width_method()
+        return pair_method(self.test, systems=None if self.test == "t" else self.systems)
+
+    @property
+    def citation(self) -> str:
+        return self._way.citation
+
+    @property
+    def design(self) -> str:
+        """Whether systems share topics, in words."""
+        return self._way.design
+
+    @property
+    def estimate(self) -> str:
+        """Which estimate of the variance goes with the goal, unless another is asked for."""
+        return "two-way" if self.goal == "min_range" and self.method != "blocked" else "residual"
+
+    def _inputs(self, variance: Array) -> dict[str, Any]:
+        """σ² for a range; the sd of paired differences, √(2σ²), for the others."""
+        inputs: dict[str, Any] = {"alpha": self.alpha, "power": self.power, "systems": self.systems}
+        inputs["variance" if self.goal == "min_range" else "sd"] = (
+            variance if self.goal == "min_range" else np.sqrt(2 * variance)
+        )
+        return {name: value for name, value in inputs.items() if name in self._way.inputs}
+
+    def topics(self, variance: Array) -> Array:
+        """n for every variance; nan where there is no variance, or none up to ten million."""
+        if self.value is None:
+            return np.full(np.shape(variance), np.nan)
+        flat = np.asarray(variance, float).ravel()
+        good = np.flatnonzero(np.isfinite(flat) & (flat > 0))
+        answer = np.full(len(flat), np.nan)
+        if len(good):
+            inputs: dict[str, Any] = {self.goal: self.value, **self._inputs(flat[good])}
+            found = size(self._way, **inputs)
+            answer[good] = np.where(found.reached, found.topics, np.nan)
+        return answer.reshape(np.shape(variance))
+
+    def seen(self, topics: Array, variance: Array) -> Array:
+        """The detectable range or difference, or the interval's width, with ``topics``; nan below two."""
+        flat, spread = (np.asarray(each, float).ravel() for each in np.broadcast_arrays(topics, variance))
+        good = np.flatnonzero((flat >= 2) & np.isfinite(spread) & (spread > 0))
+        answer = np.full(len(flat), np.nan)
+        if len(good):
+            inputs = {"topics": flat[good], **self._inputs(spread[good])}
+            answer[good] = width_with(**inputs) if self.goal == "width" else solve(self._way, self.goal, **inputs)
+        return answer.reshape(np.broadcast_shapes(np.shape(topics), np.shape(variance)))
+
+    def wish(self) -> str:
+        """The goal in words, with its test and its design."""
+        if not self.value:
+            return ""
+        pair = "two systems named in advance" if self.test == "t" else f"two of {self.systems} systems"
+        words = {
+            "min_range": f"detect a range of {self.value:g} among {self.systems} systems",
+            "difference": f"detect a difference of {self.value:g} between {pair}",
+            "width": f"have an interval of width {self.value:g} around a difference",
+        }
+        power = "" if self.goal == "width" else f" with power {self.power:g}"
+        return f"{words[self.goal]}{power} at α = {self.alpha:g} ({self._way.title}; {self.design})"
+
+
+def choose_target(
+    *,
+    min_range: float | None = None,
+    difference: float | None = None,
+    width: float | None = None,
+    systems: int = 10,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    method: str = "blocked",
+    test: str | None = None,
+) -> Target:
+    """The one goal that was named; a range of 0.15 where none was.
+
+    >>> choose_target(difference=0.05).goal
+    'difference'
+    """
+    given = {"min_range": min_range, "difference": difference, "width": width}
+    named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": USUAL_RANGE}
+    if len(named) > 1:
+        flags = ", ".join(f"--{goal.replace('_', '-')}" for goal in named)
+        raise RequestError(f"choose one of {flags}", fix="Ask for the others afterwards.")
+    goal, value = next(iter(named.items()))
+    if test is not None and goal != "difference":
+        raise RequestError("--test goes with --difference", fix="Leave it out.")
+    return Target(goal, value, systems, alpha, power, method, test or ALL_PAIRS_TEST)

@@ -1,0 +1,6 @@
+"""Pilots: how good an estimate of the variance fewer teams and fewer topics would have given."""
+
+from cranfield.methods.leave_out.pilots import PilotPoint, PilotStudy, pilot_study
+from cranfield.methods.leave_out.qrels_files import write_leave_outs
+
+__all__ = ["PilotPoint", "PilotStudy", "pilot_study", "write_leave_outs"]

@@ -1,0 +1,321 @@
+"""All measures of reliability, for every measure of every table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import RequestError
+from cranfield.methods.comparison.comparison import check_test
+from cranfield.methods.design.pair_sizes import Bin, pair_sizes
+from cranfield.methods.reliability.discrimination import Discrimination, discriminative_power
+from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise
+from cranfield.methods.reliability.halves import SplitHalves, split_halves
+from cranfield.methods.reliability.indicators import indicators
+from cranfield.methods.reliability.rankings import RankStability, rank_stability
+from cranfield.methods.reliability.resampling import Progress
+from cranfield.methods.reliability.score_matrix import (
+    check_alpha,
+    check_confidence,
+    check_target,
+    check_topics,
+    chosen_scores,
+)
+from cranfield.methods.reliability.swaps import SwapRates, swap_rates
+from cranfield.runtime.random import sequence
+from cranfield.scores import ScoreTable
+
+Row = dict[str, Any]
+
+CITATIONS = (
+    "Brennan2001",
+    "Feldt1965",
+    "Arteaga1982",
+    "Urbano2013",
+    "VoorheesBuckley2002",
+    "LinHauptmann2005",
+    "Dincer2013",
+    "Yilmaz2008",
+    "Sakai2006",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureReliability:
+    """One measure of one table."""
+
+    collection: str
+    measure: str
+    generalisability: Generalisability
+    swaps: SwapRates
+    halves: SplitHalves
+    discrimination: Discrimination
+    rankings: RankStability
+    bins: tuple[Bin, ...]
+
+    def observed_difference(self, topics: int) -> float:
+        """D13 Table 4: the mean difference of the closest pairs (in bins of .01) that so many topics suffice for."""
+        enough = [each for each in self.bins if each.pairs and each.topics_paired <= topics]
+        return enough[0].difference if enough else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """The reliability of collections.
+
+    ``topics`` are the numbers of topics looked at beside those that sets were drawn of, ``targets`` the coefficients
+    to be reached.
+    """
+
+    studies: tuple[MeasureReliability, ...]
+    topics: tuple[int, ...]
+    targets: tuple[float, ...]
+    test: str
+    alpha: float
+    confidence: float
+    drop: float
+    trials: int
+    seed: int
+    citations: tuple[str, ...] = CITATIONS
+
+    def get(self, measure: str | None = None, collection: str | None = None) -> MeasureReliability:
+        """One study: the only one when nothing is named."""
+        found = [
+            each
+            for each in self.studies
+            if (measure is None or each.measure == measure) and (collection is None or each.collection == collection)
+        ]
+        if len(found) != 1:
+            what = "there is no such study" if not found else "there are several studies"
+            there = ", ".join(dict.fromkeys(each.measure for each in self.studies))
+            raise RequestError(what, fix=f"Name a measure ({there}) and, where there are several, a collection.")
+        return found[0]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Estimates that cannot be right, and what is made of them."""
+        return tuple(
+            f"{each.measure}: the variance of the source «{source}» is estimated below 0 and counts as 0"
+            for each in self.studies
+            for source in each.generalisability.negative
+        )
+
+    def to_dict(self, part: str = "headline") -> list[Row]:
+        """Rows of one part: headline, components, coefficients, topics_needed, indicators, swaps, …"""
+        if part not in PARTS:
+            raise RequestError(f"there is no part «{part}»", fix=f"Choose one of: {', '.join(PARTS)}.")
+        several = len({each.collection for each in self.studies}) > 1
+        return [
+            {"collection": each.collection, **row} if several else row
+            for each in self.studies
+            for row in PARTS[part](self, each)
+        ]
+
+    def to_frame(self, part: str = "headline", backend: str = "pandas") -> Any:
+        """The rows of one part as a data frame of pandas, Polars or PyArrow."""
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(part), backend)
+
+
+def _headline(whole: Reliability, each: MeasureReliability) -> list[Row]:
+    study, target = each.generalisability, whole.targets[0]
+    row: Row = {"measure": each.measure, "topics": study.topics, "systems": study.systems}
+    for kind, word in ((RELATIVE, "e_rho2"), (ABSOLUTE, "phi")):
+        found, needed = study.coefficient(kind), study.topics_for(target, kind)
+        row |= {word: found.value, f"{word}_lower": found.lower, f"{word}_upper": found.upper}
+        row |= {
+            f"topics_for_{word}": needed.topics,
+            f"topics_for_{word}_lower": needed.lower,
+            f"topics_for_{word}_upper": needed.upper,
+        }
+    return [
+        row
+        | {
+            "target": target,
+            "discriminative_power": each.discrimination.share,
+            **{name: each.halves.replication.share(name) for name in ("replicated", "reversed", "opposite_sign")},
+            "swap_rate": each.swaps.closed_form_overall(study.topics, paired=True),
+            "dependable_difference": each.swaps.dependable_difference(study.topics, alpha=whole.alpha),
+            "tau": each.rankings.expected_true_tau(study.topics),
+        }
+    ]
+
+
+def _components(whole: Reliability, each: MeasureReliability) -> list[Row]:
+    return each.generalisability.to_dict()
+
+
+def _coefficients(whole: Reliability, each: MeasureReliability) -> list[Row]:
+    return [
+        {
+            "measure": each.measure,
+            "coefficient": word,
+            "topics": topics,
+            "value": found.value,
+            "lower": found.lower,
+            "upper": found.upper,
+        }
+        for topics in whole.topics
+        for kind, word in ((RELATIVE, "e_rho2"), (ABSOLUTE, "phi"))
+        for found in [each.generalisability.coefficient(kind, topics)]
+    ]
+
+
+def _topics_needed(whole: Reliability, each: MeasureReliability) -> list[Row]:
+    return [
+        {
+            "measure": each.measure,
+            "coefficient": word,
+            "target": target,
+            "topics": found.topics,
+            "lower": found.lower,
+            "upper": found.upper,
+        }
+        for target in whole.targets
+        for kind, word in ((RELATIVE, "e_rho2"), (ABSOLUTE, "phi"))
+        for found in [each.generalisability.topics_for(target, kind)]
+    ]
+
+
+def _indicators(whole: Reliability, each: MeasureReliability) -> list[Row]:
+    study = each.generalisability
+    return [
+        {"measure": each.measure, "topics": n, **vars(indicators(study.relative(n).value, study.absolute(n).value))}
+        for n in whole.topics
+    ]
+
+
+def _swap_totals(whole: Reliability, each: MeasureReliability) -> list[Row]:
+    rows = each.swaps.totals(whole.topics, rate=whole.alpha)
+    return [row | {"difference_observed": each.observed_difference(row["topics"])} for row in rows]
+
+
+PARTS: Mapping[str, Callable[[Reliability, MeasureReliability], list[Row]]] = {
+    "headline": _headline,
+    "components": _components,
+    "coefficients": _coefficients,
+    "topics_needed": _topics_needed,
+    "indicators": _indicators,
+    "swaps": lambda whole, each: each.swaps.to_dict(),
+    "swap_totals": _swap_totals,
+    "halves": lambda whole, each: each.halves.to_dict(),
+    "discrimination": lambda whole, each: each.discrimination.to_dict(),
+    "p_values": lambda whole, each: each.discrimination.curve(),
+    "rankings": lambda whole, each: each.rankings.to_dict(whole.topics),
+}
+
+
+def assess_reliability(
+    tables: ScoreTable | Mapping[str, ScoreTable],
+    *,
+    topics: Sequence[int] = (),
+    targets: Sequence[float] = (0.95,),
+    sizes: Sequence[int] | None = None,
+    test: str = "tukey",
+    correct: str | None = None,
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+    drop: float = 0.0,
+    trials: int = 1000,
+    resamples: int = 10_000,
+    replacement: bool = False,
+    shared: bool = True,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Reliability:
+    """The reliability of a collection by all methods there are.
+
+    Parameters
+    ----------
+    tables
+        A score table, or several by the name of their collection; every measure is looked at.
+    topics
+        Numbers of topics to look ahead to; by default this many, twice and four times as many.
+    targets
+        Eρ² and Φ to be reached.
+    sizes
+        Topics in the sets that are drawn; by default five sizes up to half the topics.
+    test, correct, alpha, resamples
+        As in ``compare``, for split halves and discriminative power.
+    drop
+        The share of the worst systems to leave out first.
+    trials
+        Draws of topic sets for swaps and rankings, and halvings.
+    replacement, shared
+        How the sets for swaps are drawn, as in ``swap_rates``.
+    """
+    named = {"": tables} if isinstance(tables, ScoreTable) else dict(tables)
+    jobs = [(name, table, measure) for name, table in named.items() for measure in table.measures]
+    _check(jobs, topics, targets, alpha, drop)  # all of it, before the first is worked on
+    check_test(test, correct)
+    check_confidence(confidence)
+    common: dict[str, Any] = {"drop": drop}
+    tested: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
+    drawn: dict[str, Any] = {"trials": trials, "sizes": sizes, "workers": workers}
+    found = []
+    steps = _Steps(progress, 4 * len(jobs))
+    for name, table, measure in jobs:
+        # The names of several collections keep their streams apart; one alone has the numbers of its parts alone.
+        stream = seed if len(named) == 1 else sequence(seed, "collection", name)
+        mine: dict[str, Any] = {"measure": measure, "seed": stream, **common}
+        study = generalise(table, measure=measure, drop=drop, confidence=confidence)
+        swaps = swap_rates(table, replacement=replacement, shared=shared, progress=steps.next(), **drawn, **mine)
+        # Rankings are compared on disjoint sets, whatever swaps are made of.
+        sets = sizes if shared and not replacement else None
+        rankings = rank_stability(table, progress=steps.next(), **{**drawn, "sizes": sets}, **mine)
+        again: dict[str, Any] = {"trials": trials, "resamples": min(resamples, 1000), "workers": workers}
+        halves = split_halves(table, progress=steps.next(), **again, **tested, **mine)
+        power = discriminative_power(table, resamples=resamples, **tested, **mine)
+        steps.next()(1, 1)
+        kept = chosen_scores(table, measure, drop=drop)[1]
+        bins = tuple(pair_sizes(table.select(systems=kept), measure=measure, alpha=alpha).bins())
+        found.append(MeasureReliability(name, measure, study, swaps, halves, power, rankings, bins))
+    ahead = tuple(topics) or _ahead(found)
+    return Reliability(tuple(found), ahead, tuple(targets), test, alpha, confidence, drop, trials, seed)
+
+
+def _check(
+    jobs: Sequence[tuple[str, ScoreTable, str]],
+    topics: Sequence[int],
+    targets: Sequence[float],
+    alpha: float,
+    drop: float,
+) -> None:
+    if not jobs:
+        raise RequestError("no scores were given", fix="Give a score table.")
+    if not targets:
+        raise RequestError("there is no target", fix="Name one, e.g. 0.95.")
+    check_alpha(alpha)
+    for target in targets:
+        check_target(target)
+    for count in topics:
+        check_topics(count)
+    for _, table, measure in jobs:
+        chosen_scores(table, measure, drop=drop, least_topics=4)
+
+
+class _Steps:
+    """How far all the work is, told by the parts of it one after the other."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.started = progress, total, 0
+
+    def next(self) -> Progress:
+        """What the next part is to call."""
+        before, self.started = self.started, self.started + 1
+
+        def inner(done: int, total: int) -> None:
+            if self.progress is not None:
+                self.progress(100 * before + 100 * done // total, 100 * self.total)
+
+        return inner
+
+
+def _ahead(found: Sequence[MeasureReliability]) -> tuple[int, ...]:
+    here = sorted({each.generalisability.topics for each in found})
+    return tuple(np.unique([part for n in here for part in (max(n // 2, 1), n, 2 * n, 4 * n)]).tolist())

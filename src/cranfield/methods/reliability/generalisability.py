@@ -1,0 +1,307 @@
+"""Generalisability theory: how much of what is seen is the systems' own, and how many topics make it enough.
+
+Scores are a random sample of topics crossed with a random sample of systems; their variance has three parts, of the
+systems σ_s², of the topics σ_t² and of the rest σ_e². With n topics, the share of the systems is
+
+    Eρ² = σ_s² / (σ_s² + σ_e²/n)              for differences between systems (relative),
+    Φ   = σ_s² / (σ_s² + (σ_t² + σ_e²)/n)     for the scores themselves (absolute).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+from cranfield.methods.reliability.score_matrix import check_confidence, check_target, check_topics, chosen_scores
+from cranfield.methods.variance.components import Squares, squares
+from cranfield.scores import ScoreTable
+
+Array = npt.NDArray[Any]
+
+RELATIVE, ABSOLUTE = "relative", "absolute"
+SOURCES = ("system", "topic", "residual")
+
+
+@dataclass(frozen=True)
+class Component:
+    """One source of variance, with the jackknife's interval; ``variance`` is 0 where the estimate is negative."""
+
+    source: str
+    variance: float
+    share: float
+    mean_square: float
+    df: int
+    lower: float
+    upper: float
+    estimate: float
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """Eρ² (``relative``) or Φ (``absolute``) of so many topics."""
+
+    kind: str
+    topics: int
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class TopicsNeeded:
+    """Topics at which a coefficient reaches its target; infinite where no number does."""
+
+    kind: str
+    target: float
+    topics: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The systems' variance over that of one topic's error, and its interval; all else follows from it."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Generalisability:
+    """What a pilot says about any number of topics."""
+
+    measure: str
+    topics: int
+    systems: int
+    components: tuple[Component, ...]
+    squares: Squares
+    confidence: float
+    dropped: tuple[str, ...]
+    ratios: dict[str, Ratio]
+
+    def __getitem__(self, source: str) -> Component:
+        return self.components[SOURCES.index(source)]
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """Sources whose variance is estimated below 0, and counts as 0."""
+        return tuple(each.source for each in self.components if each.estimate < 0)
+
+    def coefficient(self, kind: str, topics: int | None = None) -> Coefficient:
+        """Eρ² or Φ, of this collection or of any number of topics."""
+        count = self.topics if topics is None else topics
+        check_topics(count)
+        ratio = self._ratio(kind)
+        ends = (_reliability(each, count) for each in (ratio.value, ratio.lower, ratio.upper))
+        return Coefficient(kind, count, *ends)
+
+    def relative(self, topics: int | None = None) -> Coefficient:
+        """Eρ²: the reliability of differences between systems."""
+        return self.coefficient(RELATIVE, topics)
+
+    def absolute(self, topics: int | None = None) -> Coefficient:
+        """Φ: the reliability of the scores themselves."""
+        return self.coefficient(ABSOLUTE, topics)
+
+    def topics_for(self, target: float, kind: str = RELATIVE) -> TopicsNeeded:
+        """The smallest number of topics at which the coefficient reaches the target."""
+        check_target(target)
+        ratio = self._ratio(kind)
+        # The more the systems differ, the fewer topics: the upper end of the ratio is the lower one of n.
+        ends = (_topics(each, target) for each in (ratio.value, ratio.upper, ratio.lower))
+        return TopicsNeeded(kind, target, *ends)
+
+    def _ratio(self, kind: str) -> Ratio:
+        if kind not in self.ratios:
+            raise RequestError(f"there is no coefficient «{kind}»", fix=f"Choose one of: {', '.join(self.ratios)}.")
+        return self.ratios[kind]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row a source of variance."""
+        return [{"measure": self.measure, **vars(each)} for each in self.components]
+
+
+def _reliability(ratio: float, topics: int) -> float:
+    """n·r / (1 + n·r), and 1 where the error has no variance."""
+    return 1.0 if np.isinf(ratio) else topics * ratio / (1 + topics * ratio)
+
+
+def _topics(ratio: float, target: float) -> float:
+    if ratio <= 0:
+        return float("inf")
+    exact = target / (1 - target) / ratio
+    return max(1, int(np.ceil(exact * (1 - 1e-12))))  # a hair below: no topic more for a rounding error
+
+
+def generalise(
+    table: ScoreTable, *, measure: str | None = None, drop: float = 0.0, confidence: float = 0.95
+) -> Generalisability:
+    """Variance components of a score table, Eρ² and Φ for any number of topics, topics for any target.
+
+    The interval of Eρ² is Feldt's, that of Φ Arteaga, Jeyaratnam and Franklin's; components have the jackknife's.
+    TREC-3 AP without the worst quarter of its systems has Eρ² = .93265 [.89311, .96287] and Φ = .78613 [.66141,
+    .88039] on 50 topics, and needs 69 [37, 114] and 259 [130, 487] for .95 of either.
+
+    Parameters
+    ----------
+    drop
+        The share of the worst systems to leave out first: very bad ones make any collection look reliable.
+    confidence
+        Of the intervals, two-sided.
+    """
+    check_confidence(confidence)
+    scores, _, dropped = chosen_scores(table, measure, drop=drop)
+    return _study(scores, measure or table.measures[0], confidence, dropped)
+
+
+def _study(scores: Array, measure: str, confidence: float, dropped: tuple[str, ...]) -> Generalisability:
+    found = squares(scores)
+    tail = (1 - confidence) / 2
+    ratios = {RELATIVE: _relative_ratio(found, tail), ABSOLUTE: _absolute_ratio(found, tail)}
+    parts = _components(found, jackknife_errors(scores), tail)
+    n, m = scores.shape
+    return Generalisability(measure, n, m, parts, found, confidence, dropped, ratios)
+
+
+def _estimates(found: Squares) -> tuple[float, float, float]:
+    """σ_s², σ_t² and σ_e² as the mean squares give them, negative ones too."""
+    system = (found.between_systems - found.residual) / found.topics  # Brennan 2001, random p × i
+    topic = (found.between_topics - found.residual) / found.systems
+    return float(system), float(topic), float(found.residual)
+
+
+def _positive(found: Squares) -> tuple[float, float, float]:
+    system, topic, residual = (max(each, 0.0) for each in _estimates(found))
+    return system, topic, residual
+
+
+def _degrees(found: Squares) -> tuple[int, int, int]:
+    n, m = found.topics, found.systems
+    return m - 1, n - 1, (m - 1) * (n - 1)
+
+
+def _components(found: Squares, errors: Array, tail: float) -> tuple[Component, ...]:
+    from cranfield.stats.tails import t_critical
+
+    values, estimates = _positive(found), _estimates(found)
+    reach = float(t_critical(tail, found.topics * found.systems - 1)) * errors
+    total = sum(values) or 1.0
+    return tuple(
+        Component(source, value, value / total, float(square), df, estimate - wide, estimate + wide, estimate)
+        for source, value, estimate, square, df, wide in zip(
+            SOURCES,
+            values,
+            estimates,
+            (found.between_systems, found.between_topics, found.residual),
+            _degrees(found),
+            reach.tolist(),
+            strict=True,
+        )
+    )
+
+
+def _divide(above: float, below: float) -> float:
+    """A ratio of variances; infinite where there is no error at all, 0 where nothing varies."""
+    if below > 0:
+        return above / below
+    return float("inf") if above > 0 else 0.0
+
+
+def _relative_ratio(found: Squares, tail: float) -> Ratio:
+    """σ_s² / σ_e²: F over its critical value is what the ratio can be at either end (Feldt 1965)."""
+    system, _, residual = _positive(found)
+    df_system, _, df_residual = _degrees(found)
+    f = _divide(float(found.between_systems), float(found.residual))
+    low, high = ((f / _f_point(each, df_system, df_residual) - 1) / found.topics for each in (tail, 1 - tail))
+    return Ratio(_divide(system, residual), max(low, 0.0), max(high, 0.0))
+
+
+def _absolute_ratio(found: Squares, tail: float) -> Ratio:
+    """σ_s² / (σ_t² + σ_e²), with the limits of Arteaga, Jeyaratnam and Franklin 1982."""
+    system, topic, residual = _positive(found)
+    low, high = (_absolute_limit(found, each) for each in (tail, 1 - tail))
+    return Ratio(_divide(system, topic + residual), max(low, 0.0), max(high, 0.0))
+
+
+def _absolute_limit(found: Squares, tail: float) -> float:
+    df_system, df_topic, df_residual = _degrees(found)
+    s, t, e = float(found.between_systems), float(found.between_topics), float(found.residual)
+    to_residual = _f_point(tail, df_system, df_residual)
+    to_topic = _f_point(tail, df_system, df_topic)
+    to_known = _f_point(tail, df_system, np.inf)
+    above = s * s - to_known * s * e + (to_known - to_residual) * to_residual * e * e
+    below = df_system * to_known * s * e + to_topic * s * t
+    return found.systems / found.topics * _divide(above, below)
+
+
+def _f_point(tail: float, df1: float, df2: float) -> float:
+    """The F that is exceeded with probability ``tail``; with df2 infinite, χ² over its degrees of freedom."""
+    from scipy import special
+
+    from cranfield.stats.tails import f_critical
+
+    return float(special.chdtri(df1, tail) / df1) if np.isinf(df2) else float(f_critical(tail, df1, df2))
+
+
+def jackknife_errors(scores: Array) -> Array:
+    """Standard errors of σ_s², σ_t², σ_e²: a topic, a system, and both left out in turn (Brennan 2001 ch. 6).
+
+    Every table without topic i and system j has its sums of squares from those of the whole, so that all of them
+    together cost no more than a few tables.
+    """
+    n, m = scores.shape
+    if min(n, m) < 3:
+        return np.full(3, np.nan)
+    x = scores - scores.mean()
+    pseudo = (
+        n * m * _left_out(x)[:, np.newaxis, np.newaxis]
+        - (n - 1) * m * _left_out(x, topic=True)[:, :, np.newaxis]
+        - n * (m - 1) * _left_out(x, system=True)[:, np.newaxis, :]
+        + (n - 1) * (m - 1) * _left_out(x, topic=True, system=True)
+    )
+    return np.array([_mean_error(each) for each in pseudo])
+
+
+def _left_out(x: Array, *, topic: bool = False, system: bool = False) -> Array:
+    """The three estimates of the whole table, or without each topic, each system, each of both in turn."""
+    n, m = x.shape
+    rows, columns, total = x.sum(axis=1), x.sum(axis=0), x.sum()
+    squared, in_row, in_column = (x**2).sum(), (x**2).sum(axis=1), (x**2).sum(axis=0)
+    by_row, by_column = rows[:, np.newaxis] - x, columns - x  # a topic's sum without a system, and the reverse
+    if topic and system:
+        return _from_sums(
+            n - 1,
+            m - 1,
+            total - rows[:, np.newaxis] - columns + x,
+            squared - in_row[:, np.newaxis] - in_column + x**2,
+            (by_row**2).sum(axis=0) - by_row**2,
+            (by_column**2).sum(axis=1)[:, np.newaxis] - by_column**2,
+        )
+    if topic:
+        left = (by_column**2).sum(axis=1)
+        return _from_sums(n - 1, m, total - rows, squared - in_row, (rows**2).sum() - rows**2, left)
+    if system:
+        left = (by_row**2).sum(axis=0)
+        return _from_sums(n, m - 1, total - columns, squared - in_column, left, (columns**2).sum() - columns**2)
+    return _from_sums(n, m, total, squared, (rows**2).sum(), (columns**2).sum())
+
+
+def _from_sums(n: int, m: int, total: Any, squared: Any, topics_squared: Any, systems_squared: Any) -> Array:
+    """Variance components from the sums of a table's scores, of their squares, and of squared margins."""
+    middle = total**2 / (n * m)
+    ss_topic, ss_system = topics_squared / m - middle, systems_squared / n - middle
+    ms_topic, ms_system = ss_topic / (n - 1), ss_system / (m - 1)
+    residual = (squared - middle - ss_topic - ss_system) / ((n - 1) * (m - 1))
+    return np.array([(ms_system - residual) / n, (ms_topic - residual) / m, residual])
+
+
+def _mean_error(pseudo: Array) -> float:
+    """Standard error of the mean of pseudo-values, themselves a topics × systems table."""
+    n, m = pseudo.shape
+    system, topic, residual = _estimates(squares(pseudo))
+    return float(np.sqrt(max(system / m + topic / n + residual / (n * m), 0.0)))

@@ -1,0 +1,201 @@
+"""Where a study stands: its steps replayed in order, under the goal that was in force at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import InputError
+from cranfield.methods.design import power_for_difference
+from cranfield.methods.sequential.groups import GroupDesign, group_design
+from cranfield.methods.sequential.plans import needed_topics
+from cranfield.methods.sequential.study_goal import Goal
+from cranfield.methods.sequential.topic_order import Order
+
+Array = npt.NDArray[Any]
+Step = Mapping[str, Any]
+
+ROUNDING = 1e-12  # of the scores: a smaller sd is what subtracting them rounded off
+
+
+@dataclass(frozen=True)
+class Check:
+    """The sd was looked at after so many topics."""
+
+    topics: int
+    sd: float
+    achieved_power: float
+    enough: bool
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of the goal after the study had begun."""
+
+    step: int
+    at: str
+    topics: int
+    changes: Mapping[str, tuple[Any, Any]]  # name: (before, after)
+    reason: str
+
+
+@dataclass
+class Progress:
+    """What the steps so far add up to."""
+
+    goal: Goal
+    systems: tuple[str, str] | None
+    measure: str | None
+    trial_topics: tuple[str, ...]
+    order: Order = field(default_factory=Order)
+    first_goal: Goal = field(init=False)
+    topics: list[str] = field(default_factory=list)
+    scores: list[tuple[float, float]] = field(default_factory=list)
+    additions: int = 0
+    checks: list[Check] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    looks: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.first_goal = self.goal
+
+    @property
+    def differences(self) -> Array:
+        return np.array([a - b for a, b in self.scores])
+
+    @property
+    def sd(self) -> float:
+        return paired_sd(np.array(self.scores))
+
+    @property
+    def count(self) -> int:
+        return len(self.topics)
+
+    @property
+    def next_look(self) -> int | None:
+        """The number of topics at which something is decided next; none when all is decided."""
+        if self.goal.plan == "group-sequential":
+            return self._next_group_look()
+        if self.goal.plan == "anytime":
+            return max(self.count, 1)
+        if self.checks and self.checks[-1].enough:
+            return self.count
+        if self.goal.plan == "fixed":
+            return needed_topics(self.goal)
+        if not self.checks:
+            return self.goal.first if self.goal.plan == "iterative" else needed_topics(self.goal)
+        return max(needed_topics(self.goal, self.checks[-1].sd), self.checks[-1].topics + 1)
+
+    def _next_group_look(self) -> int | None:
+        if self.finished:
+            return None
+        seen = self.looks[-1]["topics"] if self.looks else 0
+        return next((n for n in self.design.topics.tolist() if n > seen), None)
+
+    @property
+    def design(self) -> GroupDesign:
+        return group_design(self.goal)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the test may be made now."""
+        if self.goal.plan == "anytime":
+            return self.count > 0
+        if self.goal.plan == "group-sequential":
+            due = self._next_group_look()
+            return due is not None and self.count >= due
+        return bool(self.checks) and self.checks[-1].enough
+
+    @property
+    def finished(self) -> bool:
+        """Whether the plan allows no further topics."""
+        if self.goal.plan == "anytime":
+            return False
+        if self.goal.plan == "group-sequential":
+            return bool(self.looks) and (self.looks[-1]["significant"] or self.looks[-1]["last"])
+        return self.ready
+
+    # --- replaying
+
+    def apply(self, step: Step) -> None:
+        known = {"add": self._add, "edit": self._edit, "test": self._test}
+        if step["event"] not in known:
+            raise InputError(
+                f"step {step['step']} of the study, «{step['event']}», is of a kind unknown here",
+                fix="Use a newer cranfield.",
+            )
+        known[step["event"]](step)
+
+    def _add(self, step: Step) -> None:
+        self.systems, self.measure = tuple(step["systems"]), step["measure"]
+        self.topics += [row[0] for row in step["scores"]]
+        self.scores += [(row[1], row[2]) for row in step["scores"]]
+        self.additions += 1
+        self.order = replace(self.order, out_of_order=(*self.order.out_of_order, *step.get("out_of_order", ())))
+        self._look_at_sd()
+
+    def _look_at_sd(self) -> None:
+        if self.goal.plan not in ("fixed", "iterative", "hybrid") or self.count < 2:
+            return
+        # Algorithm 1 looks after every addition, not only when there are as many topics as the last sd asked for.
+        due = self.goal.first if self.goal.plan == "iterative" else self.next_look
+        if due is not None and self.count >= due:
+            self.checks.append(self._check())
+
+    def _check(self) -> Check:
+        power = achieved_power(self.goal, self.count, self.sd)
+        enough = self.count >= needed_topics(self.goal) if self.goal.plan == "fixed" else power >= self.goal.power
+        return Check(self.count, self.sd, power, enough)
+
+    def _edit(self, step: Step) -> None:
+        before = self.goal.to_dict()
+        source = {"sd_from": f"changed at step {step['step']}"} if "sd" in step["changes"] else {}
+        self.goal = self.goal.changed({**step["changes"], **_looks(step["changes"]), **source})
+        changes = {name: (before[name], value) for name, value in step["changes"].items()}
+        self.edits.append(Edit(step["step"], step["at"], self.count, changes, step["reason"]))
+        if self.checks:
+            self.checks.append(self._check())
+        else:
+            self._look_at_sd()
+
+    def _test(self, step: Step) -> None:
+        self.looks.append(step)
+
+
+def _looks(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"looks": tuple(changes["looks"])} if "looks" in changes else {}
+
+
+def paired_sd(scores: Array) -> float:
+    """The sd of the differences of two columns of scores; 0 where they are equal but for rounding."""
+    if len(scores) < 2:
+        return float("nan")
+    sd = float((scores[:, 0] - scores[:, 1]).std(ddof=1))
+    return sd if sd > ROUNDING * float(np.abs(scores).max()) else 0.0
+
+
+def achieved_power(goal: Goal, topics: int, sd: float) -> float:
+    """The power of one t test on this number of topics if the observed sd is the true one; nan for an sd of 0."""
+    if topics < 2 or not sd > 0:
+        return float("nan")
+    return float(power_for_difference(topics=topics, difference=goal.difference, sd=sd, alpha=goal.alpha))
+
+
+def replay(steps: Iterable[Step]) -> Progress:
+    """The state after all steps; the first is the one that started the study."""
+    start, *rest = steps
+    systems = tuple(start["systems"]) if start.get("systems") else None
+    progress = Progress(
+        Goal.from_dict(start["goal"]),
+        systems,
+        start.get("measure"),
+        tuple(start.get("trial_topics", ())),
+        Order(candidates=tuple(start.get("order", ())), seed=start.get("order_seed")),
+    )
+    for step in rest:
+        progress.apply(step)
+    return progress

@@ -1,0 +1,182 @@
+"""Trial experiments: their size, the sampling error of their sd, and the topics of trial and main experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+from cranfield.methods.design import size_for_difference
+from cranfield.runtime.random import sequence
+from cranfield.stats.tails import t_critical
+
+Array = npt.NDArray[Any]
+
+
+def standard_error(sd: npt.ArrayLike, topics: npt.ArrayLike) -> Array:
+    """σ/√(2n): the standard error of a sample's sd if differences are normal."""
+    return np.asarray(np.asarray(sd, float) / np.sqrt(2 * np.asarray(topics, float)))  # WMZ08 Eq. 4
+
+
+def upper_limit(sd: npt.ArrayLike, topics: npt.ArrayLike, *, confidence: float = 0.95) -> Array:
+    """The sd that, after a trial, is exceeded with probability 1 − ``confidence``.
+
+    >>> round(float(upper_limit(0.15, 30)), 3)  # WMZ08 §5.2
+    0.183
+    """
+    n = np.asarray(topics, float)
+    return np.asarray(sd + t_critical(1 - confidence, n - 1) * standard_error(sd, n))
+
+
+def sd_interval(sd: npt.ArrayLike, topics: int, *, confidence: float = 0.95) -> tuple[Array, Array]:
+    """The theoretical two-sided interval of a sample's sd: the line of Fig. 2."""
+    reach = t_critical((1 - confidence) / 2, topics - 1) * standard_error(sd, topics)
+    return np.maximum(np.asarray(sd, float) - reach, 0.0), np.asarray(sd, float) + reach
+
+
+@dataclass(frozen=True, eq=False)
+class TrialPlan:
+    """Trials of several sizes for several sds; arrays are sds × sizes.
+
+    ``main`` is the main experiment's topics at the trial's upper limit of the sd, ``total`` trial and main together;
+    ``needed`` is the number of topics if the sd were known.
+    """
+
+    difference: float
+    alpha: float
+    power: float
+    confidence: float
+    sds: Array
+    sizes: Array
+    upper: Array
+    main: Array
+    total: Array
+    needed: Array
+    citations: tuple[str, ...] = ("Webber2008",)
+
+    @property
+    def best(self) -> Array:
+        """The place of the smallest total, for every sd."""
+        return np.asarray(self.total.argmin(axis=1))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row per trial: Fig. 3."""
+        rows = []
+        for row, sd in enumerate(self.sds.tolist()):
+            for at, size in enumerate(self.sizes.tolist()):
+                rows.append(
+                    {
+                        "sd": sd,
+                        "trial": size,
+                        "upper_sd": float(self.upper[row, at]),
+                        "main": int(self.main[row, at]),
+                        "topics": int(self.total[row, at]),
+                        "needed": int(self.needed[row]),
+                        "best": bool(at == self.best[row]),
+                    }
+                )
+        return rows
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(), backend)
+
+    def summary(self) -> str:
+        """The best trial for the first sd."""
+        at = int(self.best[0])
+        total, needed = int(self.total[0, at]), int(self.needed[0])
+        return (
+            f"If the sd is {self.sds[0]:g}, a trial of {int(self.sizes[at])} topics is best: {total:,} topics in "
+            f"total, {100 * (total / needed - 1):.0f} % more than the {needed:,} required if the sd were known. The "
+            "topics of the trial do not count in the main experiment (paired t test on shared topics)."
+        )
+
+
+def plan_trial(
+    *,
+    difference: float,
+    sd: npt.ArrayLike,
+    sizes: npt.ArrayLike | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    confidence: float = 0.95,
+) -> TrialPlan:
+    """WMZ08 §5.2 and Fig. 3: total topics against the size of the trial, and the best size.
+
+    >>> plan = plan_trial(difference=0.033, sd=0.15, sizes=[30])
+    >>> int(plan.main[0, 0])  # WMZ08 prints the truncated 243
+    244
+    """
+    sds = np.atleast_1d(np.asarray(sd, float))
+    needed = size_for_difference(difference=difference, sd=sds, alpha=alpha, power=power).topics
+    sizes = _sizes(needed) if sizes is None else np.atleast_1d(np.asarray(sizes, float))
+    if (sizes < 2).any() or (sizes != np.floor(sizes)).any():
+        raise RequestError("the size of a trial is a whole number of 2 or more", fix="Give sizes such as 10:100:10.")
+    if not 0.5 <= confidence < 1:
+        raise RequestError(f"the confidence must be from 0.5 to below 1, not {confidence:g}", fix="0.95 is usual.")
+    upper = upper_limit(sds[:, np.newaxis], sizes, confidence=confidence)
+    main = size_for_difference(difference=difference, sd=upper, alpha=alpha, power=power).topics
+    total = main + sizes.astype(np.int64)
+    return TrialPlan(difference, alpha, power, confidence, sds, sizes.astype(np.int64), upper, main, total, needed)
+
+
+def _sizes(needed: Array) -> Array:
+    """Every size up to the largest main experiment, as long as these are not too many."""
+    most = int(max(needed.max(), 10))
+    return np.arange(5.0, most + 1, max(1, most // 500))
+
+
+@dataclass(frozen=True, eq=False)
+class TrialCoverage:
+    """The sampling distribution of the sd of a trial, by Eq. 4 and by resampling (Fig. 2).
+
+    One value per pair: its sd over all topics, the middle 95 % of samples' sds, and what Eq. 4 says they are.
+    """
+
+    topics: int
+    confidence: float
+    repeats: int
+    seed: int
+    sd: Array
+    lower: Array
+    upper: Array
+    theory_lower: Array
+    theory_upper: Array
+
+    @property
+    def ratio(self) -> float:
+        """How much wider the empirical intervals are than the theoretical ones, on average."""
+        return float(np.mean((self.upper - self.lower) / (self.theory_upper - self.theory_lower)))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        names = ("sd", "lower", "upper", "theory_lower", "theory_upper")
+        columns = [getattr(self, name).tolist() for name in names]
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+    def summary(self) -> str:
+        return (
+            f"Over {len(self.sd):,} pairs, the 95 % range of the sd of {self.topics} paired differences is "
+            f"{self.ratio:.2f} times as wide as the formula for normal differences says"
+            + (": the formula is too optimistic about a trial." if self.ratio > 1 else ".")
+        )
+
+
+def trial_coverage(
+    differences: npt.ArrayLike, *, topics: int = 30, confidence: float = 0.95, repeats: int = 1000, seed: int = 1
+) -> TrialCoverage:
+    """Draw trials from every row of ``differences`` (pairs × topics), with replacement, and compare their sds."""
+    from cranfield.methods.sequential.paths import Population, fixed_paths
+
+    population = Population.of(differences)
+    sizes = np.full(population.pairs, topics)
+    found = fixed_paths(population, sizes, alpha=0.05, repeats=repeats, seed=sequence(seed, "study trial"))
+    sds = found.sd.reshape(population.pairs, repeats)
+    tail = 50 * (1 - confidence)
+    lower, upper = np.percentile(sds, [tail, 100 - tail], axis=1)
+    theory = sd_interval(population.sd, topics, confidence=confidence)
+    return TrialCoverage(topics, confidence, repeats, seed, population.sd, lower, upper, *theory)

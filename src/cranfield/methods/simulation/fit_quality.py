@@ -1,0 +1,259 @@
+"""How well simulated topics resemble those they were fitted to: means, variances, shapes, differences of systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.methods.simulation.dependence import correlations
+from cranfield.methods.simulation.simulator import Simulator
+from cranfield.scores import ScoreTable
+
+Array = npt.NDArray[Any]
+
+
+_SCORES = 4_000_000  # differences at a time, so that memory does not grow with the pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """The differences of all pairs of systems under one measure, seen and simulated: one value per pair.
+
+    Pairs of systems with the same score on every topic are left out. ``sd`` is over n − 1; ``skew`` is m₃/m₂^1.5 and
+    ``kurtosis`` the excess m₄/m₂² − 3, of the moments about the mean. With shards, a score is the mean over them.
+    """
+
+    measure: str
+    sd: Array
+    simulated_sd: Array
+    skew: Array
+    simulated_skew: Array
+    kurtosis: Array
+    simulated_kurtosis: Array
+
+    @property
+    def sd_ratio(self) -> Array:
+        """Simulated over seen."""
+        return np.asarray(self.simulated_sd / self.sd)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Medians over pairs: of sd, of the size of the skew, of the excess kurtosis; the middle 90 % of sd ratios."""
+        low, high = np.quantile(self.sd_ratio, [0.05, 0.95]) if len(self.sd) else (np.nan, np.nan)
+        return {
+            "measure": self.measure,
+            "pairs": len(self.sd),
+            "sd": _median(self.sd),
+            "simulated_sd": _median(self.simulated_sd),
+            "sd_ratio_lower": float(low),
+            "sd_ratio_upper": float(high),
+            "skew": _median(np.abs(self.skew)),
+            "simulated_skew": _median(np.abs(self.simulated_skew)),
+            "kurtosis": _median(self.kurtosis),
+            "simulated_kurtosis": _median(self.simulated_kurtosis),
+        }
+
+
+def _median(values: Array) -> float:
+    return float(np.median(values)) if len(values) else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Seen against simulated, column by column; of what was set on purpose, set against simulated.
+
+    ``mean_off`` and ``variance_off`` are in standard errors of the difference. ``distance`` is the largest gap between
+    the two distribution functions (Kolmogorov and Smirnov's).
+    """
+
+    measures: tuple[str, ...]
+    columns: tuple[tuple[str, str, str], ...]  # measure, system, shard
+    families: tuple[str, ...]
+    seen_topics: int
+    topics: int
+    mean: Array
+    simulated_mean: Array
+    mean_off: Array
+    variance: Array
+    simulated_variance: Array
+    variance_off: Array
+    distance: Array
+    correlation: Array
+    simulated_correlation: Array
+    outside: int
+    is_moved: bool
+    differences: tuple[Differences, ...]
+
+    @property
+    def correlation_gaps(self) -> Array:
+        """Simulated less seen, for every pair of columns."""
+        first, second = np.triu_indices(len(self.columns), k=1)
+        return np.asarray(self.simulated_correlation[first, second] - self.correlation[first, second])
+
+    @property
+    def correlation_off(self) -> float:
+        """The mean size of the gaps."""
+        gaps = self.correlation_gaps
+        return float(np.abs(gaps).mean()) if len(gaps) else 0.0
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "measure": measure,
+                "system": system,
+                **({"shard": shard} if shard else {}),
+                "family": self.families[at],
+                "mean": float(self.mean[at]),
+                "simulated_mean": float(self.simulated_mean[at]),
+                "mean_off": float(self.mean_off[at]),
+                "variance": float(self.variance[at]),
+                "simulated_variance": float(self.simulated_variance[at]),
+                "variance_off": float(self.variance_off[at]),
+                "distance": float(self.distance[at]),
+            }
+            for at, (measure, system, shard) in enumerate(self.columns)
+        ]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(), backend)
+
+    def summary(self) -> str:
+        """One sentence on how good the fit is."""
+        means, variances = (int((np.abs(off) <= 2).sum()) for off in (self.mean_off, self.variance_off))
+        what = "what was set" if self.is_moved else "the pilot"
+        count = len(self.columns)
+        text = (
+            f"{means:,} of {count:,} means and {variances:,} of {count:,} variances are within two standard errors of "
+            f"{what}"
+        )
+        if count > 1:
+            text += f"; correlations are off by {self.correlation_off:.3f} on average"
+        for each in self.differences:
+            row = each.to_dict()
+            name = f" of {each.measure}" if len(self.differences) > 1 else ""
+            text += (
+                f"; differences{name} have a median excess kurtosis of {row['simulated_kurtosis']:.2f} "
+                f"({row['kurtosis']:.2f} in the pilot)"
+            )
+        return text + ("." if not self.outside else f"; {self.outside:,} scores are outside the measure's support.")
+
+
+def goodness_of_fit(simulator: Simulator, drawn: ScoreTable) -> Fit:
+    """Compare drawn topics with the pilot, or with the margins where true means were set."""
+    scores = np.moveaxis(drawn.values, 1, 0).reshape(len(drawn.topics), -1)
+    pilot, moved = simulator.pilot, simulator.is_moved
+    seen = pilot if not moved else None
+    mean, variance, mean_error, variance_error = _moments(simulator) if seen is None else _sample_moments(seen)
+    ours_mean, ours_variance, ours_mean_error, ours_variance_error = _sample_moments(scores)
+    columns = tuple(
+        (measure, system, shard)
+        for measure in simulator.measures
+        for system in simulator.systems
+        for shard in simulator.shards or ("",)
+    )
+    per_measure = len(columns) // len(simulator.measures)
+    outside = sum(
+        int((support.snap(part) != part).sum() + ((part < support.lowest) | (part > support.highest)).sum())
+        for at, support in enumerate(simulator.supports)
+        for part in [scores[:, at * per_measure : (at + 1) * per_measure]]
+    )
+    return Fit(
+        simulator.measures,
+        columns,
+        tuple(margin.family for margin in simulator.margins),
+        len(pilot),
+        len(scores),
+        mean,
+        ours_mean,
+        _ratio(ours_mean - mean, mean_error, ours_mean_error),
+        variance,
+        ours_variance,
+        _ratio(ours_variance - variance, variance_error, ours_variance_error),
+        _distances(simulator, scores),
+        correlations(pilot),
+        correlations(scores),
+        outside,
+        moved,
+        _differences(simulator, scores),
+    )
+
+
+def _differences(simulator: Simulator, scores: Array) -> tuple[Differences, ...]:
+    """For every measure with two systems or more that are not the same on every topic."""
+    shape = (len(simulator.measures), len(simulator.systems), simulator.replicates)
+    found = []
+    for at, measure in enumerate(simulator.measures):
+        seen, drawn = (
+            _pair_moments(each.reshape(len(each), *shape)[:, at].mean(axis=2)) for each in (simulator.pilot, scores)
+        )
+        kept = (seen[0] > 0) & (drawn[0] > 0)
+        if kept.any():
+            moments = [each[kept] for pair in zip(seen, drawn, strict=True) for each in pair]
+            found.append(Differences(measure, *moments))
+    return tuple(found)
+
+
+def _pair_moments(scores: Array) -> tuple[Array, Array, Array]:
+    """sd, skew and excess kurtosis of the differences of all pairs of columns; sd is 0 for equal columns."""
+    n = len(scores)
+    first, second = np.triu_indices(scores.shape[1], k=1)
+    sd, skew, kurtosis = np.zeros((3, len(first)))
+    step = max(1, _SCORES // n)
+    for start in range(0, len(first) if n > 1 else 0, step):
+        part = slice(start, start + step)
+        gaps = scores[:, first[part]] - scores[:, second[part]]
+        gaps -= gaps.mean(axis=0)
+        squared = gaps**2
+        m2 = squared.mean(axis=0)
+        m2[np.sqrt(m2) < 1e-12] = np.nan
+        sd[part] = np.nan_to_num(np.sqrt(m2 * n / (n - 1)))
+        skew[part] = np.einsum("tp,tp->p", squared, gaps) / n / m2**1.5
+        kurtosis[part] = np.einsum("tp,tp->p", squared, squared) / n / m2**2 - 3
+    return sd, skew, kurtosis
+
+
+def _moments(simulator: Simulator) -> tuple[Array, Array, Array, Array]:
+    mean = np.array([margin.mean for margin in simulator.margins])
+    variance = np.array([margin.variance for margin in simulator.margins])
+    return mean, variance, np.zeros(len(mean)), np.zeros(len(mean))
+
+
+def _sample_moments(scores: Array) -> tuple[Array, Array, Array, Array]:
+    """Mean and variance of every column with their standard errors, the latter from the fourth moment."""
+    n = len(scores)
+    if n < 2:
+        unknown = np.full(scores.shape[1], np.nan)
+        return scores.mean(axis=0), unknown, unknown, unknown
+    mean, variance = scores.mean(axis=0), scores.var(axis=0, ddof=1)
+    fourth = ((scores - mean) ** 4).mean(axis=0)
+    spread = np.maximum(fourth - variance**2 * (n - 3) / max(n - 1, 1), 0.0) / n  # Var(s²)
+    return mean, variance, np.sqrt(variance / n), np.sqrt(spread)
+
+
+def _ratio(gap: Array, error: Array, other: Array) -> Array:
+    total = np.sqrt(error**2 + other**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(gap) < 1e-12, 0.0, gap / total)
+
+
+def _distances(simulator: Simulator, scores: Array) -> Array:
+    found = np.empty(scores.shape[1])
+    for at, margin in enumerate(simulator.margins):
+        mine = np.sort(scores[:, at])
+        if simulator.is_moved:
+            places = np.unique(mine)
+            other, other_below = margin.up_to(places), margin.below(places)
+        else:
+            seen = np.sort(simulator.pilot[:, at])
+            places = np.unique(np.concatenate([mine, seen]))
+            other = np.searchsorted(seen, places, side="right") / len(seen)
+            other_below = np.searchsorted(seen, places, side="left") / len(seen)
+        ours = np.searchsorted(mine, places, side="right") / len(mine)
+        below = np.searchsorted(mine, places, side="left") / len(mine)
+        found[at] = max(np.abs(ours - other).max(), np.abs(below - other_below).max())
+    return found

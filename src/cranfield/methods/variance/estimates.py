@@ -1,0 +1,308 @@
+"""Variance of scores from a pilot: every estimate, its interval, and the question it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import InputError, RequestError
+from cranfield.methods.variance.components import (
+    Squares,
+    jackknife_df,
+    leave_one_out_percentiles,
+    leave_one_out_squares,
+    pair_variances,
+    squares,
+)
+from cranfield.scores import ScoreTable, check_balance
+
+Array = npt.NDArray[Any]
+
+INDEPENDENT = "How much one system's scores vary over topics: for systems that will be compared without sharing topics."
+SHARED = "How much systems differ beyond what topics do to all of them: for systems compared on the same topics."
+PAIR = (
+    "How much the difference of two systems varies over topics, for a pair as unlike as this: to be on the safe side."
+)
+
+QUESTIONS = {
+    "two-way": INDEPENDENT,
+    "one-way": INDEPENDENT,
+    "within": INDEPENDENT,
+    "residual": SHARED,
+    "percentile": PAIR,
+}
+CITATIONS = {
+    "two-way": "Sakai2014",
+    "one-way": "Sakai2014",
+    "within": "SakaiShang2016",
+    "residual": "Sakai2014",
+    "percentile": "Webber2008",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceEstimate:
+    """One estimate of σ², the variance of one system's scores.
+
+    For ``percentile`` and ``residual`` it is half the variance of a paired difference, which ``difference_variance``
+    has in full. ``df`` are the effective degrees of freedom of the estimate, from its jackknife over topics; ``lower``
+    and ``upper`` the confidence interval that a χ² with as many gives.
+    """
+
+    measure: str
+    collection: str
+    method: str
+    variance: float
+    lower: float
+    upper: float
+    df: float
+    topics: int
+    systems: int
+    parts: Mapping[str, float]
+
+    def quantiles(self, levels: npt.ArrayLike) -> Array:
+        """Quantiles of what the true variance may be: df·σ̂² over a χ² with df degrees of freedom."""
+        from scipy import special
+
+        return np.asarray(self.df * self.variance / special.chdtri(self.df, levels))  # chdtri inverts the upper tail
+
+    @property
+    def difference_variance(self) -> float:
+        """σ_t² = 2σ²."""
+        return 2.0 * self.variance
+
+    @property
+    def question(self) -> str:
+        return QUESTIONS[self.method]
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """All estimates for all measures and collections, pooled ones last."""
+
+    estimates: tuple[VarianceEstimate, ...]
+    percentile: float
+    confidence: float
+
+    def get(self, method: str, *, measure: str | None = None, collection: str | None = None) -> VarianceEstimate:
+        """One estimate: of the only measure, pooled where there are several collections, unless said otherwise."""
+        found = [
+            estimate
+            for estimate in self.estimates
+            if estimate.method == method
+            and (measure is None or estimate.measure == measure)
+            and (collection is None or estimate.collection == collection)
+        ]
+        if not found:
+            raise RequestError(f"there is no {method} estimate for {measure or 'any measure'}")
+        if len({estimate.measure for estimate in found}) > 1:
+            raise RequestError("there are several measures", fix="Name one.")
+        return found[-1]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row an estimate."""
+        return [_row(estimate) for estimate in self.estimates]
+
+
+def _row(estimate: VarianceEstimate) -> dict[str, Any]:
+    return {
+        "measure": estimate.measure,
+        "collection": estimate.collection,
+        "method": estimate.method,
+        "variance": estimate.variance,
+        "lower": estimate.lower,
+        "upper": estimate.upper,
+        "df": estimate.df,
+        "sd": float(np.sqrt(estimate.difference_variance)),
+        "topics": estimate.topics,
+        "systems": estimate.systems,
+        **estimate.parts,
+    }
+
+
+POOLED = "pooled"
+
+
+def estimate_variance(
+    tables: ScoreTable | Mapping[str, ScoreTable], *, percentile: float = 95.0, confidence: float = 0.95
+) -> Variances:
+    """Estimate the variance of scores in every way that sizing takes, each with its uncertainty.
+
+    Parameters
+    ----------
+    tables
+        A score table, or several by the name of their collection; with several, estimates are pooled too (S14 Eq. 8),
+        one alone needs no name.
+    percentile
+        Which percentile of the pairs' variances stands for a difference; 95 in WMZ08 and S14.
+    confidence
+        Of the intervals, which come from χ² with effective degrees of freedom from the jackknife over topics: scores
+        are not normal, and systems share topics, so that neither the number of topics nor that of scores would do.
+
+    Returns
+    -------
+    Variances
+        One estimate per method, measure and collection, pooled ones last.
+
+    References
+    ----------
+    - Sakai (2014), Designing test collections for comparing many systems, §4.
+    - Webber, Moffat & Zobel (2008), Statistical power in retrieval experimentation, §5.1.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_dict({"a": {"1": {"AP": 0.1}, "2": {"AP": 0.4}, "3": {"AP": 0.6}},
+    ...                               "b": {"1": {"AP": 0.2}, "2": {"AP": 0.3}, "3": {"AP": 0.9}}})
+    >>> round(estimate_variance(table).get("residual").variance, 4)
+    0.02
+    """
+    named = {"": tables} if isinstance(tables, ScoreTable) else dict(tables)
+    if not named:
+        raise RequestError("no scores were given")
+    if len(named) == 1:
+        named = {"": next(iter(named.values()))}
+    found: list[VarianceEstimate] = []
+    for measure in _shared_measures(named):
+        mine = [
+            _Pilot(name, measure, _complete(table, measure, name), percentile, confidence).estimates()
+            for name, table in named.items()
+        ]
+        found += [estimate for estimates in mine for estimate in estimates]
+        if len(mine) > 1:
+            found += [_pool(together, confidence) for together in zip(*mine, strict=True)]
+    return Variances(tuple(found), percentile, confidence)
+
+
+def _shared_measures(named: Mapping[str, ScoreTable]) -> tuple[str, ...]:
+    first, *rest = named.values()
+    shared = tuple(measure for measure in first.measures if all(measure in table.measures for table in rest))
+    if not shared:
+        raise InputError("the collections have no measure in common", fix="Score them with the same measures.")
+    return shared
+
+
+def _complete(table: ScoreTable, measure: str, name: str) -> Array:
+    scores = table.of(measure)
+    where = f"{name}: " if name else ""
+    if scores.ndim != 2:
+        fix = "Average over them: --columns mean=shard."
+        raise RequestError(f"{where}variance is estimated from whole topics, not from shards", fix=fix)
+    check_balance(table, measure)
+    if scores.shape[0] < 2:
+        raise InputError(f"{where}one topic has no variance", fix="Give scores of at least two topics.")
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class _Pilot:
+    """One table of one measure."""
+
+    collection: str
+    measure: str
+    scores: Array
+    percentile: float
+    confidence: float
+
+    def estimates(self) -> list[VarianceEstimate]:
+        n, m = self.scores.shape
+        whole, left_out = squares(self.scores), leave_one_out_squares(self.scores)
+        # How to compute each estimate, and the degrees of freedom that it would have if scores were normal.
+        methods: dict[str, tuple[Callable[[Squares], Any], float]] = {"within": (_within, m * (n - 1))}
+        if m > 1:
+            methods = {
+                "two-way": (Squares.two_way, m * (n - 1)),
+                "one-way": (Squares.one_way, m * (n - 1)),
+                **methods,
+                "residual": (_residual, (m - 1) * (n - 1)),
+            }
+        found = [
+            self._estimate(name, float(value(whole)), np.asarray(value(left_out)), most, _parts(name, whole))
+            for name, (value, most) in methods.items()
+        ]
+        return [*found, self._pairs()] if m > 1 else found
+
+    def _pairs(self) -> VarianceEstimate:
+        """The percentile of the pairs' variances, halved to speak of one system."""
+        n = len(self.scores)
+        variances = pair_variances(self.scores)
+        sds = np.sqrt(variances)
+        parts = {"mean_sd": float(sds.mean()), "percentile_sd": float(np.percentile(sds, self.percentile))}
+        value = float(np.percentile(variances, self.percentile)) / 2  # S14 §4.1
+        left_out = leave_one_out_percentiles(self.scores, self.percentile) / 2 if n > 2 else np.full(n, value)
+        return self._estimate("percentile", value, left_out, n - 1, parts)
+
+    def _estimate(
+        self, method: str, value: float, left_out: Array, most: float, parts: Mapping[str, float]
+    ) -> VarianceEstimate:
+        n, m = self.scores.shape
+        df = jackknife_df(value, left_out, most=most)
+        return _with_interval(
+            VarianceEstimate(
+                measure=self.measure,
+                collection=self.collection,
+                method=method,
+                variance=value,
+                lower=value,
+                upper=value,
+                df=df,
+                topics=n,
+                systems=m,
+                parts=parts,
+            ),
+            self.confidence,
+        )
+
+
+def _within(found: Squares) -> Any:
+    return found.within_systems
+
+
+def _residual(found: Squares) -> Any:
+    return found.residual
+
+
+def _parts(method: str, found: Squares) -> dict[str, float]:
+    if method != "two-way":
+        return {}
+    return {
+        "system_part": float(found.system_part()),
+        "topic_part": float(found.topic_part()),
+        "residual_part": float(found.residual),
+    }
+
+
+def _with_interval(estimate: VarianceEstimate, confidence: float) -> VarianceEstimate:
+    if not estimate.variance > 0:
+        return estimate
+    lower, upper = estimate.quantiles([(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return replace(estimate, lower=lower, upper=upper)
+
+
+def _pool(together: Sequence[VarianceEstimate], confidence: float) -> VarianceEstimate:
+    """Collections weighted by their topics less one; degrees of freedom by Satterthwaite."""
+    weights = np.array([estimate.topics - 1 for estimate in together], float)
+    weights /= weights.sum()
+    variances = np.array([estimate.variance for estimate in together])
+    value = float(weights @ variances)  # S14 Eq. 8
+    spread = float(np.sum(np.square(weights * variances) / [estimate.df for estimate in together]))
+    first = together[0]
+    parts = {name: float(weights @ np.array([estimate.parts[name] for estimate in together])) for name in first.parts}
+    return _with_interval(
+        VarianceEstimate(
+            measure=first.measure,
+            collection=POOLED,
+            method=first.method,
+            variance=value,
+            lower=value,
+            upper=value,
+            df=value**2 / spread if spread > 0 else first.df,
+            topics=sum(estimate.topics for estimate in together),
+            systems=max(estimate.systems for estimate in together),
+            parts=parts,
+        ),
+        confidence,
+    )

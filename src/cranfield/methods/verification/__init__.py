@@ -1,0 +1,25 @@
+"""Verification: designs put to the test on simulated collections before money is spent on them."""
+
+from cranfield.methods.verification.design_sizes import (
+    designs_from_pilot,
+    designs_from_request,
+    sharded_designs,
+    sharded_pilot,
+)
+from cranfield.methods.verification.designs import SOURCES, Design, completed, designs_from_sizes, read_designs
+from cranfield.methods.verification.monte_carlo import Rate, Verification, verify
+
+__all__ = [
+    "SOURCES",
+    "Design",
+    "Rate",
+    "Verification",
+    "completed",
+    "designs_from_pilot",
+    "designs_from_request",
+    "designs_from_sizes",
+    "read_designs",
+    "sharded_designs",
+    "sharded_pilot",
+    "verify",
+]

@@ -1,0 +1,459 @@
+"""The tests users run, on many collections at once.
+
+A tally takes topics as they come and keeps what its test needs; a test looks at a tally whenever it is asked and says
+of every collection whether the best system is significantly better than the worst, whether any pair is significant,
+and whether the worst is significantly better than the best. The worst is also the baseline, for tests that have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from cranfield.errors import RequestError
+from cranfield.methods.comparison.anova import EFFECTS, MODELS
+from cranfield.methods.comparison.comparison import randomised_p, shuffled_ranges
+from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical
+from cranfield.methods.comparison.pairwise import TESTS as PAIR_TESTS
+from cranfield.methods.comparison.tukey import critical_range
+from cranfield.methods.sharding.shard_models import RANDOM, SHARD_MODELS
+from cranfield.methods.simulation.dependence import product
+from cranfield.runtime.random import Seed, generator, sequence
+from cranfield.stats.dunnett import dunnett_critical
+from cranfield.stats.tails import f_critical
+
+Array = npt.NDArray[Any]
+
+BASELINE = 1  # the worst system
+HAIR = 1e-12  # equal statistics may differ by rounding
+_BLOCK = 400_000  # resampled statistics at a time, so that they stay near the processor
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Of every collection."""
+
+    found: Array
+    anything: Array
+    reversed: Array
+
+
+class Tally(Protocol):
+    topics: int
+
+    def add(self, scores: Array) -> None:
+        """Topics × collections × systems × shards."""
+
+
+# --- sums of squares, which is all that ANOVA and Tukey need
+
+
+@dataclass(eq=False)
+class Sums:
+    """Running sums of every collection, from which all sums of squares follow for the topics so far."""
+
+    topics: int = 0
+    parts: dict[str, Array] = field(default_factory=dict)
+    shape: tuple[int, int] = (0, 0)
+
+    def add(self, scores: Array) -> None:
+        n, _, m, s = scores.shape
+        self.topics += n
+        self.shape = (m, s)
+        cell_tk = scores.mean(axis=2)
+        topic = cell_tk.mean(axis=2)
+        self._more("sums", scores.sum(axis=0))
+        self._more("squares", np.einsum("tcsk,tcsk->c", scores, scores))
+        self._more("topic", np.einsum("tc,tc->c", topic, topic))
+        if s > 1:
+            cell_ts = scores.mean(axis=3)
+            self._more("topic*system", np.einsum("tcs,tcs->c", cell_ts, cell_ts))
+            self._more("topic*shard", np.einsum("tck,tck->c", cell_tk, cell_tk))
+
+    def _more(self, name: str, value: Array) -> None:
+        self.parts[name] = self.parts[name] + value if name in self.parts else value
+
+    @property
+    def cells(self) -> Array:
+        """Means over topics, collections × systems × shards."""
+        return np.asarray(self.parts["sums"] / self.topics)
+
+    @property
+    def means(self) -> Array:
+        return np.asarray(self.cells.mean(axis=2))
+
+    def squares(self) -> dict[str, Array]:
+        """The sums of squares of all effects and of what they leave, as ``compare.decompose`` has them."""
+        n, (m, s) = self.topics, self.shape
+        cells = self.cells
+        system, shard = cells.mean(axis=2), cells.mean(axis=1)
+        grand = system.mean(axis=1)
+        q, level = self.parts, grand**2
+        system_squares, shard_squares = (system**2).sum(axis=1), (shard**2).sum(axis=1)
+        found = {
+            "topic": m * s * (q["topic"] - n * level),
+            "system": n * s * ((system - grand[:, np.newaxis]) ** 2).sum(axis=1),
+        }
+        total = q["squares"] - n * m * s * level
+        if s == 1:
+            found["topic*system"] = total - found["topic"] - found["system"]
+            return found | {name: np.zeros(len(grand)) for name in (*EFFECTS[2:3], *EFFECTS[4:], "rest")}
+        found["topic*system"] = s * (q["topic*system"] - m * q["topic"] - n * system_squares + n * m * level)
+        found["topic*shard"] = m * (q["topic*shard"] - s * q["topic"] - n * shard_squares + n * s * level)
+        found["shard"] = n * m * ((shard - grand[:, np.newaxis]) ** 2).sum(axis=1)
+        inside = cells - system[:, :, np.newaxis] - shard[:, np.newaxis, :] + grand[:, np.newaxis, np.newaxis]
+        found["system*shard"] = n * (inside**2).sum(axis=(1, 2))
+        return found | {"rest": total - sum(found.values())}
+
+    def freedom(self) -> dict[str, int]:
+        n, (m, s) = self.topics, self.shape
+        return {
+            "topic": n - 1,
+            "system": m - 1,
+            "shard": s - 1,
+            "topic*system": (n - 1) * (m - 1),
+            "system*shard": (m - 1) * (s - 1),
+            "topic*shard": (n - 1) * (s - 1),
+            "rest": (n - 1) * (m - 1) * (s - 1),
+        }
+
+    def mean_square(self, names: tuple[str, ...]) -> tuple[Array, int]:
+        """Of several effects together, never below 0, with their degrees of freedom."""
+        squares, freedom = self.squares(), self.freedom()
+        df = sum(freedom[name] for name in names)
+        return np.maximum(np.sum([squares[name] for name in names], axis=0), 0.0) / df, df
+
+
+WITHIN = ("topic", "topic*system")  # what one-way ANOVA leaves
+RESIDUAL = ("topic*system",)
+
+
+@dataclass(frozen=True)
+class FTest:
+    """ANOVA's F of the systems, against one error or another."""
+
+    alpha: float
+    error: tuple[str, ...]
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Sums:
+        return Sums()
+
+    def decide(self, tally: Any) -> Verdicts:
+        above, df_above = tally.mean_square(("system",))
+        below, df_below = tally.mean_square(self.error)
+        significant = above >= f_critical(self.alpha, df_above, df_below) * below
+        means = tally.means
+        return Verdicts(significant, significant, significant & (means[:, 0] < means[:, 1]))
+
+
+@dataclass(frozen=True)
+class TukeyTest:
+    """Tukey's HSD on any error."""
+
+    alpha: float
+    error: tuple[str, ...]
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Sums:
+        return Sums()
+
+    def decide(self, tally: Any) -> Verdicts:
+        ms, df = tally.mean_square(self.error)
+        m, s = tally.shape
+        margin = critical_range(self.alpha, m, df) * np.sqrt(ms / (tally.topics * s))  # FS19 Eq. 1
+        return _by_margin(tally.means, margin)
+
+
+def _by_margin(means: Array, margin: Array) -> Verdicts:
+    gap, reach = means[:, 0] - means[:, 1], np.ptp(means, axis=1)
+    return Verdicts((gap >= margin) & (gap > 0), (reach >= margin) & (reach > 0), (-gap >= margin) & (gap < 0))
+
+
+@dataclass(frozen=True)
+class DunnettTest:
+    """Dunnett's test of all systems against the second one, topics as blocks."""
+
+    alpha: float
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Sums:
+        return Sums()
+
+    def decide(self, tally: Any) -> Verdicts:
+        ms, df = tally.mean_square(RESIDUAL)
+        margin = dunnett_critical(self.alpha, tally.shape[0] - 1, df) * np.sqrt(2 * ms / tally.topics)
+        gaps = np.delete(tally.means, BASELINE, axis=1) - tally.means[:, [BASELINE]]
+        significant = (np.abs(gaps) >= margin[:, np.newaxis]) & (gaps != 0)
+        return _by_pair(significant, gaps)
+
+
+# --- tests that need each pair's own standard error
+
+
+@dataclass(eq=False)
+class Products:
+    """Running sums of scores and of their products, from which the sd of every difference follows."""
+
+    topics: int = 0
+    sums: Array = field(default_factory=lambda: np.zeros(0))
+    products: Array = field(default_factory=lambda: np.zeros(0))
+
+    def add(self, scores: Array) -> None:
+        mine = np.moveaxis(scores[..., 0], 0, 2)  # collections × systems × topics
+        products = mine @ np.swapaxes(mine, 1, 2)
+        first = self.topics == 0
+        self.sums = mine.sum(axis=2) if first else self.sums + mine.sum(axis=2)
+        self.products = products if first else self.products + products
+        self.topics += len(scores)
+
+    def t(self) -> Array:
+        """t of every pair, collections × pairs; 0 where the difference does not vary, so that nothing is claimed."""
+        n = self.topics
+        first, second = np.triu_indices(self.sums.shape[1], k=1)
+        covariance = self.products - self.sums[:, :, np.newaxis] * self.sums[:, np.newaxis, :] / n
+        own = np.diagonal(covariance, axis1=1, axis2=2)
+        squares = own[:, first] + own[:, second] - 2 * covariance[:, first, second]
+        gaps = (self.sums[:, first] - self.sums[:, second]) / n
+        floor = HAIR * (own[:, first] + own[:, second])
+        error = np.sqrt(np.maximum(squares, floor) / (n * (n - 1)))
+        return np.divide(gaps, error, out=np.zeros_like(gaps), where=squares > floor)
+
+
+@dataclass(frozen=True)
+class HolmTest:
+    """Paired t tests of all pairs with Holm's correction."""
+
+    alpha: float
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Products:
+        return Products()
+
+    def decide(self, tally: Any) -> Verdicts:
+        t = tally.t()
+        p_value = 2 * special.stdtr(tally.topics - 1, -np.abs(t))
+        order = p_value.argsort(axis=1, kind="stable")
+        # Holm 1979: the k-th smallest of K is compared with α/(K − k + 1), and none after the first that fails.
+        steps = np.take_along_axis(p_value, order, axis=1) <= self.alpha / np.arange(t.shape[1], 0, -1)
+        significant = np.empty_like(steps)
+        np.put_along_axis(significant, order, np.logical_and.accumulate(steps, axis=1), axis=1)
+        return _by_pair(significant, t)
+
+
+def _by_pair(significant: Array, t: Array) -> Verdicts:
+    """Of pairs of which the first is the best and the worst system's, as in ``np.triu_indices``; signs by ``t``."""
+    pair, gap = significant[:, 0], t[:, 0]
+    return Verdicts(pair & (gap > 0), np.asarray(significant.any(axis=1)), pair & (gap < 0))
+
+
+# --- tests that need the scores themselves
+
+
+@dataclass(eq=False)
+class Scores:
+    """All topics so far; of two systems, only how far the first is above the second."""
+
+    topics: int = 0
+    pairs: bool = False
+    blocks: list[Array] = field(default_factory=list)
+
+    def add(self, scores: Array) -> None:
+        self.topics += len(scores)
+        self.blocks.append(scores[:, :, 0, 0] - scores[:, :, 1, 0] if self.pairs else scores[:, :, :, 0])
+
+    @property
+    def all(self) -> Array:
+        """Topics × collections (× systems)."""
+        self.blocks = [np.concatenate(self.blocks)]
+        return self.blocks[0]
+
+
+@dataclass(frozen=True)
+class RandomisedTest:
+    """Tukey's HSD by permutation within topics."""
+
+    alpha: float
+    resamples: int
+    seed: Seed
+
+    def for_batch(self, batch: int) -> Self:
+        """The same with resamples of the batch's own."""
+        return replace(self, seed=sequence(self.seed, "test", batch))
+
+    def tally(self) -> Scores:
+        return Scores()
+
+    def decide(self, tally: Any) -> Verdicts:
+        scores = tally.all
+        means = scores.mean(axis=0)
+        p_value = np.empty((len(means), 2))
+        for at, mine in enumerate(means):
+            table = np.ascontiguousarray(scores[:, at])
+            stream: Any = sequence(self.seed, at)
+            ranges = shuffled_ranges(table, count=self.resamples, seed=stream, workers=1)
+            p_value[at] = randomised_p(ranges, np.array([mine[0] - mine[1], np.ptp(mine)]))
+        pair, widest = (p_value <= self.alpha).T
+        gap = means[:, 0] - means[:, 1]
+        return Verdicts(pair & (gap > 0), widest, pair & (gap < 0))
+
+
+@dataclass(frozen=True)
+class MaxTTest:
+    """Each pair by its own standard error, against the largest |t| of all pairs in resamples of the topics."""
+
+    alpha: float
+    resamples: int
+    seed: Seed
+
+    def for_batch(self, batch: int) -> Self:
+        """The same with resamples of the batch's own."""
+        return replace(self, seed=sequence(self.seed, "test", batch))
+
+    def tally(self) -> Scores:
+        return Scores()
+
+    def decide(self, tally: Any) -> Verdicts:
+        scores = tally.all
+        n, count, systems = scores.shape
+        first, second = np.triu_indices(systems, k=1)
+        # All collections of a batch are resampled alike: each p is what it would be alone, for one product in place
+        # of thousands.
+        weights = generator(self.seed).multinomial(n, np.full(n, 1.0 / n), size=self.resamples) / n
+        step = max(1, _BLOCK // (self.resamples * len(first)))
+        found = [
+            _largest_t_verdicts(scores[:, at : at + step], first, second, weights, self.alpha)
+            for at in range(0, count, step)
+        ]
+        significant, t = (np.concatenate(each) for each in zip(*found, strict=True))
+        return _by_pair(significant, t)
+
+
+def _largest_t_verdicts(
+    scores: Array, first: Array, second: Array, weights: Array, alpha: float
+) -> tuple[Array, Array]:
+    """Which pairs of some collections differ by compare's max-t, and t; scores are topics × collections × systems."""
+    n = len(scores)
+    gaps = scores[:, :, first] - scores[:, :, second]
+    mean = gaps.mean(axis=0)
+    gaps -= mean
+    sd = np.sqrt(np.square(gaps).mean(axis=0))
+    vary = sd > HAIR * np.abs(scores).max(initial=HAIR)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(vary, mean / sd * np.sqrt(n - 1), 0.0)
+        gaps = np.where(vary, gaps / sd, 0.0).reshape(n, -1)
+    squared_mean, variance = product(weights, gaps), product(weights, gaps**2)
+    squared_mean *= squared_mean
+    variance -= squared_mean
+    np.maximum(variance, LEAST_VARIANCE, out=variance)
+    squared_mean /= variance
+    largest = np.sort(np.sqrt((n - 1) * squared_mean.reshape(len(weights), *sd.shape).max(axis=2)), axis=0)
+    critical = np.array([resampled_critical(each, alpha) for each in largest.T])
+    return np.abs(t) * (1 + HAIR) > critical[:, np.newaxis], t
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """One of the tests of two systems; one-sided, half its p where the difference has the right sign."""
+
+    alpha: float
+    name: str
+    sides: int
+    resamples: int
+    seed: Seed
+
+    def for_batch(self, batch: int) -> Self:
+        """The same with resamples of the batch's own."""
+        return replace(self, seed=sequence(self.seed, "test", batch))
+
+    def tally(self) -> Scores:
+        return Scores(pairs=True)
+
+    def decide(self, tally: Any) -> Verdicts:
+        gaps = tally.all
+        extra: dict[str, Any] = {}
+        if self.name in ("bootstrap", "randomisation"):
+            extra = {"count": self.resamples, "seed": self.seed}
+        p_value = PAIR_TESTS[self.name](gaps, self.alpha, **extra).p_value
+        right = gaps.mean(axis=0) > 0
+        if self.sides == 1:
+            significant = right & (p_value / 2 <= self.alpha)
+            return Verdicts(significant, significant, np.zeros(len(right), bool))
+        significant = p_value <= self.alpha
+        return Verdicts(significant & right, significant, significant & ~right)
+
+
+Test = FTest | TukeyTest | DunnettTest | HolmTest | MaxTTest | RandomisedTest | PairTest
+
+TITLES = {
+    "max-t": "max-t test of all pairs",
+    "tukey": "Tukey's HSD, topics as blocks",
+    "dunnett": "Dunnett's test against a baseline, topics as blocks",
+    "holm": "paired t of all pairs with Holm's correction",
+    "anova": "one-way ANOVA's F",
+    "blocked": "two-way ANOVA's F, topics as blocks",
+    "unpaired": "one-way Tukey, which ignores that topics are shared",
+    "randomised": "Tukey's HSD by permutation within topics",
+    **{name: f"Tukey's HSD on the error of {name}" for name in SHARD_MODELS},
+    "t": "paired t",
+    "wilcoxon": "Wilcoxon's signed ranks",
+    "sign": "sign test",
+    "bootstrap": "paired bootstrap",
+    "randomisation": "Fisher's randomisation",
+}
+OF_TWO = tuple(PAIR_TESTS)
+RESAMPLES = {"max-t": 499, "randomised": 1000, "bootstrap": 1000, "randomisation": 1000}
+"""How many permutations or resamples the tests that need them take, unless said otherwise."""
+
+
+def make_test(
+    name: str, *, alpha: float, systems: int, sides: int = 2, resamples: int | None = None, seed: Seed = 1
+) -> Test:
+    """A test by its name, for ``systems`` systems."""
+    if name not in TITLES:
+        raise RequestError(f"there is no test «{name}» to verify", fix=f"Choose one of: {', '.join(TITLES)}.")
+    if sides == 1 and name not in OF_TWO:
+        raise RequestError(f"{TITLES[name]} has no sides", fix="One-sided is for tests of two systems.")
+    if resamples is not None and name not in RESAMPLES:
+        raise RequestError(
+            f"{TITLES[name]} draws no resamples", fix=f"Leave out --resamples, or test by: {', '.join(RESAMPLES)}."
+        )
+    count = RESAMPLES.get(name, 0) if resamples is None else resamples
+    if name in OF_TWO:
+        if systems != 2:
+            raise RequestError(
+                f"{TITLES[name]} is for two systems, and there are {systems}",
+                fix="Use max-t, tukey or holm, which take all pairs together, or leave out the number of systems.",
+            )
+        return PairTest(alpha, name, sides, count, seed)
+    made: dict[str, Callable[[], Test]] = {
+        "anova": lambda: FTest(alpha, WITHIN),
+        "blocked": lambda: FTest(alpha, RESIDUAL),
+        "tukey": lambda: TukeyTest(alpha, RESIDUAL),
+        "unpaired": lambda: TukeyTest(alpha, WITHIN),
+        "dunnett": lambda: DunnettTest(alpha),
+        "holm": lambda: HolmTest(alpha),
+        "max-t": lambda: MaxTTest(alpha, count, seed),
+        "randomised": lambda: RandomisedTest(alpha, count, seed),
+    }
+    return made[name]() if name in made else TukeyTest(alpha, _left_by(name))
+
+
+def _left_by(model: str) -> tuple[str, ...]:
+    """The effects a model of FS19 leaves to its error."""
+    if model == RANDOM:
+        return RESIDUAL
+    return (*(name for name in EFFECTS if name not in MODELS[model]), "rest")

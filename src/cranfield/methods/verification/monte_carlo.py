@@ -1,0 +1,468 @@
+"""A design put to the test: collections drawn, the user's own test run on each, until the answer is certain enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cranfield.errors import RequestError
+from cranfield.methods.simulation.simulator import fit_simulator
+from cranfield.methods.verification.batch_tests import RESIDUAL, TITLES, WITHIN, Sums, Test, Verdicts, make_test
+from cranfield.methods.verification.designs import Design
+from cranfield.methods.verification.populations import NormalWorld, PilotWorld, World
+from cranfield.runtime.random import Seed, generator, sequence
+from cranfield.runtime.threads import tasks
+from cranfield.scores import ScoreTable
+from cranfield.stats.proportions import anytime_interval, wilson_interval
+
+Array = npt.NDArray[Any]
+Progress = Callable[[int, int], None]
+
+BATCH = 250  # collections a task draws, whoever runs it
+_FIRST = 4  # batches before the first look; each round from there is half as long as all before it
+_SCORES = 1_000_000  # scores of a batch at a time
+MOST_TOPICS = 100_000
+ENOUGH, SHORT, UNDECIDED = "enough", "short", "undecided"
+
+
+# --- tasks
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything a batch needs but its number: it can be done anywhere, and comes out the same."""
+
+    world: World
+    test: Test
+    looks: tuple[int, ...]  # numbers of topics at which the test is run
+    seed: Seed
+    power_only: bool = False  # equal systems are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many collections found it, found anything, found it reversed: looks × truths (differing, equal) × 3."""
+
+    collections: int
+    verdicts: Array
+    variances: Array  # sums over collections, differing: within systems, residual
+
+
+def run_batch(task: Task, batch: int) -> Counts:
+    """One batch of collections, from streams of its own.
+
+    Topics are drawn in order, so that the first n are the same whatever the last look is: designs of different n are
+    compared on the same random numbers.
+    """
+    cast = task.world.cast(generator(task.seed, "systems", batch), BATCH)
+    rng = generator(task.seed, "topics", batch)
+    test = task.test.for_batch(batch)
+    tallies = [test.tally() for _ in range(1 if task.power_only else 2)]
+    extra = tallies[0] if isinstance(tallies[0], Sums) else Sums()
+    step = max(1, _SCORES // (BATCH * task.world.columns))
+    verdicts = np.zeros((len(task.looks), 2, 3), np.int64)
+    done = 0
+    for at, look in enumerate(task.looks):
+        while done < look:
+            count = min(step, look - done)
+            both = task.world.scores(rng, cast, count)
+            for tally, scores in zip(tallies, both, strict=False):
+                tally.add(scores)
+            if extra is not tallies[0]:
+                extra.add(both[0])
+            done += count
+        for truth, tally in enumerate(tallies):
+            verdicts[at, truth] = _counted(test.decide(tally))
+    # A mean square of shards is that of their sum over √S; scores speak of their mean.
+    variances = np.array([extra.mean_square(names)[0].sum() / extra.shape[1] for names in (WITHIN, RESIDUAL)])
+    return Counts(BATCH, verdicts, variances)
+
+
+def _counted(found: Verdicts) -> list[int]:
+    return [int(each.sum()) for each in (found.found, found.anything, found.reversed)]
+
+
+def _together(parts: Iterable[Counts]) -> Counts:
+    all_parts = list(parts)
+    return Counts(
+        sum(part.collections for part in all_parts),
+        np.sum([part.verdicts for part in all_parts], axis=0),
+        np.sum([part.variances for part in all_parts], axis=0),
+    )
+
+
+# --- results
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of collections, with Wilson's interval and one that holds whenever one stops."""
+
+    count: int
+    collections: int
+    confidence: float
+
+    @property
+    def rate(self) -> float:
+        return self.count / self.collections
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson_interval(self.count, self.collections, confidence=self.confidence)
+
+    @property
+    def anytime(self) -> tuple[float, float]:
+        return anytime_interval(self.count, self.collections, confidence=self.confidence)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The power with so many topics."""
+
+    topics: int
+    power: Rate
+
+    def to_dict(self) -> dict[str, Any]:
+        lower, upper = self.power.interval
+        return {"topics": self.topics, "achieved_power": self.power.rate, "lower": lower, "upper": upper}
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What came of a design.
+
+    ``power`` is the share of collections in which an F test rejects, or a test of pairs finds the best system
+    significantly better than the worst. ``error`` is the family-wise error rate: the share, when all systems are equal,
+    in which any pair is significant. ``reversed`` is the share in which the worst is significantly better. ``verdict``
+    is ``enough``, ``short`` or ``undecided``, and wrong with a probability of at most 1 − ``confidence``.
+    ``topics_needed`` is the smallest number of topics seen to reach the power, between ``needed_lower`` and
+    ``needed_upper``. ``left_out`` are systems of the pilot whose scores cannot be given the means in question.
+    """
+
+    design: Design
+    world: str
+    power: Rate
+    anything: Rate
+    error: Rate
+    reversed: Rate
+    verdict: str
+    tolerance: float
+    confidence: float
+    simulated_variance: float
+    residual_variance: float
+    topics_needed: int | None
+    needed_lower: int | None
+    needed_upper: int | None
+    curve: tuple[Look, ...]
+    left_out: tuple[str, ...]
+    most_collections: int
+    seed: int
+
+    @property
+    def collections(self) -> int:
+        return self.power.collections
+
+    def to_dict(self) -> dict[str, Any]:
+        row = self.design.to_dict() | {"world": self.world, "collections": self.collections}
+        for name, rate in (
+            ("achieved_power", self.power),
+            ("anything", self.anything),
+            ("error_rate", self.error),
+            ("reversed", self.reversed),
+        ):
+            lower, upper = rate.interval
+            prefix = "" if name == "achieved_power" else f"{name}_"
+            row |= {name: rate.rate, f"{prefix}lower": lower, f"{prefix}upper": upper}
+        anytime = self.power.anytime
+        return row | {
+            "anytime_lower": anytime[0],
+            "anytime_upper": anytime[1],
+            "verdict": self.verdict,
+            "tolerance": self.tolerance,
+            "simulated_variance": self.simulated_variance,
+            "residual_variance": self.residual_variance,
+            "topics_needed": self.topics_needed,
+            "topics_needed_lower": self.needed_lower,
+            "topics_needed_upper": self.needed_upper,
+            "left_out": len(self.left_out),
+            "seed": self.seed,
+        }
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """One row, as a data frame."""
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame([self.to_dict()], backend)
+
+    def summary(self) -> str:
+        """One sentence: what was meant, what came, and what follows."""
+        design, (lower, upper) = self.design, self.power.interval
+        meant = "" if math.isnan(design.promised_power) else f" (the formula says {design.promised_power:.2f})"
+        text = (
+            f"{design.topics:,} topics were meant to give a power of {design.power:g}{meant}; {self.collections:,} "
+            f"collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
+            f"({TITLES[design.test]}). "
+        )
+        within = self.tolerance
+        text += {
+            ENOUGH: "They are enough" + ("." if lower >= design.power else f" to within {within:g}."),
+            SHORT: "They are not enough.",
+            UNDECIDED: "That does not decide whether they are enough: draw more collections, or allow a larger "
+            "tolerance.",
+        }[self.verdict]
+        return text + self._needed_sentence() + self._error_sentence()
+
+    def _needed_sentence(self) -> str:
+        if not self.curve:
+            return ""
+        if self.topics_needed is None:
+            return f" Nor are {self.curve[-1].topics:,}."
+        span = _span(self.needed_lower, self.needed_upper)
+        if self.verdict == SHORT:
+            return f" {self.topics_needed:,} are ({span})."
+        if self.needed_upper is not None and self.needed_upper < self.design.topics:
+            return f" {self.topics_needed:,} would do ({span})."
+        return ""
+
+    def _error_sentence(self) -> str:
+        # When drawing stopped depended on what was drawn, so that only this interval bounds a wrong claim.
+        low, high = self.error.anytime
+        holds = (
+            f"in agreement with α = {self.design.alpha:g}"
+            if low <= self.design.alpha <= high
+            else (
+                f"MORE than the α = {self.design.alpha:g} it claims"
+                if low > self.design.alpha
+                else f"less than the α = {self.design.alpha:g} it allows"
+            )
+        )
+        return f" Family-wise error rate with equal systems: {self.error.rate:.3f} [{low:.3f}, {high:.3f}], {holds}."
+
+
+def _span(low: int | None, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} or more"
+    return f"between {low:,} and {high:,}"
+
+
+# --- running
+
+
+def verify(
+    design: Design,
+    pilot: ScoreTable | None = None,
+    *,
+    collections: int = 20_000,
+    tolerance: float = 0.02,
+    confidence: float = 0.95,
+    search: bool = True,
+    margins: str | None = None,
+    dependence: str | None = None,
+    resamples: int | None = None,
+    seed: int = 1,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Draw collections as the design says, run its test on each, and count.
+
+    Parameters
+    ----------
+    pilot
+        Scores whose topics and systems the collections resemble; without, scores are normal with the design's variance.
+    margins, dependence
+        How the pilot's scores are simulated, as in ``fit_simulator``: ``auto`` and ``rows`` unless given.
+    resamples
+        Permutations or resamples of the tests that draw some (``RESAMPLES`` has the defaults).
+    collections
+        The most to draw. Fewer are drawn when an interval that holds at every look at once (``anytime_interval``) lies
+        above ``design.power − tolerance`` or below ``design.power``.
+    search
+        Also find the smallest number of topics that reaches the power, on the same random numbers.
+    workers
+        Threads; the answer is the same bits on any number of them.
+
+    >>> from cranfield.methods.design import size_for_difference
+    >>> from cranfield.methods.verification import designs_from_sizes
+    >>> design = designs_from_sizes([size_for_difference(difference=0.05, sd=0.15)])[0]
+    >>> found = verify(design, collections=2000, search=False)
+    >>> found.design.topics, abs(found.power.rate - 0.8) < 0.03, abs(found.error.rate - 0.05) < 0.02
+    (73, True, True)
+    """
+    _check(design, collections, tolerance, confidence)
+    world, left_out = make_world(design, pilot, margins=margins, dependence=dependence, seed=seed)
+    # Measures have collections of their own; designs for one measure are tried on the same ones.
+    stream = sequence(seed, "verify", design.measure)
+    test = make_test(
+        design.test, alpha=design.alpha, systems=design.systems, sides=design.sides, resamples=resamples, seed=stream
+    )
+    task = Task(world, test, (design.topics,), stream)
+    found, verdict = _rounds(task, design.power, collections, tolerance, confidence, workers, progress)
+    curve: tuple[Look, ...] = ()
+    needed: tuple[int | None, int | None, int | None] = (None, None, None)
+    if search:
+        batches = min(found.collections // BATCH, 8)
+        curve, needed = _search(task, design, batches, confidence, workers, progress)
+    arms = [[Rate(int(count), found.collections, confidence) for count in arm] for arm in found.verdicts[0]]
+    within, residual = found.variances / found.collections
+    return Verification(
+        design,
+        world.title,
+        arms[0][0],
+        arms[0][1],
+        arms[1][1],
+        arms[0][2],
+        verdict,
+        tolerance,
+        confidence,
+        float(within),
+        float(residual),
+        *needed,
+        curve,
+        left_out,
+        collections,
+        seed,
+    )
+
+
+def make_world(
+    design: Design,
+    pilot: ScoreTable | None,
+    *,
+    margins: str | None = None,
+    dependence: str | None = None,
+    seed: int = 1,
+) -> tuple[World, tuple[str, ...]]:
+    """Normal scores without a pilot, topics like its own with one; and the pilot's systems that cannot take part."""
+    if pilot is not None:
+        if max(1, len(pilot.shards)) != design.shards:
+            raise RequestError(
+                f"the design has {design.shards} shards and the pilot {max(1, len(pilot.shards))}",
+                fix="Give a pilot with a column «shard» for the models MD2 to MD6, and one without for other tests.",
+            )
+        simulator = fit_simulator(pilot, margins=margins or "auto", dependence=dependence or "rows", seed=seed)
+        return PilotWorld.of(simulator, design.systems, design.difference)
+    if margins is not None or dependence is not None:
+        raise RequestError(
+            "--margins and --dependence describe the scores of a pilot, and there is none",
+            fix="Leave them out, or give pilot scores.",
+        )
+    if design.shards > 1 or design.source == "shards":
+        raise RequestError("a design with shards needs a pilot with shards", fix="Give scores with a column «shard».")
+    if not design.variance > 0:
+        raise RequestError("the variance is missing", fix="Add --variance or --sd, or give pilot scores.")
+    return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
+
+
+def _check(design: Design, collections: int, tolerance: float, confidence: float) -> None:
+    if design.topics < 2 or design.systems < 2:
+        raise RequestError("a design has two topics and two systems or more", fix="Name them: --topics, --systems.")
+    if not design.difference > 0:
+        raise RequestError("the difference to detect is missing", fix="Name it: --min-range or --difference.")
+    if not (0 < design.alpha < 1 and design.alpha < design.power < 1):
+        raise RequestError("α and power are probabilities, power the larger", fix="0.05 and 0.8 are usual.")
+    if collections < BATCH:
+        raise RequestError(f"{collections} collections are too few", fix=f"Draw {BATCH} or more; 10,000 are usual.")
+    if not 0 < tolerance < 1 or not 0.5 <= confidence < 1:
+        raise RequestError("tolerance and confidence are shares", fix="0.02 and 0.95 are usual.")
+
+
+def _rounds(
+    task: Task,
+    power: float,
+    collections: int,
+    tolerance: float,
+    confidence: float,
+    workers: int | None,
+    progress: Progress | None,
+) -> tuple[Counts, str]:
+    """Rounds of batches, as long as they do not decide; which batches a round has depends on nothing but its number."""
+    most = math.ceil(collections / BATCH)
+    parts: list[Counts] = []
+    verdict = UNDECIDED
+    while len(parts) < most and verdict == UNDECIDED:
+        until = min(max(_FIRST, len(parts) + max(_FIRST, len(parts) // 2)), most)
+        parts += tasks(run_batch, range(len(parts), until), shared=task, workers=workers)
+        found = _together(parts)
+        verdict = _verdict(found, power, tolerance, confidence)
+        if progress is not None:
+            progress(found.collections, most * BATCH)
+    return found, verdict
+
+
+def _verdict(found: Counts, power: float, tolerance: float, confidence: float) -> str:
+    lower, upper = anytime_interval(int(found.verdicts[0, 0, 0]), found.collections, confidence=confidence)
+    if lower >= power - tolerance:
+        return ENOUGH
+    return SHORT if upper < power else UNDECIDED
+
+
+# --- the number of topics that is enough
+
+
+def _search(
+    task: Task, design: Design, batches: int, confidence: float, workers: int | None, progress: Progress | None
+) -> tuple[tuple[Look, ...], tuple[int | None, int | None, int | None]]:
+    """Power against topics around the target: first apart, then ever closer, on the same collections grown longer."""
+    seen: dict[int, Rate] = {}
+    rounds = 0
+
+    def look(topics: Iterable[int]) -> None:
+        nonlocal rounds
+        new = tuple(sorted(set(topics) - set(seen)))
+        if not new:
+            return
+        counts = _together(
+            tasks(run_batch, range(batches), shared=replace(task, looks=new, power_only=True), workers=workers)
+        )
+        for at, n in enumerate(new):
+            seen[n] = Rate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
+        rounds += 1
+        if progress is not None:
+            progress(rounds, rounds + 2)
+
+    look(_between(max(2, design.topics // 8), design.topics, 9))
+    highest = design.topics
+    while highest < MOST_TOPICS and (last := seen[highest]).interval[0] < design.power:
+        # Far in great steps, and past the target in small ones, until there is no doubt.
+        lowest, highest = (
+            highest,
+            min(max(highest + 1, int(highest * (2 if last.rate < design.power else 1.15))), MOST_TOPICS),
+        )
+        look(_between(lowest, highest, 3))
+    while (gap := _bracket(seen, design.power)) is not None and gap[1] - gap[0] > 1:
+        look(_between(*gap, 8))
+    curve = tuple(Look(n, seen[n]) for n in sorted(seen))
+    ends = [_first(curve, design.power, side) for side in ("rate", "upper", "lower")]
+    return curve, (ends[0], ends[1], ends[2])
+
+
+def _between(low: int, high: int, count: int) -> list[int]:
+    return sorted({round(n) for n in np.linspace(low, high, count + 2)})
+
+
+def _bracket(seen: dict[int, Rate], power: float) -> tuple[int, int] | None:
+    """Neighbouring looks of which the first misses the power and the second, for the first time, reaches it."""
+    order = sorted(seen)
+    reached = [n for n in order if seen[n].rate >= power]
+    if not reached:
+        return None
+    before = [n for n in order if n < reached[0]]
+    return (before[-1] if before else 1, reached[0])
+
+
+def _first(curve: Sequence[Look], power: float, side: str) -> int | None:
+    """Where the power, or an end of its interval, first reaches the target; between looks along a straight line."""
+    values = [look.power.rate if side == "rate" else look.power.interval[0 if side == "lower" else 1] for look in curve]
+    for at, value in enumerate(values):
+        if value >= power:
+            if at == 0 or side == "rate":
+                return curve[at].topics
+            before = values[at - 1]
+            share = (power - before) / (value - before)
+            return math.ceil(curve[at - 1].topics + share * (curve[at].topics - curve[at - 1].topics))
+    return None

@@ -1,0 +1,347 @@
+"""Charts in one quiet look, written without a browser or a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cranfield.errors import RequestError
+from cranfield.formats.text import atomic_write
+from cranfield.rendering.document import finite
+
+ENDINGS = (".html", ".svg", ".png", ".json")
+# Okabe and Ito's colours, told apart by everybody and in grey.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"]
+
+
+def line_chart(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    titles: Mapping[str, str],
+    colour: str | None = None,
+    title: str = "",
+    log: bool = False,
+) -> Any:
+    """A curve for every value of ``colour``; numbers on hover."""
+    import altair
+
+    data = altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
+    axis = altair.Scale(type="log") if log else altair.Scale(zero=True)
+    names = [x, *([colour] if colour else []), y]
+    encode: dict[str, Any] = {
+        "x": altair.X(f"{x}:Q", title=titles.get(x, x), scale=altair.Scale(zero=False, nice=False)),
+        "y": altair.Y(f"{y}:Q", title=titles.get(y, y), scale=axis),
+        "tooltip": [
+            altair.Tooltip(f"{name}:{'N' if name == colour else 'Q'}", title=titles.get(name, name)) for name in names
+        ],
+    }
+    if colour:
+        order = list(dict.fromkeys(str(row[colour]) for row in rows))
+        scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
+        # One legend for colour and dashes, so that curves can be told apart in grey too.
+        named: dict[str, Any] = {"title": titles.get(colour, colour) or None, "sort": None}
+        encode["color"] = altair.Color(
+            f"{colour}:N", scale=scale, legend=altair.Legend(symbolType="stroke", symbolSize=300), **named
+        )
+        encode["strokeDash"] = altair.StrokeDash(f"{colour}:N", scale=altair.Scale(domain=order), **named)
+    chart = altair.Chart(data, title=title, width=520, height=320).mark_line(point={"size": 18}, strokeWidth=2)
+    return styled(chart.encode(**encode))
+
+
+def styled(chart: Any) -> Any:
+    """The one look all charts have."""
+    return (
+        chart.configure_axis(
+            gridColor="#e5e5e5",
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelFlush=False,
+            labelOverlap="greedy",
+        )
+        .configure_legend(
+            labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
+        )
+        .configure_title(fontSize=13, fontWeight="normal", anchor="start")
+        .configure_view(stroke=None)
+    )
+
+
+def check_chart_name(path: str) -> None:
+    """Refuse a name whose format is unknown before anything is computed."""
+    if Path(path).suffix not in ENDINGS:
+        raise RequestError(
+            f"«{path}» does not say which picture to draw", fix=f"End the name in one of: {', '.join(ENDINGS)}."
+        )
+
+
+def write_chart(chart: Any, path: str) -> None:
+    """Write a chart as its name says."""
+    check_chart_name(path)
+    import vl_convert
+
+    spec = json.dumps(finite(chart.to_dict()))
+    ending = Path(path).suffix
+    if ending == ".png":
+        data: bytes = vl_convert.vegalite_to_png(spec, scale=2)
+    elif ending == ".svg":
+        data = vl_convert.vegalite_to_svg(spec).encode()
+    elif ending == ".html":
+        data = vl_convert.vegalite_to_html(spec, bundle=True).encode()
+    else:
+        data = spec.encode()
+    with atomic_write(path) as stream:
+        stream.write(data)
+
+
+TITLES = {
+    "topics": "number of topics n",
+    "systems": "number of systems m",
+    "min_range": "minimum detectable range minD",
+    "difference": "difference between two systems",
+    "effect_size": "effect size d_z (difference / sd of the paired differences)",
+    "equivalence": "margin of equivalence",
+    "non_inferiority": "margin of non-inferiority",
+    "width": "interval width δ",
+    "sensitivity": "sensitivity ±δ",
+    "variance": "variance σ² of a system's scores",
+    "correlation": "correlation ρ of two systems' scores",
+    "sd": "sd of paired differences",
+    "alpha": "significance level α",
+    "power": "power 1 − β",
+    "value": "difference",
+    "what": "",
+}
+
+
+def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    """The input that varies most, and the rows of the first method with the others that vary as ``curve``."""
+    known = [row for row in rows if row["topics"] is not None]
+    first = known[0]["method"] if known else None
+    known = [row for row in known if row["method"] == first]
+    inputs = [name for name in TITLES if name not in ("topics", "value", "what")]
+    varying = {name: len({row[name] for row in known}) for name in inputs if known and name in known[0]}
+    varying = {name: count for name, count in varying.items() if count > 1}
+    if not varying:
+        raise RequestError("one design is a point, not a curve", fix="Give a list or a range for at least one input.")
+    x = max(varying, key=lambda name: varying[name])
+    others = [name for name in varying if name != x]
+    return x, [
+        {**row, "curve": ", ".join(f"{name.replace('_', ' ')} {row[name]:g}" for name in others)} for row in known
+    ]
+
+
+def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """n against the input that varies most, a curve for every combination of the others that vary."""
+    x, labelled = size_curves(rows)
+    titles = {**TITLES, "curve": "design"}
+    colour = "curve" if labelled[0]["curve"] else None
+    return line_chart(labelled, x=x, y="topics", colour=colour, titles=titles, log=is_wide(labelled))
+
+
+def is_wide(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the numbers of topics span so much that only a logarithmic axis shows them all."""
+    topics = [row["topics"] for row in rows]
+    return bool(max(topics) > 200 * min(topics))
+
+
+CARD_CURVES = {
+    "detectable_range": "detectable range of m systems (minD)",
+    "detectable_difference": "detectable difference of two of m systems",
+    "pair_detectable_difference": "detectable difference of a pair named in advance",
+    "width": "expected interval width (δ)",
+    "difference_sensitivity": "sensitivity of a difference (±)",
+}
+
+
+def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
+    """What n topics detect against n: S14 Fig. 3 and its like."""
+    if len({card["topics"] for card in cards}) < 2:
+        raise RequestError("one number of topics is a point, not a curve", fix="Give a range, e.g. --topics 10:200:10.")
+    several = len({card["correlation"] for card in cards}) == 2
+    rows = [
+        {
+            "topics": card["topics"],
+            "what": text + (f", ρ = {card['correlation']:g}" if several else ""),
+            "value": card[word],
+        }
+        for word, text in CARD_CURVES.items()
+        for card in cards
+        if word != "pair_detectable_difference" or card["test"] != "t"
+    ]
+    return line_chart(rows, x="topics", y="value", colour="what", titles=TITLES)
+
+
+def _names_axis(count: int, *, upright: bool = False) -> Any:
+    """Names of systems under or beside a chart: plain while they are few, small while they fit, else on hover."""
+    import altair
+
+    few, fitting = count <= 40, count <= 160
+    turned = 0 if upright else -60 if few else -90
+    return altair.Axis(
+        labels=fitting, ticks=few, labelAngle=turned, labelFontSize=12 if few else 7, labelLimit=160, labelOverlap=False
+    )
+
+
+INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3ea", "standard error": "#d55e00"}
+
+
+def interval_chart(
+    rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], *, title: str = "", pairs: Sequence[Any] = ()
+) -> Any:
+    """The intervals that decide, best system first. Where there are very many, names are on hover.
+
+    Where the test has an interval around means that decides about pairs, every system's mean with that interval in
+    front, and ANOVA's and the standard error's behind (FS19 Fig. 3). Else the differences of ``pairs`` from the best
+    system, or from the baselines, with theirs. ``found`` has the half-widths that all systems share:
+    ``interval_tukey`` (nan where the test has none) and ``interval_anova``.
+    """
+    if found["interval_tukey"] is None or found["interval_tukey"] != found["interval_tukey"]:
+        return difference_chart(rows, pairs or found["pairs"], interval=found["interval"], title=title)
+    return _mean_chart(rows, found, title)
+
+
+def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], title: str) -> Any:
+    import altair
+
+    decides = "permutation" if found["test"] == "randomised" else "Tukey"
+    shared = {"ANOVA": found["interval_anova"], decides: found["interval_tukey"]}
+    widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each shows beside the one in front of it
+    colour = altair.Color(
+        "kind:N",
+        title="interval",
+        sort=None,
+        scale=altair.Scale(domain=list(widths), range=[INTERVAL_KINDS[kind] for kind in widths]),
+    )
+    x = altair.X("system:N", sort=_order(rows), title="system, best first", axis=_names_axis(len(rows)))
+    low = altair.Y("low:Q", title="mean score and its intervals", scale=altair.Scale(zero=False))
+    words = {"system": "N", "rank": "Q", "kind": "N", "score": "Q", "low": "Q", "high": "Q"}
+    hover = [altair.Tooltip(f"{name}:{kind}") for name, kind in words.items()]
+    layers = []
+    for kind, width in widths.items():  # the one that decides last, and so in front
+        values = []
+        for row in rows:
+            reach = shared.get(kind, row["interval_standard_error"])
+            known = {name: row[name] for name in ("system", "rank", "score")}
+            values.append({**known, "kind": kind, "low": row["score"] - reach, "high": row["score"] + reach})
+        base = altair.Chart(altair.Data(values=values))  # type: ignore[no-untyped-call]
+        width = min(width, 600 / len(rows))
+        layers.append(base.mark_rule(strokeWidth=width).encode(x=x, y=low, y2="high:Q", color=colour, tooltip=hover))
+    layers.append(_points(rows, x))
+    return styled(altair.layer(*layers).properties(title=title, width=_width(len(rows)), height=340))
+
+
+def difference_chart(
+    rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, interval: str, title: str = ""
+) -> Any:
+    """The difference of every system from the best, or from each baseline, with its interval and a line at 0."""
+    import altair
+
+    values = difference_rows(rows, pairs)
+    order = [name for name in _order(rows) if any(value["system"] == name for value in values)]
+    against = list(dict.fromkeys(value["against"] for value in values))
+    x = altair.X("system:N", sort=order, title="system, best first", axis=_names_axis(len(order)))
+    low = altair.Y("lower:Q", title=f"difference from {' or '.join(against[:3])}, {interval}")
+    offset = {"xOffset": altair.XOffset("against:N", sort=against)} if len(against) > 1 else {}
+    verdicts = altair.Scale(domain=["significant", "not significant"], range=[COLOURS[0], "#999999"])
+    baselines = altair.Scale(domain=against, range=(COLOURS * len(against))[: len(against)])
+    colour = (
+        altair.Color("against:N", title="difference from", scale=baselines, sort=None)
+        if len(against) > 1
+        else altair.Color("verdict:N", title="difference", scale=verdicts)
+    )
+    pale = altair.condition("datum.verdict == 'significant'", altair.value(1.0), altair.value(0.4))
+    names = ("system", "against", "difference", "lower", "upper", "p_adjusted", "verdict")
+    kinds = {"system": "N", "against": "N", "verdict": "N"}
+    hover = [altair.Tooltip(f"{name}:{kinds.get(name, 'Q')}") for name in names]
+    base = altair.Chart(altair.Data(values=finite(values)))  # type: ignore[no-untyped-call]
+    zero = altair.Chart(altair.Data(values=[{"zero": 0}]))  # type: ignore[no-untyped-call]
+    layers = [
+        zero.mark_rule(color="#000000", strokeDash=[4, 3]).encode(y="zero:Q"),
+        base.mark_rule(strokeWidth=min(4.0, 600 / len(values))).encode(
+            x=x, y=low, y2="upper:Q", color=colour, opacity=pale, tooltip=hover, **offset
+        ),
+        base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(
+            x=x, y="difference:Q", tooltip=hover, **offset
+        ),
+    ]
+    return styled(altair.layer(*layers).properties(title=title, width=_width(len(order)), height=340))
+
+
+def difference_rows(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row per system and the system it is compared with: the baseline, or the best where there is none."""
+    with_baseline = any("verdict" in pair for pair in pairs)
+    best = rows[0]["system"]
+    chosen = [pair for pair in pairs if with_baseline or best in (pair["system_a"], pair["system_b"])]
+    values = []
+    for pair in chosen:
+        turned = not with_baseline  # the best is the first of its pairs, and the others are shown against it
+        sign = -1 if turned else 1
+        ends = [sign * pair[end] for end in (("upper", "lower") if turned else ("lower", "upper"))]
+        values.append(
+            {
+                "system": pair["system_b" if turned else "system_a"],
+                "against": pair["system_a" if turned else "system_b"],
+                "difference": sign * pair["difference"],
+                "lower": ends[0],
+                "upper": ends[1],
+                "p_adjusted": pair["p_adjusted"],
+                "verdict": "significant" if pair["significant"] else "not significant",
+            }
+        )
+    return values
+
+
+def _order(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [row["system"] for row in rows]
+
+
+def _width(systems: int) -> int:
+    return max(520, min(1400, 9 * systems))
+
+
+def _points(rows: Sequence[Mapping[str, Any]], x: Any) -> Any:
+    import altair
+
+    points = [{name: row[name] for name in ("system", "rank", "score")} for row in rows]
+    base = altair.Chart(altair.Data(values=points))  # type: ignore[no-untyped-call]
+    return base.mark_point(color="#000000", filled=True, size=16, opacity=1).encode(x=x, y="score:Q")
+
+
+def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, title: str = "") -> Any:
+    """Every pair as a cell, coloured by its difference where that is significant, pale where it is not."""
+    import altair
+
+    order = [row["system"] for row in rows]
+    both = [dict(pair) for pair in pairs]
+    both += [
+        {**pair, "system_a": pair["system_b"], "system_b": pair["system_a"], "difference": -pair["difference"]}
+        for pair in pairs
+    ]
+    data = altair.Data(values=both)  # type: ignore[no-untyped-call]
+    across, down = _names_axis(len(order)), _names_axis(len(order), upright=True)
+    reach = max(abs(pair["difference"]) for pair in pairs) or 1.0
+    colour = altair.Color(
+        "difference:Q",
+        title="row less column",
+        scale=altair.Scale(scheme="blueorange", domain=[-reach, reach], reverse=True),
+    )
+    names = ("system_a", "system_b", "difference", "p_adjusted", "significant")
+    hover = [altair.Tooltip(f"{name}:{'Q' if name in ('difference', 'p_adjusted') else 'N'}") for name in names]
+    size = max(320, min(1100, 8 * len(order)))
+    shown = altair.condition("datum.significant", altair.value(1.0), altair.value(0.18))
+    return styled(
+        altair.Chart(data, title=title, width=size, height=size)
+        .mark_rect()
+        .encode(
+            x=altair.X("system_b:N", sort=order, title="system, best first", axis=across),
+            y=altair.Y("system_a:N", sort=order, title="system, best first", axis=down),
+            color=colour,
+            opacity=shown,
+            tooltip=hover,
+        )
+    )

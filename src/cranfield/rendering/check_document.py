@@ -1,0 +1,56 @@
+"""What a check found, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.formats.file_check import CheckReport
+from cranfield.formats.problems import KINDS, Kind, Problem, Severity, count_by_kind
+from cranfield.rendering.document import Column, Document, Table, warning_row
+
+LINES = Column("count", "lines", "count")
+
+
+def check_document(report: CheckReport, *, strict: bool, most: int | None) -> Document:
+    """The files, every problem by kind with its places (at most ``most`` of a kind), and a summary."""
+    counts = count_by_kind(report.problems)
+    by_kind = {slug: [problem for problem in report.problems if problem.slug == slug] for slug in counts}
+    files = Table(
+        (Column("file", "file"), Column("kind", "read as"), Column("lines", "lines", "count")),
+        [(checked.file, str(checked.kind), checked.lines) for checked in report.files],
+    )
+    listed = [_kind_table(KINDS[slug], problems, most) for slug, problems in by_kind.items()]
+    summary = Table(
+        (Column("severity", ""), Column("kind", "kind"), Column("places", "places", "count"), LINES),
+        [(str(KINDS[slug].severity), slug, len(by_kind[slug]), count) for slug, count in counts.items()],
+        "Summary",
+    )
+    inputs = {
+        "files": [{"file": c.file, "kind": str(c.kind), "lines": c.lines} for c in report.files],
+        "strict": strict,
+    }
+    rows = [warning_row(problem) for problem in report.problems]
+    return Document("check", inputs, [files, *listed, *([summary] if counts else [])], rows, _sentence(report, strict))
+
+
+def _kind_table(kind: Kind, problems: Sequence[Problem], most: int | None) -> Table:
+    rows: list[tuple[Any, ...]] = [
+        (problem.place, problem.count, problem.detail, problem.text) for problem in problems[:most]
+    ]
+    if most is not None and len(problems) > most:
+        rows.append((f"and {len(problems) - most:,} more places; --all lists them", None, "", ""))
+    columns = (Column("place", "where"), LINES, Column("detail", "what"), Column("text", "text"))
+    return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}")
+
+
+def _sentence(report: CheckReport, strict: bool) -> str:
+    counts = {severity: sum(p.count for p in report.problems if p.severity is severity) for severity in Severity}
+    found = ", ".join(f"{count:,} {severity}{'s' * (count != 1)}" for severity, count in counts.items() if count)
+    if counts[Severity.ERROR]:
+        return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are mended."
+    if counts[Severity.WARNING]:
+        return f"{found}. The files can be scored" + (
+            ", but --strict asks for more." if strict else "; read the warnings."
+        )
+    return f"{found + '. ' if found else ''}The files can be scored."

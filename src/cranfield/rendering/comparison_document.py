@@ -1,0 +1,347 @@
+"""Comparisons and audits as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cranfield.errors import Caution
+from cranfield.methods.comparison.audits import REASONS, Audit
+from cranfield.methods.comparison.comparison import Comparison
+from cranfield.rendering.document import Column, Document, Table, Warnings
+
+SHOWN = 20  # contested pairs in a table
+
+TITLES = {
+    "max-t": "max-t, each pair by its own standard error",
+    "tukey": "Tukey's HSD, topics as blocks",
+    "dunnett": "Dunnett's test against a baseline, topics as blocks",
+    "randomised": "Tukey's HSD by permutation within topics",
+    "unpaired": "one-way Tukey, which ignores that topics are shared",
+    "t": "paired t",
+    "wilcoxon": "Wilcoxon's signed ranks",
+    "sign": "sign test",
+    "bootstrap": "paired bootstrap",
+    "randomisation": "Fisher's randomisation",
+}
+SHORT = {
+    **TITLES,
+    "max-t": "topics resampled",
+    "tukey": "Tukey, topics as blocks",
+    "dunnett": "Dunnett, topics as blocks",
+    "randomised": "Tukey by permutation",
+    "unpaired": "one-way Tukey",
+    "wilcoxon": "signed ranks",
+    "randomisation": "Fisher's",
+}
+CITATIONS = {
+    "max-t": "RomanoWolf2005",
+    "tukey": "FerroSanderson2019",
+    "dunnett": "Dunnett1964",
+    "randomised": "Carterette2012",
+    "unpaired": "Tukey1949",
+    "t": "Student1908",
+    "wilcoxon": "Wilcoxon1945",
+    "sign": "Conover1999",
+    "bootstrap": "EfronTibshirani1993",
+    "randomisation": "Smucker2007",
+}
+
+
+INTERVALS = {
+    "tukey": "Tukey's: two systems differ exactly when theirs do not touch",
+    "unpaired": "Tukey's, topics not shared: two systems differ exactly when theirs do not touch",
+    "randomised": "by permutation: two systems differ exactly when theirs do not touch",
+}
+
+
+def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
+    """One row per system: rank, mean, interval, and the groups it belongs to.
+
+    The interval is the test's, or for tests that have none around means that of the system's standard error.
+    """
+    groups = [] if found.baselines else found.groups()
+    rows = []
+    for at, system in enumerate(found.systems):
+        mine = [str(number + 1) for number, (first, last) in enumerate(groups) if first <= at <= last]
+        mean, own = float(found.means[at]), float(found.intervals.standard_error[at])
+        reach = own if found.half_width != found.half_width else found.half_width
+        rows.append(
+            {
+                "measure": found.measure,
+                "rank": at + 1,
+                "system": system,
+                "score": mean,
+                "lower": mean - reach,
+                "upper": mean + reach,
+                "interval_standard_error": own,
+                **({"groups": "–".join(dict.fromkeys((mine[0], mine[-1])))} if mine else {}),
+            }
+        )
+    return rows
+
+
+def compare_document(
+    found: Comparison | Sequence[Comparison],
+    inputs: Mapping[str, Any],
+    warnings: Warnings = (),
+    *,
+    most_pairs: int | None = 66,
+) -> Document:
+    """For every comparison the ranking with its groups, then the pairs (all of them where there are few)."""
+    comparisons = [found] if isinstance(found, Comparison) else list(found)
+    summaries = [_summary(each) for each in comparisons]
+    extra = {
+        # What one comparison says stands at the top; what several say, with each of them.
+        **(summaries[0] if len(summaries) == 1 else {"comparisons": summaries}),
+        "pairs": [{"measure": each.measure, **pair} for each in comparisons for pair in each.to_dict()],
+    }
+    return Document(
+        method="compare",
+        inputs=inputs,
+        tables=[table for each in comparisons for table in _tables(each, most_pairs)],
+        rows=[row for each in comparisons for row in ranking_rows(each)],
+        sentence=_text(comparisons, most_pairs),
+        citations=tuple(dict.fromkeys(CITATIONS[each.test] for each in comparisons)),
+        warnings=(*warnings, *_cautions(comparisons)),
+        seed=next((each.seed for each in comparisons if each.seed is not None), None),
+        extra=extra,
+    )
+
+
+def _text(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
+    """The sentences of one comparison as a paragraph; of several each on its line, after its measure."""
+    if len(comparisons) == 1:
+        verdicts, others = _sentences(comparisons[0], most_pairs)
+        return "\n".join([*verdicts, " ".join(others)])
+    lines = []
+    for each in comparisons:
+        lines += [f"{each.measure}: {sentence}" for part in _sentences(each, most_pairs) for sentence in part]
+    return "\n".join(lines)
+
+
+def _cautions(comparisons: Sequence[Comparison]) -> list[Caution]:
+    """What all comparisons warn about once, anything else under its measure."""
+    said: dict[Caution, list[str]] = {}
+    for each in comparisons:
+        for caution in each.warnings:
+            said.setdefault(caution, []).append(each.measure)
+    return [
+        caution
+        if len(measures) == len(comparisons)
+        else replace(caution, what=f"{', '.join(measures)}: {caution.what}")
+        for caution, measures in said.items()
+    ]
+
+
+def _summary(found: Comparison) -> dict[str, Any]:
+    margins = {
+        word: {
+            "margin": each.margin,
+            "correct": each.correct,
+            "interval": each.interval,
+            "shown": int(each.shown.sum()),
+        }
+        for word, each in (("equivalence", found.equivalence), ("non_inferiority", found.non_inferiority))
+        if each is not None
+    }
+    return {
+        "measure": found.measure,
+        "test": found.test,
+        "correct": found.correct,
+        "resamples": found.resamples,
+        "topics": found.topics,
+        "significant_pairs": found.significant_pairs,
+        "top_group": list(found.top_group),
+        "baselines": list(found.baselines),
+        "interval": found.interval,
+        "interval_of_means": found.test if found.test in INTERVALS else "standard error",
+        "interval_tukey": found.intervals.tukey,
+        "interval_anova": found.intervals.anova,
+        "effect_size_denominator": found.denominator,
+        **margins,
+    }
+
+
+def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
+    columns = (
+        Column("rank", "rank", "count"),
+        Column("system", "system"),
+        Column("score", "score", "score"),
+        Column("lower", "low", "score"),
+        Column("upper", "high", "score"),
+        *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
+        *([] if found.baselines else [Column("groups", "groups")]),  # not all pairs are known
+    )
+    title = f"{found.measure}: {TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
+    ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in ranking_rows(found)], title)
+    if most_pairs is not None and len(found.first) > most_pairs:
+        return [ranking]
+    return [ranking, _pairs_table(found, found.to_dict())]
+
+
+def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table:
+    adjusted = "p" if found.correct == "none" else f"p ({found.correct})"
+    effect = "d_z" if found.denominator == "sd of the differences" else f"effect (over {found.denominator})"
+    columns = [
+        Column("system_a", "system"),
+        Column("system_b", "against"),
+        Column("difference", "difference", "score"),
+        Column("lower", "low", "score"),
+        Column("upper", "high", "score"),
+        Column("effect_size", effect, "number"),
+        Column("p_adjusted", adjusted, "probability"),
+        Column("significant", "significant", "yes"),
+    ]
+    if found.baselines:
+        columns += [
+            Column("wins", "wins", "count"),
+            Column("ties", "ties", "count"),
+            Column("losses", "losses", "count"),
+        ]
+    if found.equivalence is not None:
+        columns += [Column("p_equivalent", "p (equivalent)", "probability"), Column("equivalent", "equivalent", "yes")]
+    if found.non_inferiority is not None:
+        columns += [
+            Column("p_non_inferior", "p (non-inferior)", "probability"),
+            Column("non_inferior", "non-inferior", "yes"),
+        ]
+    rows = [tuple(pair[column.word] for column in columns) for pair in pairs]
+    return Table(tuple(columns), rows, f"{found.measure}: pairs, intervals {found.interval}")
+
+
+def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], list[str]]:
+    """The verdicts about pairs with a baseline, and what is said of all pairs."""
+    count = len(found.first)
+    listed = most_pairs is None or count <= most_pairs
+    verdicts = [found.verdict(at) for at in range(count)] if found.baselines and listed else []
+    text = [found.summary()]
+    if found.test == "unpaired":
+        text.append("This test ignores that topics are shared, and loses power by it; the default does not.")
+    text += _margin_sentences(found)
+    if not found.baselines:
+        shared = "Systems that share a group number are not significantly different"
+        text.append(shared + ("." if found.test in INTERVALS else "; for those that do not, the pairs decide."))
+    text += _interval_sentences(found)
+    if not listed:
+        text.append(f"The {count:,} pairs: --all-pairs, or --json.")
+    return verdicts, text
+
+
+def _margin_sentences(found: Comparison) -> list[str]:
+    text = []
+    if found.equivalence is not None:
+        close, within = int(found.equivalence.shown.sum()), found.equivalence
+        text.append(
+            f"{close:,} of {len(found.first):,} pairs {'is' if close == 1 else 'are'} shown to be equivalent within "
+            f"± {within.margin:g}: their {within.interval} interval lies within it."
+        )
+    if found.non_inferiority is not None:
+        good, within = int(found.non_inferiority.shown.sum()), found.non_inferiority
+        text.append(
+            f"{good:,} of {len(found.first):,} candidates {'is' if good == 1 else 'are'} shown to be non-inferior by a "
+            f"margin of {within.margin:g}: their {within.interval} interval lies above -{within.margin:g}."
+        )
+    return text
+
+
+def _interval_sentences(found: Comparison) -> list[str]:
+    if found.test in INTERVALS:
+        return [
+            f"Low and high of systems are {INTERVALS[found.test]} (± {found.half_width:.4f}).",
+            f"The 95 % confidence interval of a single mean, by ANOVA: ± {found.intervals.anova:.4f}."
+            if found.alpha == 0.05
+            else f"The {100 * (1 - found.alpha):g} % confidence interval of a single mean, by ANOVA: "
+            f"± {found.intervals.anova:.4f}.",
+        ]
+    decides = (
+        "they do not agree with the adjusted p: p decides"
+        if found.interval.startswith("unadjusted")
+        else "they exclude 0 exactly when a pair is significant"
+    )
+    return [
+        "Low and high of systems are confidence intervals of single means, which do not decide about pairs.",
+        f"Low and high of differences are {found.interval} intervals: {decides}.",
+    ]
+
+
+def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
+    """How many pairs each test finds, what explains the differences, and the pairs whose verdict hangs on the test.
+
+    Audits go by measure.
+    """
+    tables = [table for measure, each in found.items() for table in _audit_tables(measure, each)]
+    rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
+    extra = {
+        "tests": [
+            {
+                "measure": measure,
+                "test": test,
+                "significant_pairs": each.significant_pairs,
+                "top_group": list(each.top_group),
+                "mute": test in audit.mute,
+            }
+            for measure, audit in found.items()
+            for test, each in audit.comparisons.items()
+        ],
+        "reasons": {measure: each.reasons() for measure, each in found.items()},
+    }
+    cautions = dict.fromkeys(caution for each in found.values() for caution in each.warnings)
+    sentence = "\n".join(f"{measure}: {each.summary()}" for measure, each in found.items())
+    one = next(iter(found.values()))
+    seed = one.comparisons["max-t"].seed
+    citations = tuple(dict.fromkeys(CITATIONS[test] for test in one.comparisons))
+    return Document("audit", inputs, tables, rows, sentence, citations, (*warnings, *cautions), seed, extra)
+
+
+def _audit_tables(measure: str, found: Audit) -> list[Table]:
+    correct = found.comparisons["t"].correct
+    named = {"holm": "corrected by Holm", "bh": "corrected by Benjamini–Hochberg", "none": "not corrected"}[correct]
+    # With baselines it is not known which systems differ from the best.
+    top = [] if found.comparisons["t"].baselines else [Column("top_group", "top group", "count")]
+    tests = Table(
+        (
+            Column("test", "test"),
+            Column("title", "what it is"),
+            Column("significant_pairs", "finds", "count"),
+            *top,
+            Column("both", f"with {found.default}", "count"),
+            Column("more", "beyond it", "count"),
+            Column("less", "it alone", "count"),
+            Column("vote", "note"),
+        ),
+        [
+            (
+                name,
+                SHORT[name],
+                each.significant_pairs,
+                *([len(each.top_group)] if top else []),
+                *found.against(name),
+                "does not count" if name in found.mute else "",
+            )
+            for name, each in found.comparisons.items()
+        ],
+        f"{measure}: all tests on the same data (pairwise ones {named})",
+    )
+    reasons = Table(
+        (Column("reason", "why verdicts change"), Column("pairs", "pairs", "count")),
+        [(REASONS[reason], count) for reason, count in found.reasons().items()],
+        "Reasons (a pair may have several)",
+    )
+    columns = (
+        Column("system_a", "system"),
+        Column("system_b", "against"),
+        Column("difference", "difference", "score"),
+        Column("found_by", "found by"),
+        Column("missed_by", "missed by"),
+        Column("why", "why"),
+    )
+    shown = [
+        (each.system_a, each.system_b, each.difference, ", ".join(each.found_by), ", ".join(each.missed_by), each.why)
+        for each in found.disagreements[:SHOWN]
+    ]
+    left = len(found.disagreements) - len(shown)
+    title = "Pairs whose verdict changes, the most contested first"
+    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more with --json)" if left else ""))
+    return [tests, reasons, pairs] if shown else [tests]

@@ -1,0 +1,155 @@
+"""The document every face is made from: tables, what may be claimed, and where it all comes from."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import cranfield
+from cranfield.errors import Caution
+from cranfield.formats.problems import Problem, Severity, count_by_kind
+
+Warnings = Sequence[Problem | Caution]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its word in JSON and CSV, its title for people, and how its numbers are shown."""
+
+    word: str
+    title: str
+    kind: str = "text"  # text, score, count, number, decimal, whole, percent, probability, yes
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns, numbers in full precision."""
+
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[Any, ...]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A result ready to be shown. ``rows`` are what JSON has; tables may show them in another shape."""
+
+    method: str
+    inputs: Mapping[str, Any]
+    tables: Sequence[Table]
+    rows: Sequence[Mapping[str, Any]]
+    sentence: str = ""
+    citations: Sequence[str] = ()
+    warnings: Warnings = ()
+    seed: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def warned(self, warnings: Warnings) -> Document:
+        """The same with these warnings in front of its own, each once."""
+        return replace(self, warnings=tuple(dict.fromkeys((*warnings, *self.warnings))))
+
+    def showing(self, part: str) -> Document:
+        """The same with another list of ``extra`` as the rows, for CSV."""
+        return replace(self, rows=self.extra[part])
+
+    def details(self) -> dict[str, Any]:
+        """What JSON says about a result besides its rows."""
+        return {
+            "inputs": dict(self.inputs),
+            "method": self.method,
+            "citations": list(self.citations),
+            "warnings": [warning_row(problem) for problem in self.warnings],
+            "seed": self.seed,
+            "version": cranfield.__version__,
+            **self.extra,
+        }
+
+
+def known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON can have it: nothing in place of what is not a number."""
+    return {word: None if value != value else value for word, value in row.items()}
+
+
+def warning_row(problem: Problem | Caution) -> dict[str, Any]:
+    """A problem as JSON has it."""
+    if isinstance(problem, Caution):
+        return {"kind": problem.slug, "severity": "warning", "problem": problem.what, "fix": problem.fix}
+    return {
+        "kind": problem.slug,
+        "severity": str(problem.severity),
+        "file": problem.file,
+        "line": problem.line or None,
+        "text": problem.text,
+        "problem": str(problem),
+        "effect": problem.kind.effect,
+        "fix": problem.kind.fix,
+        "count": problem.count,
+    }
+
+
+def warning_lines(problems: Warnings) -> list[str]:
+    """One line for each kind of warning, with how often and where first."""
+    found = [problem for problem in problems if isinstance(problem, Problem)]
+    notable = [problem for problem in found if problem.severity is not Severity.NOTE]
+    lines = _caution_lines([caution for caution in problems if isinstance(caution, Caution)])
+    for slug, count in count_by_kind(notable).items():
+        places = [problem for problem in notable if problem.slug == slug]
+        first = places[0]
+        where = f"{first.place}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        lines.append(f"{first.kind.title} ({count:,}; {where}). {first.kind.effect}")
+    return lines
+
+
+def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
+    """One line for each; those about tables are one line of a kind, however many tables and measures there are."""
+    count = Counter(caution.slug for caution in cautions)
+    if len(count) == len(cautions):
+        return [str(caution) for caution in cautions]
+    from cranfield.scores.quality import SLUGS
+
+    lines: dict[str, str] = {}
+    for at, caution in enumerate(cautions):
+        if caution.slug not in SLUGS:
+            lines[f"{caution.slug} {at}"] = str(caution)
+        elif caution.slug not in lines:
+            others = count[caution.slug] - 1
+            like = f" ({others:,} more such caution{'s' * (others > 1)}: see --json)" if others else ""
+            lines[caution.slug] = f"{caution}{like}"
+    return list(lines.values())
+
+
+def show(value: Any, kind: str) -> str:
+    """A value as people read it."""
+    if value is None or value != value:
+        return "–"
+    if kind == "score":
+        return f"{value:.4f}"
+    if kind == "yes":
+        return "yes" if value else "no"
+    if kind == "probability" and value < 1e-300:  # never shown as 0
+        return "< 1e-300"
+    if kind == "probability":
+        return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+    if kind == "percent":
+        return f"{value:.0%}"
+    if kind == "decimal":
+        return f"{value:,.1f}"
+    if kind == "whole":
+        return f"{value:,.0f}"
+    if kind == "number":
+        return f"{value:.4g}"
+    if kind == "count":
+        return "∞" if value == float("inf") else f"{value:,}"
+    return str(value)
+
+
+def finite(value: Any) -> Any:
+    """The same with null for every number that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,132 @@
+"""A document as JSON, CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cranfield.formats.scores import format_scores
+from cranfield.rendering.document import Document, Table, finite, show, warning_lines
+from cranfield.scores.table import ScoreTable
+
+_FORMULA = ("=", "+", "-", "@", "\t")  # what may start a formula in a spreadsheet
+
+
+def to_json(document: Document) -> str:
+    """One object: inputs, method, citations, warnings, seed, version, rows."""
+    whole = finite({**document.details(), "rows": list(document.rows)})
+    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def to_csv(document: Document) -> str:
+    """The rows, with every digit; a name that a spreadsheet would take for a formula has an apostrophe before it."""
+    columns = list(dict.fromkeys(key for row in document.rows for key in row))
+    rows = ([no_formula(row.get(column)) for column in columns] for row in document.rows)
+    return format_scores([no_formula(column) for column in columns], rows).rstrip("\n")
+
+
+def scores_csv(table: ScoreTable) -> str:
+    """Every score of a table, a row each, in which no name is a formula."""
+    rows = ([no_formula(value) for value in row] for row in table.rows())
+    return format_scores(list(table.columns), rows)
+
+
+def no_formula(value: Any) -> Any:
+    """Text that a spreadsheet shows and does not run; numbers as they are."""
+    if not isinstance(value, str):
+        return value
+    line = value.replace("\r", " ")  # a bare one would start a line of its own
+    return f"'{line}" if line[:1] in _FORMULA else line
+
+
+def to_markdown(document: Document) -> str:
+    parts = [markdown_table(table) for table in document.tables]
+    parts += [markdown_text(document.sentence)] if document.sentence else []
+    parts += [f"> {markdown_text(line)}" for line in warning_lines(document.warnings)]
+    return "\n\n".join(parts)
+
+
+def markdown_table(table: Table) -> str:
+    lines = [f"**{_bars(table.title)}**\n"] if table.title else []
+    lines.append("| " + " | ".join(_bars(column.title) for column in table.columns) + " |")
+    lines.append("|" + "|".join("---" if column.kind == "text" else "---:" for column in table.columns) + "|")
+    for row in table.rows:
+        cells = (_bars(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _bars(text: str) -> str:
+    return markdown_text(text.replace("\\", "\\\\").replace("|", "\\|"))
+
+
+def markdown_text(text: str) -> str:
+    """One line in which a name cannot pass for HTML."""
+    return text.replace("<", "\\<").replace("\r", " ").replace("\n", " ")
+
+
+def to_latex(document: Document) -> str:
+    """booktabs tables, ready to paste."""
+    return "\n\n".join(latex_table(table) for table in document.tables)
+
+
+_LATEX = {
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "–": "--",
+    "−": "$-$",
+    "²": "$^2$",
+    "±": r"$\pm$",
+    "√": r"$\surd$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "∞": r"$\infty$",
+    "×": r"$\times$",
+    "…": r"\dots{}",
+    "\n": " ",
+    "\r": " ",
+    "\x00": " ",
+}
+_LATEX |= {
+    letter: rf"$\{name}$"
+    for letter, name in {
+        "α": "alpha",
+        "β": "beta",
+        "γ": "gamma",
+        "δ": "delta",
+        "λ": "lambda",
+        "μ": "mu",
+        "ρ": "rho",
+        "σ": "sigma",
+        "τ": "tau",
+        "φ": "phi",
+        "χ": "chi",
+        "ω": "omega",
+        "Δ": "Delta",
+        "Φ": "Phi",
+    }.items()
+}
+
+
+def latex_text(text: str) -> str:
+    """Text in which LaTeX finds nothing to act on."""
+    return "".join(_LATEX.get(mark, mark) for mark in text)
+
+
+def latex_table(table: Table) -> str:
+    align = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
+    lines.append(" & ".join(latex_text(column.title) for column in table.columns) + r" \\")
+    lines.append(r"\midrule")
+    for row in table.rows:
+        cells = (latex_text(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])

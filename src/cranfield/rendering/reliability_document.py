@@ -1,0 +1,228 @@
+"""Reliability of a collection, as one page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield.methods.reliability import PARTS, MeasureReliability, Reliability
+from cranfield.rendering.comparison_document import TITLES
+from cranfield.rendering.document import Column, Document, Table, Warnings, show
+from cranfield.rendering.shard_document import REPLICATION_COLUMNS
+
+Row = Mapping[str, Any]
+
+COEFFICIENTS = {"e_rho2": "Eρ²", "phi": "Φ"}
+SHOWN_BINS = (1, 3, 5, 7, 10)  # of a width of .01: differences around .015, .035, …
+
+
+def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
+    """Generalisability, swaps, halves, discrimination and rankings of every measure, and what may be claimed."""
+    parts = {part: [_plain(row) for row in found.to_dict(part)] for part in PARTS if part != "headline"}
+    tables = [
+        _headline(found),
+        _components(found),
+        _coefficients(found),
+        _topics(found),
+        _swap_totals(found),
+        _swap_rates(found),
+        _halves(found),
+        _discrimination(found),
+        _rankings(found),
+    ]
+    extra = {**parts, "test": found.test, "trials": found.trials, "notes": list(found.warnings)}
+    rows = found.to_dict()
+    return Document(
+        "reliability", inputs, tables, rows, _sentences(found), found.citations, tuple(warnings), found.seed, extra
+    )
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """A row that JSON can hold: neither infinite nor missing numbers."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
+    }
+
+
+def _table(rows: Sequence[Row], columns: Sequence[tuple[str, str, str]], title: str) -> Table:
+    """Rows under (word, title, kind); the collection comes first where there are several."""
+    named = [("collection", "collection", "text")] if rows and "collection" in rows[0] else []
+    made = tuple(Column(*each) for each in (*named, *columns))
+    return Table(made, [tuple(row[column.word] for column in made) for row in rows], title)
+
+
+MEASURE = ("measure", "measure", "text")
+TOPICS = ("topics", "topics", "count")
+
+
+def _headline(found: Reliability) -> Table:
+    columns = [
+        MEASURE,
+        TOPICS,
+        ("systems", "systems", "count"),
+        ("e_rho2", "Eρ²", "score"),
+        ("phi", "Φ", "score"),
+        ("discriminative_power", "share of significant pairs", "score"),
+        ("replicated", "replicated on the other half", "score"),
+        ("dependable_difference", "dependable difference", "score"),
+        ("tau", "τ with the true order", "score"),
+    ]
+    return _table(found.to_dict(), columns, "Reliability")
+
+
+def _components(found: Reliability) -> Table:
+    columns = [
+        MEASURE,
+        ("source", "source", "text"),
+        ("variance", "variance", "number"),
+        ("share", "share", "score"),
+        ("lower", "low", "number"),
+        ("upper", "high", "number"),
+        ("mean_square", "mean square", "number"),
+        ("df", "df", "count"),
+    ]
+    return _table(found.to_dict("components"), columns, f"Where scores vary ({_percent(found)} jackknife intervals)")
+
+
+def _coefficients(found: Reliability) -> Table:
+    rows = [{**row, "coefficient": COEFFICIENTS[row["coefficient"]]} for row in found.to_dict("coefficients")]
+    columns = [
+        MEASURE,
+        ("coefficient", "coefficient", "text"),
+        TOPICS,
+        ("value", "value", "score"),
+        ("lower", "low", "score"),
+        ("upper", "high", "score"),
+    ]
+    return _table(rows, columns, f"Eρ² (differences) and Φ (scores), with {_percent(found)} intervals")
+
+
+def _topics(found: Reliability) -> Table:
+    rows = [{**row, "coefficient": COEFFICIENTS[row["coefficient"]]} for row in found.to_dict("topics_needed")]
+    columns = [
+        MEASURE,
+        ("coefficient", "coefficient", "text"),
+        ("target", "target", "number"),
+        ("topics", "topics", "count"),
+        ("lower", "low", "count"),
+        ("upper", "high", "count"),
+    ]
+    return _table(rows, columns, "Topics for a target")
+
+
+def _swap_totals(found: Reliability) -> Table:
+    at_most = f"at most {100 * found.alpha:g} % swaps"
+    columns = [
+        MEASURE,
+        TOPICS,
+        ("swap_rate", "swaps, resampled", "score"),
+        ("closed_form_paired", "closed form, shared topics", "score"),
+        ("closed_form", "closed form, own topics", "score"),
+        ("difference", f"{at_most} from: resampled", "number"),
+        ("difference_closed_form_paired", "closed form, shared", "score"),
+        ("difference_closed_form", "closed form, own", "score"),
+        ("difference_dependable", "dependable difference", "score"),
+        ("difference_observed", "closest pairs it suffices for", "score"),
+    ]
+    return _table(found.to_dict("swap_totals"), columns, "Two sets of topics that disagree on a pair of systems")
+
+
+def _swap_rates(found: Reliability) -> Table:
+    """A few differences out of all the bins; JSON has the rest."""
+    rows = [row for row in found.to_dict("swaps") if row["high"] is not None and _bin(row) in SHOWN_BINS]
+    columns = [
+        MEASURE,
+        TOPICS,
+        ("low", "difference from", "number"),
+        ("high", "below", "number"),
+        ("swap_rate", "resampled", "score"),
+        ("closed_form_paired", "closed form, shared topics", "score"),
+        ("closed_form", "closed form, own topics", "score"),
+    ]
+    return _table(rows, columns, "Swaps by the size of the difference (all bins with --json)")
+
+
+def _bin(row: Row) -> int:
+    place: float = row["low"] / (row["high"] - row["low"])
+    return round(place)
+
+
+def _halves(found: Reliability) -> Table:
+    columns = [
+        MEASURE,
+        ("topics", "topics per half", "count"),
+        ("significant_share", "share of significant pairs", "score"),
+        *((column.word, column.title, column.kind) for column in REPLICATION_COLUMNS),
+        ("agreeing", "pairs in the same order", "score"),
+    ]
+    title = (
+        "Replication: of the pairs significant on one half of the topics, the shares on the other half "
+        f"({TITLES[found.test]}, {found.trials:,} halvings, both ways; low and high: their middle 95 %)"
+    )
+    return _table(found.to_dict("halves"), columns, title)
+
+
+def _discrimination(found: Reliability) -> Table:
+    columns = [
+        MEASURE,
+        ("significant_pairs", "significant pairs", "count"),
+        ("pairs", "of", "count"),
+        ("discriminative_power", "discriminative power", "score"),
+        ("difference", "difference needed", "score"),
+    ]
+    title = f"Discriminative power ({TITLES[found.test]}, α = {found.alpha:g})"
+    return _table(found.to_dict("discrimination"), columns, title)
+
+
+def _rankings(found: Reliability) -> Table:
+    columns = [
+        MEASURE,
+        TOPICS,
+        ("tau", "τ", "score"),
+        ("tau_lower", "low", "score"),
+        ("tau_upper", "high", "score"),
+        ("tau_ap", "τ_AP", "score"),
+        ("tau_ap_lower", "low", "score"),
+        ("tau_ap_upper", "high", "score"),
+        ("expected_tau", "τ expected", "score"),
+        ("expected_true_tau", "τ with the true order", "score"),
+    ]
+    return _table(found.to_dict("rankings"), columns, "The order of systems on two sets of topics")
+
+
+def _percent(found: Reliability) -> str:
+    return f"{100 * found.confidence:g} %"
+
+
+def _sentences(found: Reliability) -> str:
+    lines = [" ".join(claims(found, each)) for each in found.studies]
+    return "\n".join([*lines, *(f"Note: {warning}." for warning in found.warnings)])
+
+
+def claims(found: Reliability, each: MeasureReliability) -> list[str]:
+    """What may be claimed of one measure, sentence by sentence."""
+    study, halves = each.generalisability, each.halves
+    relative, needed = study.relative(), study.topics_for(found.targets[0])
+    name = f"{each.measure} ({each.collection})" if len({one.collection for one in found.studies}) > 1 else each.measure
+    dependable = each.swaps.dependable_difference(study.topics, alpha=found.alpha)
+    topics, low, high = (show(each, "count") for each in (needed.topics, needed.lower, needed.upper))
+    replicated = "No pair is significant on half of the topics."
+    if halves.replication.significant.sum():
+        share = halves.replication.share
+        replicated = (
+            f"Of the pairs significant on one half of the topics, {share('replicated'):.1%} are significant on the "
+            f"other half too; {_percentage(share('opposite_sign'))} have the opposite sign there."
+        )
+    return [
+        f"{name}: {study.topics} topics order these systems with Eρ² {relative.value:.3f} "
+        f"[{relative.lower:.3f}, {relative.upper:.3f}]; {found.targets[0]:g} takes {topics} topics [{low}, {high}].",
+        f"A system no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of such "
+        "topic sets, on average over pairs.",
+        replicated,
+        f"On all {study.topics} topics {each.discrimination.share:.1%} of the pairs differ significantly.",
+    ]
+
+
+def _percentage(share: float) -> str:
+    return "none" if share == 0 else f"{share:.2%}" if share >= 0.0001 else "less than 0.01%"

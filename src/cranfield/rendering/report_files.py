@@ -1,0 +1,71 @@
+"""A report as a file, in the face its name asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cranfield.errors import RequestError
+from cranfield.formats.text import atomic_write
+from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
+from cranfield.rendering.report_model import Report
+
+
+def _html(report: Report) -> bytes:
+    from cranfield.rendering.report_page import to_html
+
+    return to_html(report).encode()
+
+
+def _pdf(report: Report) -> bytes:
+    from cranfield.rendering.pdf import find_browser, to_pdf
+    from cranfield.rendering.report_page import to_html
+
+    browser = find_browser()
+    return to_pdf(to_html(report, printed=True), browser=browser)
+
+
+def _xlsx(report: Report) -> bytes:
+    from cranfield.rendering.workbook import to_xlsx
+
+    return to_xlsx(report)
+
+
+def _bib(report: Report) -> bytes:
+    from cranfield.rendering.bibtex import to_bibtex
+
+    return f"{to_bibtex(report.citations)}\n".encode()
+
+
+FACES: dict[str, Callable[[Report], bytes]] = {
+    ".html": _html,
+    ".pdf": _pdf,
+    ".md": lambda report: f"{report_markdown(report)}\n".encode(),
+    ".tex": lambda report: f"{report_latex(report)}\n".encode(),
+    ".json": lambda report: f"{report_json(report)}\n".encode(),
+    ".xlsx": _xlsx,
+    ".bib": _bib,
+}
+"""Every face by the ending of its files."""
+
+
+def check_report_name(path: str) -> None:
+    """Refuse a name whose face is unknown, or cannot be made here, before anything is computed."""
+    ending = Path(path).suffix.lower()
+    if ending not in FACES:
+        raise RequestError(
+            f"«{path}» does not say which report to write", fix=f"End the name in one of: {', '.join(FACES)}."
+        )
+    if ending == ".pdf":
+        from cranfield.rendering.pdf import find_browser
+
+        find_browser()
+
+
+def write_report(report: Report, path: str | Path) -> int:
+    """Write a report as its name says: .html, .pdf, .md, .tex, .json, .xlsx or .bib. Returns the file's bytes."""
+    check_report_name(str(path))
+    data = FACES[Path(path).suffix.lower()](report)
+    with atomic_write(path) as stream:
+        stream.write(data)
+    return len(data)

@@ -1,0 +1,154 @@
+"""A report as one HTML file that needs nothing else: charts, style, scripts and data are in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from cranfield.rendering.bibtex import to_bibtex
+from cranfield.rendering.document import Column, Table, show, warning_lines
+from cranfield.rendering.inline_charts import inline_picture, picture_width
+from cranfield.rendering.manuscript import cite_in_latex, cite_in_words
+from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.report_model import Part, Report, Section
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+LONG = 25  # a table of more rows is folded
+WIDE = 700  # a picture of more pixels has a row of its own
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table as text, cell by cell."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def long(self) -> bool:
+        return len(self.rows) > LONG
+
+
+@dataclass(frozen=True)
+class ShownPicture:
+    title: str
+    markup: Markup
+    wide: bool  # too wide to stand beside another
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    title: str
+    sentence: str
+    tables: Sequence[ShownTable]
+    pictures: Sequence[ShownPicture]
+
+
+SCRIPTS = ("design.js", "tip.js", "page.js")
+
+
+@dataclass(frozen=True)
+class ShownSection:
+    slug: str
+    title: str
+    parts: Sequence[ShownPart]
+
+
+def to_html(report: Report, *, printed: bool = False) -> str:
+    """The page; ``printed`` leaves nothing folded, for paper."""
+    from markupsafe import Markup
+
+    scripts = [] if printed else [asset(name) for name in SCRIPTS]
+    content = {
+        "report": report,
+        "cautions": warning_lines(report.cautions),
+        "sections": [_section(section) for section in report.sections],
+        "methods": cite_in_words(report.methods),
+        "latex": cite_in_latex(report.methods),
+        "references": [(key, REFERENCES[key]) for key in report.citations],
+        "bibtex": to_bibtex(report.citations),
+        "origin": _origin(report),
+        "starts": Markup(_data([asdict(start) for start in report.starts])),
+        "style": Markup(asset("report.css")),
+        "scripts": [Markup(script) for script in scripts],
+        "policy": _policy(scripts),
+        "printed": printed,
+    }
+    return _environment().get_template("report.html").render(content)
+
+
+def asset(name: str) -> str:
+    """A file that comes with the package."""
+    return (files("cranfield.rendering") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined)
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Nothing is fetched, and no script runs but ours, whatever the names in the data look like."""
+    hashes = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def served_policy() -> str:
+    """The policy of a report that a server shows: only our scripts and our style, apart from the server's pages."""
+    known = {"script": [asset(name) for name in SCRIPTS], "style": [asset("report.css")]}
+    sources = {kind: " ".join(map(_hash, texts)) for kind, texts in known.items()}
+    return (
+        f"default-src 'none'; script-src {sources['script']}; style-src {sources['style']}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _data(value: Any) -> str:
+    """JSON that no name in it can break out of."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _section(section: Section) -> ShownSection:
+    parts = [_part(part, f"{section.slug}{at}") for at, part in enumerate(section.parts)]
+    return ShownSection(section.slug, section.title, parts)
+
+
+def _part(part: Part, name: str) -> ShownPart:
+    from markupsafe import Markup
+
+    pictures = []
+    for at, picture in enumerate(part.pictures):
+        markup = inline_picture(picture.chart, picture.title, f"{name}-{at}")
+        pictures.append(ShownPicture(picture.title, Markup(markup), picture_width(markup) > WIDE))
+    return ShownPart(part.title, part.document.sentence, [shown_table(each) for each in part.document.tables], pictures)
+
+
+def shown_table(table: Table) -> ShownTable:
+    """Every cell as people read it."""
+    rows = [[show(value, column.kind) for value, column in zip(row, table.columns, strict=True)] for row in table.rows]
+    return ShownTable(table.title, table.columns, rows)
+
+
+def _origin(report: Report) -> ShownTable:
+    rows = [["seed", str(report.seed)], *([name, version] for name, version in report.versions.items())]
+    return ShownTable("", (Column("what", "what"), Column("value", "value")), rows)

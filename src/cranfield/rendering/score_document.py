@@ -1,0 +1,148 @@
+"""Scores and measures as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import RequestError
+from cranfield.measures import CATALOG, Kind, parse_measure
+from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.references import REFERENCES
+from cranfield.scores import ScoreTable
+
+
+def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
+    """Mean scores, best system first by the first measure."""
+    means = {measure: table.mean(measure) for measure in table.measures}
+    ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
+    columns = (Column("system", "system"), *(Column(name, name, "score") for name in table.measures))
+    shown = Table(columns, [(system, *(means[name][system] for name in table.measures)) for system in ranked])
+    rows = [
+        {"measure": name, "system": system, "topics": len(table.topics), "score": means[name][system]}
+        for name in table.measures
+        for system in ranked
+    ]
+    citations = dict.fromkeys(key for name in table.measures if (key := measure_citation(name)) is not None)
+    return Document("score", inputs, [shown], rows, _sentence(table, ranked), tuple(citations), table.warnings)
+
+
+def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
+    """How each system's scores spread over topics, best mean first."""
+    values = table.of(measure)
+    values = values if values.ndim == 2 else values.mean(axis=2)
+    order = np.argsort(-np.nan_to_num(_means(values), nan=-1.0), kind="stable")
+    names = ("least", "quarter", "median", "three_quarters", "most")
+    rows = []
+    for at in order.tolist():
+        mine = values[~np.isnan(values[:, at]), at]
+        if len(mine):
+            quantiles = np.quantile(mine, [0, 0.25, 0.5, 0.75, 1]).tolist()
+            rows.append({"system": table.systems[at], **dict(zip(names, quantiles, strict=True))})
+    return rows
+
+
+def _means(values: Any) -> Any:
+    """Means over topics that have a score; nan where none has."""
+    counts = np.isfinite(values).sum(axis=0)
+    return np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+
+
+def measure_citation(name: str) -> str | None:
+    """Where a measure comes from; none for one of the user's own."""
+    try:
+        return parse_measure(name).kind.citation
+    except RequestError:
+        return None
+
+
+def _sortable(value: float) -> float:
+    return value if value == value else -1.0
+
+
+def _sentence(table: ScoreTable, ranked: Sequence[str]) -> str:
+    count = len(ranked)
+    what = f"Means over {len(table.topics)} topics for {count} system{'s' * (count != 1)}"
+    if count < 2:
+        return f"{what}."
+    first = table.measures[0]
+    return f"{what}, by {first}. Means alone do not say which differences are real."
+
+
+def measures_document() -> Document:
+    """The catalogue."""
+    columns = (
+        Column("measure", "measure"),
+        Column("title", "what it is"),
+        Column("parameters", "parameters"),
+        Column("range", "range"),
+        Column("judgments", "judgments"),
+        Column("citation", "citation"),
+    )
+    rows = [
+        (
+            _signature(kind),
+            kind.title,
+            _parameters(kind),
+            f"{kind.lowest:g}–{kind.highest:g}",
+            "per intent" if kind.per_intent else "ordinary",
+            kind.citation,
+        )
+        for kind in CATALOG.values()
+    ]
+    words = [
+        {
+            **dict(zip([column.word for column in columns], row, strict=True)),
+            "help": kind.help,
+            "aliases": list(kind.aliases),
+        }
+        for row, kind in zip(rows, CATALOG.values(), strict=True)
+    ]
+    sentence = "Ask for one with -m, e.g. -m AP -m 'nDCG(gains=exp)@10'. cranfield measures NAME tells more about one."
+    return Document("measures", {}, [Table(columns, rows)], words, sentence)
+
+
+def measure_document(text: str) -> Document:
+    """Everything about one measure."""
+    kind = _look_up(text)
+    about = [
+        ("measure", _signature(kind)),
+        ("is", kind.title),
+        ("says", kind.help),
+        ("range", f"{kind.lowest:g} to {kind.highest:g}"),
+        ("judgments", "per intent (--intents)" if kind.per_intent else "ordinary (--qrels)"),
+        ("also called", ", ".join(alias for alias in kind.aliases if alias != kind.name) or "–"),
+        ("citation", REFERENCES[kind.citation]),
+        *(
+            (f"parameter {p.name}", f"{p.help} (default {'none' if p.default is None else p.default})")
+            for p in kind.parameters
+        ),
+    ]
+    table = Table((Column("about", ""), Column("text", kind.name)), about)
+    return Document("measures", {"measure": kind.name}, [table], [dict(about)], citations=(kind.citation,))
+
+
+def _look_up(text: str) -> Kind:
+    """A measure by any of its names; one that must have a cutoff may be named without."""
+    try:
+        return parse_measure(text).kind
+    except RequestError:
+        if "@" in text:
+            raise
+        try:
+            return parse_measure(f"{text}@10").kind
+        except RequestError:
+            pass
+        raise
+
+
+def _signature(kind: Kind) -> str:
+    if not kind.cutoff.allowed:
+        return kind.name
+    return f"{kind.name}@k" if kind.cutoff.required else f"{kind.name}[@k]"
+
+
+def _parameters(kind: Kind) -> str:
+    return ", ".join(f"{p.name}={'–' if p.default is None else p.default}" for p in kind.parameters) or "–"

@@ -1,0 +1,520 @@
+"""Studies, their plans and simulations as documents, and the paragraph a paper should have about a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield.methods.sequential import NearMisses, PastExperience, Prospect, Simulation, Status, Tested, TrialPlan
+from cranfield.methods.sequential.plan_simulation import WAYS
+from cranfield.methods.sequential.plans import CATALOG, candidate_cautions
+from cranfield.methods.sequential.study import Added
+from cranfield.methods.sequential.trial import TrialCoverage
+from cranfield.rendering.document import Column, Document, Table, show
+
+CITATIONS = ("Webber2008",)
+
+
+def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> Document:
+    """What every plan guarantees, and its topics if the first estimate of the sd is right."""
+    columns = (
+        Column("plan", "plan"),
+        Column("first", "first decision at", "count"),
+        Column("expected", "expected topics", "number"),
+        Column("expected_null", "expected if equal", "number"),
+        Column("enough", "topics for the power", "count"),
+        Column("most", "at most", "count"),
+        Column("holds", "α held"),
+    )
+    rows = [prospect.to_dict() for prospect in prospects]
+    takes = Table(columns, [tuple(row[column.word] for column in columns) for row in rows])
+    words = Table(
+        (Column("plan", "plan"), Column("rule", "how topics are added"), Column("guarantee", "what is guaranteed")),
+        [(each.plan, CATALOG[each.plan].rule, each.guarantee) for each in prospects],
+    )
+    cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
+    sentence = "Expected topics are for paired topics whose differences are normal with the sd first estimated."
+    return Document("study plans", inputs, [takes, words], rows, sentence, cited)
+
+
+def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) -> Document:
+    """A study that has just begun."""
+    row = {**status.to_dict(), **{f"plan_{name}": value for name, value in prospect.to_dict().items()}}
+    sentence = (
+        f"{status.file} fixes the goal: a difference of {status.goal.difference:g} with power {status.goal.power:g} at "
+        f"α = {status.goal.alpha:g}. First decision at {prospect.first:,} topics; {prospect.expected:,.0f} expected in "
+        f"total. Guarantee: {prospect.guarantee} {_order_sentence(status)}"
+    )
+    return Document(
+        "study new",
+        inputs,
+        [_goal_table(status)],
+        [row],
+        sentence,
+        _cited(status.plan.citation),
+        warnings=candidate_cautions(len(status.order.candidates), prospect),
+        seed=status.order.seed,
+    )
+
+
+def _order_sentence(status: Status) -> str:
+    if status.order.candidates:
+        return "Judge topics in the order drawn: study next lists them."
+    return "No order of topics was drawn: the study assumes that topics are added in random order."
+
+
+def next_document(topics: Sequence[str], status: Status, inputs: Mapping[str, Any]) -> Document:
+    """The topics to judge next."""
+    rows = [{"place": status.topics + at + 1, "topic": topic} for at, topic in enumerate(topics)]
+    columns = (Column("place", "place", "count"), Column("topic", "topic"))
+    table = Table(columns, [tuple(row.values()) for row in rows])
+    sentence = (
+        f"Judge {'this topic' if len(topics) == 1 else f'these {len(topics):,} topics'} next; the order was drawn from "
+        f"{len(status.order.candidates):,} candidates with seed {status.order.seed}."
+        if topics
+        else "The study takes no more topics."
+        if status.finished
+        else "All candidate topics have been added."
+    )
+    return Document(
+        "study next", inputs, [table], rows, sentence, warnings=status.order.cautions(), seed=status.order.seed
+    )
+
+
+def _cited(citation: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((citation, *CITATIONS)))
+
+
+def _goal_table(status: Status) -> Table:
+    goal = status.goal
+    rows: list[tuple[str, str]] = [
+        ("plan", f"{goal.plan}: {status.plan.title}"),
+        ("difference sought", show(goal.difference, "number")),
+        ("power, α", f"{goal.power:g}, {goal.alpha:g}"),
+        ("sd first estimated", f"{show(goal.sd, 'number')} ({goal.sd_from})"),
+        ("order of topics", _order(status)),
+    ]
+    if status.systems:
+        rows.append(("systems", f"{status.systems[0]} minus {status.systems[1]}, {status.measure or 'any measure'}"))
+    return Table((Column("what", "goal"), Column("value", "")), rows)
+
+
+def _order(status: Status) -> str:
+    order = status.order
+    return f"random, {len(order.candidates):,} candidates, seed {order.seed}" if order.candidates else "assumed random"
+
+
+def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
+    """The state of a study, without the observed difference."""
+    rows = [
+        ("topics", show(status.topics, "count")),
+        ("sd so far", show(status.sd, "number")),
+        ("power so far", show(status.achieved_power, "score")),
+        ("next decision at", show(status.next_look, "count")),
+        ("more topics", show(status.more, "count")),
+        ("looks so far", show(status.looks, "count")),
+        ("changes of the goal", show(len(status.edits), "count")),
+    ]
+    now = Table((Column("what", "so far"), Column("value", "")), rows)
+    note = (
+        f" The file ends in an unfinished step of {status.unfinished} bytes, left by an interrupted write; it was "
+        "never acknowledged, and the next step replaces it."
+        if status.unfinished
+        else ""
+    )
+    return Document(
+        "study status",
+        inputs,
+        [_goal_table(status), now, *_edits_table(status)],
+        [status.to_dict()],
+        status.summary() + note,
+        _cited(status.plan.citation),
+        warnings=status.order.cautions(),
+    )
+
+
+def _edits_table(status: Status) -> list[Table]:
+    if not status.edits:
+        return []
+    rows = [
+        (edit.at, edit.topics, name, _short(before), _short(after), edit.reason)
+        for edit in status.edits
+        for name, (before, after) in edit.changes.items()
+    ]
+    columns = (
+        Column("at", "when"),
+        Column("topics", "topics then", "count"),
+        Column("name", "what"),
+        Column("before", "from"),
+        Column("after", "to"),
+        Column("reason", "because"),
+    )
+    return [Table(columns, rows, "Changes of the goal")]
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
+    """What was added, and the state of the study."""
+    document = status_document(added.status, inputs)
+    repeated = f" {len(added.repeated):,} were already present with the same scores." if added.repeated else ""
+    row = {"added": len(added.taken), "repeated": len(added.repeated), **added.status.to_dict()}
+    sentence = f"{len(added.taken):,} topics added.{repeated} {document.sentence}"
+    return Document(
+        "study add", inputs, document.tables, [row], sentence, document.citations, warnings=document.warnings
+    )
+
+
+def tested_document(tested: Tested, inputs: Mapping[str, Any]) -> Document:
+    """The test, its caveats, and the paragraph to be reported with it."""
+    tables = [Table((Column("what", tested.measure), Column("value", "")), _test_rows(tested))]
+    caveats = tested.caveats()
+    if caveats:
+        tables.append(Table((Column("caveat", "caveats"),), [(text,) for text in caveats]))
+    tables.append(Table((Column("paragraph", "to be reported"),), [(paragraph(tested),)]))
+    return Document(
+        "study test",
+        inputs,
+        tables,
+        [tested.to_dict()],
+        tested.summary(),
+        tested.citations,
+        warnings=tested.order.cautions(),
+        seed=tested.order.seed,
+        extra={"paragraph": paragraph(tested), "caveats": caveats},
+    )
+
+
+def _test_rows(tested: Tested) -> list[tuple[str, str]]:
+    """Name and value; nothing but the observed mean and sd where no claim is made."""
+    start = [
+        ("topics", show(tested.topics, "count")),
+        (f"{tested.system} minus {tested.baseline}", show(tested.difference, "score")),
+        ("sd of the paired differences", show(tested.sd, "number")),
+        ("verdict", tested.verdict),
+    ]
+    if tested.reason:
+        return [*start, ("reason", f"{tested.reason}.")]
+    word = "evidence" if tested.plan.name == "anytime" else "t"
+    return [
+        *start,
+        (tested.interval_name, f"{tested.lower:.4f} to {tested.upper:.4f}"),
+        ("effect size d_z", show(tested.effect_size, "score")),
+        (word, show(tested.statistic, "number")),
+        ("p", show(tested.p_value, "probability")),
+        ("significant if p is at most", show(tested.level, "probability")),
+        ("power at the observed sd", show(tested.achieved_power, "score")),
+    ]
+
+
+_METHOD = {
+    "fixed": "a number of topics fixed in advance",
+    "iterative": "iterative sampling (Webber, Moffat and Zobel 2008, Algorithm 1)",
+    "hybrid": "the hybrid method of Webber, Moffat and Zobel (2008, §5.5)",
+    "group-sequential": "a group-sequential design (Lan and DeMets 1983)",
+    "anytime": "an anytime-valid confidence sequence for bounded differences (Waudby-Smith and Ramdas 2024)",
+}
+
+
+def paragraph(tested: Tested) -> str:
+    """The method, δ, the first number of topics, the looks, the result and its caveats: what WMZ08 §5.5 asks for."""
+    parts = [
+        _design_sentence(tested),
+        _course_sentence(tested),
+        tested.order.sentence(),
+        _result_sentence(tested),
+        *tested.caveats(),
+    ]
+    parts += [
+        f"After {edit.topics} topics, {', '.join(_changed(name, *values) for name, values in edit.changes.items())} "
+        f"({edit.reason})."
+        for edit in tested.edits
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _changed(name: str, before: Any, after: Any) -> str:
+    return f"the goal's {name.replace('_', ' ')} was changed from {_short(before)} to {_short(after)}"
+
+
+def _design_sentence(tested: Tested) -> str:
+    goal = tested.goal
+    aim = f"a difference of δ = {goal.difference:g} was to be detected with power {goal.power:g} at α = {goal.alpha:g}"
+    kind = "" if goal.plan == "anytime" else f" ({tested.test_name})"
+    return (
+        f"{tested.system} and {tested.baseline} were compared in {tested.measure} on the same topics by "
+        f"{_METHOD[goal.plan]}: {aim}{kind}, with an assumed standard deviation of the paired differences of "
+        f"{goal.sd:.4g} ({goal.sd_from})."
+    )
+
+
+def _course_sentence(tested: Tested) -> str:
+    return _COURSE[tested.goal.plan](tested)
+
+
+def _times(looks: int) -> str:
+    return "once" if looks == 1 else f"{looks} times"
+
+
+def _fixed_course(tested: Tested) -> str:
+    return f"{tested.topics} topics were judged ({tested.first} were planned) and tested once."
+
+
+def _iterative_course(tested: Tested) -> str:
+    return f"Beginning with {tested.first} topics, {_sd_course(tested)}"
+
+
+def _hybrid_course(tested: Tested) -> str:
+    return f"The first estimate required {tested.first} topics; {_sd_course(tested)}"
+
+
+def _sd_course(tested: Tested) -> str:
+    return (
+        f"the standard deviation was looked at {_times(tested.looks)}; with {tested.topics} topics it was "
+        f"{tested.sd:.4g}, which gives a power of {tested.achieved_power:.2f}. Significance was tested only then."
+    )
+
+
+def _group_course(tested: Tested) -> str:
+    spent = {"obrien-fleming": "O'Brien–Fleming", "pocock": "Pocock"}[tested.goal.spending]
+    return (
+        f"{len(tested.goal.looks)} looks were planned, the first at {tested.first} topics, with {spent} type spending; "
+        f"this is look {tested.looks}, at {tested.topics} topics and a level of {tested.level:.3g}."
+    )
+
+
+def _anytime_course(tested: Tested) -> str:
+    return (
+        f"Differences lie between {tested.goal.lowest:g} and {tested.goal.highest:g}; {tested.topics} topics were "
+        f"judged, and the interval was looked at {_times(tested.looks)}, which does not affect its coverage."
+    )
+
+
+_COURSE = {
+    "fixed": _fixed_course,
+    "iterative": _iterative_course,
+    "hybrid": _hybrid_course,
+    "group-sequential": _group_course,
+    "anytime": _anytime_course,
+}
+
+
+def _result_sentence(tested: Tested) -> str:
+    if tested.reason:
+        return f"The mean difference was {tested.difference:.4f}; no claim is made: {tested.reason}."
+    span = f"{tested.interval_name} {tested.lower:.4f} to {tested.upper:.4f}"
+    p = f"p = {show(tested.p_value, 'probability')}"
+    statistic = f"t({tested.topics - 1}) = {tested.statistic:.3f}, " if tested.goal.plan != "anytime" else ""
+    verdict = "significant" if tested.significant else "not significant"
+    size = f"d_z = {show(tested.effect_size, 'number')}"
+    return f"The mean difference was {tested.difference:.4f} ({span}; {size}; {statistic}{p}): {verdict}."
+
+
+def log_document(history: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]) -> Document:
+    """Every step in order."""
+    rows = [
+        {"step": step["step"], "at": step["at"], "event": step["event"], "what": _told(step) + _cut_off(step)}
+        for step in history
+    ]
+    columns = (Column("step", "step", "count"), Column("at", "when"), Column("event", "step"), Column("what", "what"))
+    table = Table(columns, [tuple(row.values()) for row in rows])
+    sentence = f"{len(rows):,} steps, each sealed with the one before; none is missing or altered."
+    return Document("study log", inputs, [table], rows, sentence, extra={"steps": [dict(step) for step in history]})
+
+
+def _cut_off(step: Mapping[str, Any]) -> str:
+    return (
+        f" (after cutting off {step['cut_off_bytes']} bytes of an unfinished step)" if "cut_off_bytes" in step else ""
+    )
+
+
+def _told(step: Mapping[str, Any]) -> str:
+    if step["event"] == "new":
+        goal = step["goal"]
+        aim = f"δ {goal['difference']:g}, power {goal['power']:g}, α {goal['alpha']:g}"
+        order = f"; order of {len(step['order'])} topics, seed {step['order_seed']}" if "order" in step else ""
+        return f"{goal['plan']}: {aim}, sd {goal['sd']:.4g} ({goal['sd_from']}){order}"
+    if step["event"] == "add":
+        first, last = step["scores"][0][0], step["scores"][-1][0]
+        late = f"; {len(step['out_of_order'])} out of order" if "out_of_order" in step else ""
+        pair = " and ".join(step["systems"])
+        return f"{len(step['scores'])} topics, {first} to {last}, {pair} ({step['measure']}){late}"
+    if step["event"] == "edit":
+        return (
+            "; ".join(f"{name} to {_short(value)}" for name, value in step["changes"].items()) + f": {step['reason']}"
+        )
+    if step.get("reason"):
+        return f"test with {step['topics']} topics: no claim, {step['reason']}"
+    verdict = "significant" if step["significant"] else "not significant"
+    return f"test with {step['topics']} topics: p {show(step['p_value'], 'probability')}, {verdict}"
+
+
+# --- planning
+
+
+def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
+    """WMZ08 Table 1 for one table, and the topics for its two estimates."""
+    rows = found.to_dict()
+    columns = (
+        Column("estimate", "estimate"),
+        Column("sd", "sd of a difference", "number"),
+        Column("topics", f"topics for {found.difference:g}", "count"),
+        Column("misses", "pairs that would miss the power", "score"),
+        Column("detectable_difference", "detectable with 50 topics", "score"),
+    )
+    title = f"{found.measure}: {len(found.sds):,} pairs of {found.systems} systems, {found.topics} topics"
+    table = Table(columns, [tuple(row[column.word] for column in columns) for row in rows], title)
+    extra = {"sds": found.sds.tolist()}
+    return Document("study past", inputs, [table], rows, found.summary(), found.citations, extra=extra)
+
+
+def trial_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
+    """WMZ08 Fig. 3: the best trial for every sd, and some others beside it."""
+    rows = plan.to_dict()
+    shown = [row for at, row in enumerate(rows) if row["best"] or _round(row["trial"], len(plan.sizes))]
+    columns = (
+        Column("sd", "sd of the trial", "number"),
+        Column("trial", "trial", "count"),
+        Column("upper_sd", "upper limit of sd", "number"),
+        Column("main", "main experiment", "count"),
+        Column("topics", "total topics", "count"),
+        Column("needed", "if the sd were known", "count"),
+        Column("best", "best", "yes"),
+    )
+    table = Table(columns, [tuple(row[column.word] for column in columns) for row in shown])
+    return Document("study trial", inputs, [table], rows, plan.summary(), plan.citations)
+
+
+def _round(size: int, count: int) -> bool:
+    """Few sizes are all shown; of many, the round ones."""
+    return count <= 20 or size in (10, 20, 30, 40, 50, 75, 100, 150, 200)
+
+
+def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Document:
+    """WMZ08 Fig. 2: the sampling error of the sd of a trial, by formula and by resampling."""
+    rows = found.to_dict()
+    columns = (
+        Column("sd", "sd of all topics", "number"),
+        Column("lower", "samples, low", "number"),
+        Column("upper", "samples, high", "number"),
+        Column("theory_lower", "formula, low", "number"),
+        Column("theory_upper", "formula, high", "number"),
+    )
+    step = max(1, len(rows) // 20)
+    by_sd = sorted(rows, key=lambda row: row["sd"])[::step]
+    title = (
+        f"The sd of {found.topics} topics: middle {100 * found.confidence:g} % of {found.repeats:,} samples per pair"
+    )
+    table = Table(columns, [tuple(row[column.word] for column in columns) for row in by_sd], title)
+    return Document("study trial", inputs, [table], rows, found.summary(), CITATIONS, seed=found.seed)
+
+
+def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Document:
+    """Pairs that are not significant on all topics, tested after every topic."""
+    columns = (
+        Column("pairs", "pairs near α", "count"),
+        Column("of", "of pairs", "count"),
+        Column("found", "significant at some look", "score"),
+        Column("lower", "95 % low", "score"),
+        Column("upper", "95 % high", "score"),
+    )
+    row = found.to_dict()
+    table = Table(columns, [tuple(row[column.word] for column in columns)])
+    paths = [
+        {"pair": pair + 1, "topics": found.first + at, "p": p}
+        for pair, path in enumerate(found.paths.tolist())
+        for at, p in enumerate(path)
+    ]
+    extra = {"paths": paths}
+    return Document(
+        "study peek", inputs, [table], [row], found.summary(), found.citations, seed=found.seed, extra=extra
+    )
+
+
+# --- simulation
+
+
+def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
+    """All plans in one table, with intervals for what was simulated."""
+    rows = found.to_dict()
+    columns = (
+        Column("plan", "plan"),
+        Column("topics", "topics", "number"),
+        Column("range", "5–95 %"),
+        Column("topics_null", "topics if equal", "number"),
+        Column("sd_bias", "bias of sd", "text"),
+        Column("false_positives", "false positives"),
+        Column("power", "power"),
+        Column("holds", "α held"),
+    )
+    shown = [
+        (
+            row["plan"],
+            row["topics"],
+            f"{row['topics_low']:.0f}–{row['topics_high']:.0f}",
+            row["topics_null"],
+            f"{100 * row['sd_bias']:+.1f} %",
+            _rate(row, "false_positives"),
+            _rate(row, "power"),
+            row["holds"],
+        )
+        for row in rows
+    ]
+    table = Table(columns, shown, _simulated(found))
+    words = Table(
+        (Column("plan", "plan"), Column("what", "what it does")), [(row["plan"], WAYS[row["plan"]]) for row in rows]
+    )
+    warnings = "".join(f" Warning: {text}." for text in found.warnings)
+    extra = {
+        "pairs": [
+            {
+                "system": names[0],
+                "baseline": names[1],
+                "difference": float(found.difference[at]),
+                "sd": float(found.sd[at]),
+                "fixed_topics": int(found.fixed_topics[at]),
+                **{f"sd_{outcome.plan}": float(outcome.pair_sd[at]) for outcome in found.outcomes},
+                **{f"false_positives_{o.plan}": float(o.pair_false_positives[at]) for o in found.outcomes},
+            }
+            for at, names in enumerate(found.names)
+        ],
+        "inclusion": _inclusion(found),
+        "notes": list(found.warnings),
+    }
+    return Document(
+        "study simulate",
+        inputs,
+        [table, words],
+        rows,
+        found.summary() + warnings,
+        found.citations,
+        seed=found.seed,
+        extra=extra,
+    )
+
+
+def _inclusion(found: Simulation) -> list[dict[str, Any]]:
+    if found.included is None:
+        return []
+    columns = zip(found.topic_names, found.differences[0].tolist(), found.included.tolist(), strict=True)
+    return [{"topic": topic, "difference": gap, "inclusion": share} for topic, gap, share in columns]
+
+
+def _rate(row: Mapping[str, Any], word: str) -> str:
+    return f"{row[word]:.4f} [{row[f'{word}_lower']:.4f}, {row[f'{word}_upper']:.4f}]"
+
+
+def _simulated(found: Simulation) -> str:
+    if len(found.names) == 1:
+        who, gap = " minus ".join(found.names[0]), f"{found.difference[0]:.4g}"
+        sd = f"sd {found.sd[0]:.4g}"
+    else:
+        low, high = found.difference.min(), found.difference.max()
+        who, gap = f"{len(found.names):,} pairs", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        sd = f"sd {found.sd.min():.4g} to {found.sd.max():.4g}"
+    return (
+        f"{found.measure}, {who}: difference to detect {gap}, {sd}, α = {found.alpha:g}, power {found.wanted_power:g}; "
+        f"{found.repeats:,} studies per pair"
+    )

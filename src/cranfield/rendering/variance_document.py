@@ -1,0 +1,118 @@
+"""Variance estimates and D13's pair tables as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield.methods.design.pair_sizes import PairSizes
+from cranfield.methods.variance import QUESTIONS, Variances
+from cranfield.methods.variance.estimates import CITATIONS
+from cranfield.rendering.document import Column, Document, Table, Warnings
+
+
+def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
+    """Every estimate with its interval, two-way with its parts, and the question each answers."""
+    several = len({estimate.collection for estimate in found.estimates}) > 1
+    percent = f"{100 * found.confidence:g} %"
+    columns = [
+        Column("measure", "measure"),
+        *([Column("collection", "collection")] if several else []),
+        Column("method", "estimate"),
+        Column("variance", "variance σ²", "number"),
+        Column("lower", f"{percent} low", "number"),
+        Column("upper", f"{percent} high", "number"),
+        Column("df", "df", "number"),
+        Column("sd", "sd of a difference", "number"),
+        Column("topics", "topics", "count"),
+        Column("systems", "systems", "count"),
+    ]
+    rows = found.to_dict()
+    table = Table(tuple(columns), [tuple(row[column.word] for column in columns) for row in rows])
+    asks = Table(
+        (Column("method", "estimate"), Column("question", "the question it answers")),
+        [(method, text) for method, text in QUESTIONS.items() if any(row["method"] == method for row in rows)],
+    )
+    citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
+    tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
+    return Document("variance", inputs, tables, rows, _sentence(found), citations, tuple(warnings))
+
+
+def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    mine = [row for row in rows if "topic_part" in row]
+    if not mine:
+        return []
+    words = (*_names(mine), "system_part", "topic_part", "residual_part")
+    columns = tuple(Column(word, word.replace("_", " "), "number" if "part" in word else "text") for word in words)
+    return [
+        Table(columns, [tuple(row[word] for word in words) for row in mine], "Two-way: where the variance comes from")
+    ]
+
+
+def _sd_table(rows: Sequence[Mapping[str, Any]], percentile: float) -> list[Table]:
+    mine = [row for row in rows if "mean_sd" in row]
+    if not mine:
+        return []
+    columns = (
+        *(Column(word, word) for word in _names(mine)),
+        Column("mean_sd", "mean", "number"),
+        Column("percentile_sd", f"{percentile:g}th percentile", "number"),
+    )
+    shown = [tuple(row[column.word] for column in columns) for row in mine]
+    return [Table(columns, shown, "Standard deviations of the differences of all pairs")]
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What tells rows apart: the measure, and the collection where it has a name."""
+    return ("measure", "collection") if any(row["collection"] for row in rows) else ("measure",)
+
+
+def _sentence(found: Variances) -> str:
+    wide = [estimate for estimate in found.estimates if estimate.method == "within"]
+    slim = [estimate for estimate in found.estimates if estimate.method == "residual"]
+    if not slim or slim[-1].variance <= 0:
+        return ""
+    ratio = wide[-1].variance / slim[-1].variance
+    return (
+        f"Within-system variance is {ratio:.1f} times the residual: comparing systems on shared topics needs so many "
+        "times fewer topics than comparing them on topics of their own."
+    )
+
+
+def pairs_document(found: PairSizes, inputs: Mapping[str, Any]) -> Document:
+    """D13 Tables 4 and 5."""
+    head = (Column("system", "system"), Column("mean", "mean", "score"))
+    columns = (*head, *(Column(str(at + 1), str(at + 1)) for at in range(len(found.systems))))
+    matrix = [
+        (f"{a + 1} {name}", float(found.means[a]), *(_cell(found, a, b) for b in range(len(found.systems))))
+        for a, name in enumerate(found.systems)
+    ]
+    bins = Table(
+        (
+            Column("low", "difference from", "number"),
+            Column("high", "below", "number"),
+            Column("pairs", "pairs", "count"),
+            Column("difference", "mean difference", "score"),
+            Column("topics_paired", "topics (paired)", "number"),
+            Column("topics_independent", "topics (independent)", "number"),
+            Column("topics_mse", "topics (MSE)", "number"),
+        ),
+        [tuple(vars(each).values()) for each in found.bins()],
+        "By size of the difference",
+    )
+    star = f"* significant at α = {found.alpha:g}"
+    title = f"{found.measure}: differences below the diagonal, topics they need above it; {star}"
+    rows = found.to_dict()
+    sure = sum(row["significant"] for row in rows)
+    sentence = f"{sure} of {len(rows)} pairs differ significantly on {found.n} topics."
+    return Document("pairs", inputs, [Table(columns, matrix, title), bins], rows, sentence, ("Dincer2013",))
+
+
+def _cell(found: PairSizes, a: int, b: int) -> str:
+    if a == b:
+        return ""
+    star = "*" if found.significant[a, b] else ""
+    if a > b:
+        return f"{abs(found.difference[a, b]):.4f}{star}"
+    topics = found.topics[a, b]
+    return f"{topics:.0f}{star}" if topics < 1e9 else "∞"

@@ -1,0 +1,363 @@
+"""A report as a workbook: its tables with every digit, and sheets whose formulas recompute n."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from cranfield.methods.design.formulas import TESTS
+from cranfield.methods.design.sample_size import size_for_difference
+from cranfield.rendering.bibtex import to_bibtex
+from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.manuscript import cite_in_words
+from cranfield.rendering.report_model import Report, Start
+from cranfield.rendering.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, STEPS, Search, search_steps
+from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
+
+# Names are data: nothing in them is a formula, a link or a number.
+OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+NUMBERS = {
+    "score": "0.0000",
+    "count": "#,##0",
+    "whole": "#,##0",
+    "decimal": "#,##0.0",
+    "percent": "0%",
+    "number": "0.0000##",
+    "probability": "[<0.0001]0.0E+00;0.0000",
+}
+FORMATS: dict[str, dict[str, Any]] = {
+    "title": {"bold": True, "font_size": 14},
+    "head": {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"},
+    "wrap": {"text_wrap": True, "valign": "top"},
+    "number head": {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom", "align": "right"},
+    "input": {"bg_color": "#FFF4CC", "border": 1, "border_color": "#C9B458", "num_format": "0.0#####"},
+    "whole input": {"bg_color": "#FFF4CC", "border": 1, "border_color": "#C9B458", "num_format": "#,##0"},
+    "result": {"bold": True, "num_format": "#,##0", "border": 1},
+    "value": {"num_format": "0.0000##"},
+    **{kind: {"num_format": text} for kind, text in NUMBERS.items()},
+}
+MOST_ROWS = 1_000_000  # a sheet holds little more
+
+
+def to_xlsx(report: Report) -> bytes:
+    """The workbook's bytes; the same report gives the same bytes."""
+    import xlsxwriter
+
+    data = io.BytesIO()
+    with xlsxwriter.Workbook(data, OPTIONS) as book:
+        book.set_properties({"title": report.title, "comments": "Made by cranfield", "created": datetime(2000, 1, 1)})
+        sheets = _Sheets(book)
+        _about(sheets, report)
+        if report.starts:
+            for search in (PAIR, RANGE, INTERVAL, ANOVA):
+                _designs(sheets, search, _starting(search, report.starts))
+            _stack(sheets, "Topics (tests)", [_tests_table(report.starts)])
+        for title, tables in _tables(report):
+            _stack(sheets, title, tables)
+        _references(sheets, report)
+    return data.getvalue()
+
+
+class _Sheets:
+    """The book, its formats, and names no two sheets share."""
+
+    def __init__(self, book: Any) -> None:
+        self.book = book
+        self.format = {name: book.add_format(look) for name, look in FORMATS.items()}
+        self.names: set[str] = set()
+
+    def add(self, title: str) -> Any:
+        name = sheet_name(title, self.names)
+        self.names.add(name.lower())
+        sheet = self.book.add_worksheet(name)
+        sheet.hide_gridlines(2)
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)  # as wide as a page, as long as it is
+        return sheet
+
+
+def sheet_name(title: str, taken: set[str]) -> str:
+    """A name a spreadsheet takes: at most 31 characters, none of []:*?/\\, no apostrophe at an end, not yet taken.
+
+    >>> sheet_name("../etc: a very long name of something", {"scores"})
+    '.. etc  a very long name of som'
+    """
+    clean = re.sub(r"[\[\]:*?/\\\x00-\x1f]", " ", title).strip(" '")[:31].strip(" '") or "sheet"
+    clean = f"{clean[:29]} 2" if clean.lower() == "history" else clean  # Excel keeps that one for itself
+    name, number = clean, 2
+    while name.lower() in taken:
+        name, number = f"{clean[: 30 - len(str(number))]} {number}", number + 1
+    return name
+
+
+def _about(sheets: _Sheets, report: Report) -> None:
+    sheet = sheets.add("About")
+    sheet.set_column(0, 0, 26)
+    sheet.set_column(1, 1, 100, sheets.format["wrap"])
+    sheet.write_string(0, 0, report.title, sheets.format["title"])
+    rows = [("methods", cite_in_words(report.methods)), ("seed", str(report.seed)), ("command", report.command)]
+    rows += [
+        (section.title, part.document.sentence)
+        for section in report.sections
+        for part in section.parts
+        if part.document.sentence
+    ]
+    rows += [(f"not here: {each.title}", each.reason) for each in report.left_out]
+    rows += list(report.versions.items())
+    for at, (name, text) in enumerate(rows, start=2):
+        sheet.set_row(at, 15 * max(1, math.ceil(len(text) / 100)))  # not every program fits a row to its text
+        sheet.write_string(at, 0, name, sheets.format["wrap"])
+        sheet.write_string(at, 1, text[:32_767], sheets.format["wrap"])
+
+
+def _starting(search: Search, starts: Sequence[Start]) -> list[tuple[str, dict[str, float]]]:
+    """Designs to begin with: every measure at its variance and at both ends of its interval, and some to change."""
+    tests = (ALL_PAIRS_TEST, "t") if search is PAIR else ("",)
+    designs = []
+    for start in starts:
+        for test in tests:
+            name = f"{start.measure}, {_test_words(test, start)}" if test else start.measure
+            ends = ("", ", variance low", ", variance high")
+            for words, variance in zip(ends, start.variances[search.estimate], strict=True):
+                designs.append((name + words, _design(search, start, variance, test)))
+    first = starts[0]
+    own = _design(search, first, first.variances[search.estimate][0], "t")
+    return designs + [(f"your own {at}", own) for at in (1, 2, 3)]
+
+
+def _test_words(test: str, start: Start) -> str:
+    return "t, pair named in advance" if test == "t" else f"{test} among {start.systems} systems"
+
+
+def _design(search: Search, start: Start, variance: float, test: str) -> dict[str, float]:
+    """The inputs of a search; the level that all pairs leave to one is computed here, as no spreadsheet can."""
+    family = test not in ("", "t")
+    level = float(LEVELS[test](start.alpha, start.systems, np.inf)) if family else start.alpha
+    known = {"variance": variance, "level": level}
+    return {word: known[word] if word in known else getattr(start, word) for word, _ in search.inputs}
+
+
+def _tests_table(starts: Sequence[Start]) -> Table:
+    """n for every test, exact: the studentised range and Dunnett's distribution are in no spreadsheet."""
+    columns = (
+        Column("measure", "measure"),
+        Column("test", "test"),
+        Column("systems", "systems", "count"),
+        Column("difference", "difference", "number"),
+        Column("sd", "sd of differences", "number"),
+        Column("alpha", "α", "number"),
+        Column("power", "power", "number"),
+        Column("topics", "topics n", "count"),
+        Column("achieved_power", "power with n", "score"),
+    )
+    rows = []
+    for start in starts:
+        sd = (2 * start.variances["residual"][0]) ** 0.5
+        for test in TESTS:
+            among = None if test == "t" else start.systems
+            found = size_for_difference(
+                difference=start.difference, sd=sd, systems=among, test=test, alpha=start.alpha, power=start.power
+            ).to_dict()[0]
+            given = (start.measure, test, among, start.difference, sd, start.alpha, start.power)
+            rows.append((*given, found["topics"], found["achieved_power"]))
+    title = "Computed by cranfield, not by formulas: topics to detect a difference of two systems that share topics"
+    return Table(columns, rows, title)
+
+
+def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mapping[str, float]]]) -> None:
+    """The sheet people use, and the sheet that searches for it."""
+    front, back = sheets.add(f"Topics ({search.name})"), sheets.add(f"Search ({search.name})")
+    words = [word for word, _ in search.inputs]
+    value_title = search.columns[-1][1]
+    heads = [
+        "scores",
+        *(title for _, title in search.inputs),
+        "topics n",
+        f"{value_title} with n",
+        f"{value_title} with n−1",
+    ]
+    front.write_string(0, 0, search.title, sheets.format["title"])
+    front.write_string(1, 0, "Change the yellow cells: n is computed anew.")
+    _heads(sheets, front, 3, heads)
+    front.set_column(0, 0, 30)
+    front.set_column(1, len(heads) - 1, 14)
+    front.freeze_panes(4, 1)
+    back.write_string(0, 0, "How n is found: a number known to be too small grows by powers of two.")
+    _heads(sheets, back, 2, ["scores", "step", "n tried", *(title for _, title, _ in search.columns), "too small"])
+    back.set_column(0, 0, 30)
+    back.set_column(1, len(search.columns) + 3, 14)
+    back.freeze_panes(3, 2)
+    for at, (name, design) in enumerate(designs):
+        row, top = 4 + at, 3 + at * (STEPS + 3)
+        front.write_string(row, 0, name)
+        for column, word in enumerate(words, start=1):
+            look = "whole input" if word == "systems" else "input"
+            front.write_number(row, column, design[word], sheets.format[look])
+            _validate(front, row, column, word)
+        sources = {word: f"'{front.name}'!{_cell(row, column, fixed=True)}" for column, word in enumerate(words, 1)}
+        _search(sheets, back, search, top, name, design, sources)
+        _answers(sheets, front, back, search, row, top, design)
+
+
+def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str], kinds: Sequence[str] | None = None) -> None:
+    """Titles over columns, to the side their values are on; without ``kinds`` only the first column is text."""
+    for column, head in enumerate(heads):
+        text = column == 0 if kinds is None else kinds[column] == "text"
+        sheet.write_string(row, column, head, sheets.format["head" if text else "number head"])
+
+
+def _validate(sheet: Any, row: int, column: int, word: str) -> None:
+    """A spreadsheet asks again for what makes no sense."""
+    if word == "systems":
+        rule = {"validate": "integer", "criteria": "between", "minimum": 2, "maximum": 10_000}
+    elif word in ("alpha", "level", "power"):
+        rule = {"validate": "decimal", "criteria": "between", "minimum": 1e-9, "maximum": 1 - 1e-9}
+    else:
+        rule = {"validate": "decimal", "criteria": ">", "value": 0}
+    sheet.data_validation(row, column, row, column, rule)
+
+
+def _search(
+    sheets: _Sheets,
+    back: Any,
+    search: Search,
+    top: int,
+    name: str,
+    design: Mapping[str, float],
+    sources: Mapping[str, str],
+) -> None:
+    """One row a step, then a row at n and one at n − 1. Cells hold the numbers too, for those who do not recompute."""
+    steps = search_steps(search, design)
+    last = 3 + len(search.columns)
+    for step, (tried, known) in enumerate(steps):
+        row = top + step
+        before = _cell(row - 1, last) if step else "1"
+        _line(sheets, back, search, row, f"{before}+{2 ** (STEPS - 1 - step)}", tried, design, sources)
+        cells = {**sources, search.value: _cell(row, last - 1)}
+        formula = f"=IF({search.reached.format(**cells)},{before},{_cell(row, 2)})"
+        back.write_formula(row, last, formula, sheets.format["count"], known)
+        back.write_string(row, 0, name)
+        back.write_number(row, 1, step + 1)
+    found, known = _cell(top + STEPS - 1, last), steps[-1][1]
+    for row, word, formula, topics in (
+        (top + STEPS, "n", f"{found}+1", known + 1),
+        (top + STEPS + 1, "n − 1", f"MAX(2,{found})", max(2, known)),
+    ):
+        back.write_string(row, 0, name)
+        back.write_string(row, 1, word)
+        _line(sheets, back, search, row, formula, topics, design, sources)
+
+
+def _line(
+    sheets: _Sheets,
+    back: Any,
+    search: Search,
+    row: int,
+    topics_formula: str,
+    topics: int,
+    design: Mapping[str, float],
+    sources: Mapping[str, str],
+) -> None:
+    back.write_formula(row, 2, f"={topics_formula}", sheets.format["count"], topics)
+    words = {word: _cell(row, column) for column, (word, _, _) in enumerate(search.columns, start=3)}
+    cells = {**sources, **words, "topics": _cell(row, 2)}
+    numbers = search.values(topics, design)
+    for column, (word, _, formula) in enumerate(search.columns, start=3):
+        back.write_formula(row, column, f"={formula.format(**cells)}", sheets.format["value"], numbers[word])
+
+
+def _answers(
+    sheets: _Sheets, front: Any, back: Any, search: Search, row: int, top: int, design: Mapping[str, float]
+) -> None:
+    """n, what n gives and what n − 1 gives."""
+    topics = search_steps(search, design)[-1][1] + 1
+    column, value = len(search.inputs) + 1, 2 + len(search.columns)
+    place = f"'{back.name}'!{_cell(top + STEPS, 2)}"
+    shown = topics if topics <= MOST else f"more than {MOST:,}"
+    formula = f'=IF({place}>{MOST},"more than {MOST:,}",{place})'
+    front.write_formula(row, column, formula, sheets.format["result"], shown)
+    for at, n in ((0, topics), (1, max(2, topics - 1))):
+        number = search.values(n, design)[search.value]
+        source = f"='{back.name}'!{_cell(top + STEPS + at, value)}"
+        front.write_formula(row, column + 1 + at, source, sheets.format["value"], number)
+
+
+def _cell(row: int, column: int, *, fixed: bool = False) -> str:
+    from xlsxwriter.utility import xl_rowcol_to_cell
+
+    return str(xl_rowcol_to_cell(row, column, row_abs=fixed, col_abs=fixed))
+
+
+def _tables(report: Report) -> Iterator[tuple[str, list[Table]]]:
+    """A sheet's title and tables: one a section, and one for the pairs where a document has them."""
+    for section in report.sections:
+        yield (
+            section.title,
+            [
+                Table(table.columns, table.rows, f"{part.title}: {table.title}" if part.title else table.title)
+                for part in section.parts
+                for table in part.document.tables
+            ],
+        )
+        for part in section.parts:
+            if part.document.extra.get("pairs"):
+                yield f"Pairs {part.title}", [_pairs(part.document)]
+
+
+def _pairs(document: Document) -> Table:
+    pairs: Sequence[Mapping[str, Any]] = document.extra["pairs"]
+    kinds = {
+        "system_a": "text",
+        "system_b": "text",
+        "p_value": "probability",
+        "p_adjusted": "probability",
+        "significant": "yes",
+        "equivalent": "yes",
+    }
+    columns = tuple(Column(word, word.replace("_", " "), kinds.get(word, "score")) for word in pairs[0])
+    return Table(columns, [tuple(pair.values()) for pair in pairs])
+
+
+def _stack(sheets: _Sheets, title: str, tables: Sequence[Table]) -> None:
+    """Tables one under another."""
+    sheet, row = sheets.add(title), 0
+    sheet.set_column(0, 30, 15)
+    for table in tables:
+        if table.title:
+            sheet.write_string(row, 0, table.title, sheets.format["title"])
+            row += 1
+        heads, kinds = zip(*((column.title, column.kind) for column in table.columns), strict=True)
+        _heads(sheets, sheet, row, heads, kinds)
+        row += 1
+        for values in table.rows[: MOST_ROWS - row]:
+            for at, (value, column) in enumerate(zip(values, table.columns, strict=True)):
+                _write(sheets, sheet, row, at, value, column.kind)
+            row += 1
+        row += 1
+
+
+def _write(sheets: _Sheets, sheet: Any, row: int, column: int, value: Any, kind: str) -> None:
+    """A value in full precision; text is always text."""
+    if value is None or value != value:
+        return
+    if kind == "yes":
+        sheet.write_boolean(row, column, bool(value))
+    elif kind == "text" or isinstance(value, str):
+        sheet.write_string(row, column, str(value)[:32_767])
+    elif math.isinf(value):
+        sheet.write_string(row, column, "∞" if value > 0 else "−∞")
+    else:
+        sheet.write_number(row, column, float(value), sheets.format[kind])
+
+
+def _references(sheets: _Sheets, report: Report) -> None:
+    sheet = sheets.add("References")
+    sheet.set_column(0, 0, 110)
+    for row, line in enumerate(to_bibtex(report.citations).splitlines()):
+        sheet.write_string(row, 0, line)

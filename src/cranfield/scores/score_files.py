@@ -1,0 +1,242 @@
+"""Score tables from and to files: CSV (long or wide), JSON, Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+from cranfield.formats.names import file_stem
+from cranfield.formats.problems import Problem, Severity, refuse
+from cranfield.formats.records import is_json_lines, read_records
+from cranfield.formats.scores import format_scores, header_names, inspect_scores
+from cranfield.formats.text import atomic_write, read_bytes, show, write_text
+from cranfield.formats.trec_output import looks_like_output, read_output
+from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.frames import from_frame, long_columns, table_from_columns, wide_columns
+from cranfield.scores.table import ScoreTable
+
+ENDINGS = (".csv", ".tsv", ".json", ".parquet")
+SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
+
+
+def read_scores(
+    source: str | Path, *, measure: str | None = None, columns: Any = None, system: str | None = None
+) -> ScoreTable:
+    """Read a score table; ``measure`` names the measure of a file that does not.
+
+    A wide file's measure is otherwise its file's name: ``map.csv`` has the measure ``map``. ``columns`` says what the
+    columns of any other table, JSON or JSON lines are (see `Columns`): ``"topic=question,score=faithfulness"``, or a
+    dict. Where nothing in a file names the system, ``system`` does, or the file's name.
+    """
+    table = parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
+    return _noting_missing(table, "")
+
+
+def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
+    """With a warning that cells have no score, unless there is one."""
+    if not table.missing or any(warning.slug == "cell-missing" for warning in table.warnings):
+        return table
+    what = f"{table.missing:,} of {table.values.size:,} scores are missing{why}"
+    return replace(table, warnings=(*table.warnings, Caution("cell-missing", what, "Choose with --missing.")))
+
+
+def read_score_files(
+    sources: Mapping[str, str] | Sequence[str | Path], *, measure: str | None = None, columns: Any = None
+) -> dict[str, ScoreTable]:
+    """Read several files: a table each, by its name; but files of one system each are one table together."""
+    named = sources if isinstance(sources, Mapping) else {show(source): source for source in sources}
+    found = {name: read_scores(source, measure=measure, columns=columns) for name, source in named.items()}
+    if len(found) > 1 and _are_one(list(found.values())):
+        first, *others = found
+        return {f"{first} and {len(others)} more": _joined(list(found.values()))}
+    return found
+
+
+def _are_one(tables: Sequence[ScoreTable]) -> bool:
+    """Whether each has one system, all different, and all the same measures."""
+    systems = {name for table in tables for name in table.systems}
+    alike = len({(frozenset(table.measures), bool(table.shards)) for table in tables}) == 1
+    return alike and all(len(table.systems) == 1 for table in tables) and len(systems) == len(tables)
+
+
+def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
+    warnings = [warning for table in tables for warning in table.warnings]
+    names = ("measure", "topic", "system", "shard" if tables[0].shards else "", "score")
+    scores = ((*row[:3], row[3] if table.shards else "", row[-1]) for table in tables for row in table.rows())
+    empty = {cell: place for table in tables for cell, place in table.empty.items()}
+    joined = ScoreTable.from_rows([*scores, *((*cell, None) for cell in empty)], columns=names, warnings=warnings)
+    joined = replace(joined, empty=empty).with_replicates(tables[0].replicates)
+    return _noting_missing(joined, ": the files have different topics")
+
+
+def parse_scores(
+    data: bytes, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
+) -> ScoreTable:
+    """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
+    named = system or system_name(file)
+    if is_parquet(data) or file.endswith(".parquet"):
+        return _read_parquet(data, file, measure, columns, system)
+    if columns is not None:
+        given, records = Columns.of(columns), read_records(data, file)
+        title = measure or name_of_measure(given, named)
+        return table_from_records(records, given, file=file, system=named, measure=title, alone=system is not None)
+    if looks_like_output(data):
+        return _read_output(data, file, named)
+    if is_json_lines(data):
+        return _read_json_lines(data, file, named, measure)
+    title = measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+    if is_json(data):
+        return _read_json(data, file, title)
+    layout = known_layout(header_names(data))
+    if layout is not None:
+        return table_from_records(read_records(data, file), layout, file=file, system=named, measure=measure)
+    found, problems = inspect_scores(data, file)
+    _refuse(problems, data)
+    names = (
+        ("measure", "topic", "system", "shard", "score")
+        if found.sharded
+        else ("measure", "topic", "system", "", "score")
+    )
+    kept = tuple(problem for problem in problems if problem.severity is Severity.WARNING)
+    rows = [(row[0] or title, *row[1:]) for row in found.rows]
+    empty = {rows[at][:4]: f"{file}:{line}" for at, line in found.empty.items()}
+    return replace(ScoreTable.from_rows(rows, columns=names, warnings=kept), empty=empty)
+
+
+def system_name(file: str) -> str:
+    """What a system is called that has a file of scores to itself.
+
+    >>> system_name("results/gpt-4.1.jsonl.gz")
+    'gpt-4.1'
+    """
+    name = file_stem(file)
+    return next((name.removesuffix(ending) for ending in SCORE_ENDINGS if name.endswith(ending)), name) or name
+
+
+def _refuse(problems: Sequence[Problem], data: bytes) -> None:
+    """Raise what is wrong; a table whose columns have other names can be read once they are said."""
+    for problem in problems:
+        if problem.slug == "unknown-kind":
+            raise InputError("there is no column «topic»", where=problem.place, fix=suggest(header_names(data)))
+    refuse(problems)
+
+
+def _read_output(data: bytes, file: str, system: str) -> ScoreTable:
+    """What trec_eval or ir_measures printed for one run."""
+    lines = read_output(data, file)
+    try:
+        return ScoreTable.from_rows((row[0], row[1], lines.system or system, row[2]) for row in lines.rows)
+    except InputError as error:
+        raise InputError(error.what, where=file, fix=error.fix) from None
+
+
+def _read_json_lines(data: bytes, file: str, system: str, measure: str | None) -> ScoreTable:
+    """One object a line: a long table's columns, or those of a known layout."""
+    lists = read_records(data, file)
+    layout = known_layout(lists[0][0].fields)
+    if layout is None and not {"topic", "score"} <= lists[0][0].fields.keys():
+        fix = suggest(list(lists[0][0].fields))
+        raise InputError("its lines are not topic, system, score", where=file, fix=fix)
+    summaries = [record for record in lists[0] if layout is None or record.fields.get(layout.topic) != "all"]
+    return table_from_records([summaries], layout or Columns(), file=file, system=system, measure=measure)
+
+
+def is_parquet(data: bytes) -> bool:
+    return data.startswith(b"PAR1")
+
+
+def is_json(data: bytes) -> bool:
+    return data.lstrip()[:1] in (b"{", b"[")
+
+
+def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+    read = _parquet("read")
+    try:
+        frame = read(io.BytesIO(data))
+    except Exception as error:  # whatever the reader meets in a damaged file
+        raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
+    try:
+        table = from_frame(frame, measure=measure, columns=columns, system=system, name=system_name(file))
+        return _in_file(table, file)
+    except InputError as error:
+        place = f"{file}, {error.where}" if error.where.startswith("row") else file
+        raise InputError(error.what, where=place, fix=error.fix) from None
+
+
+def _in_file(table: ScoreTable, file: str) -> ScoreTable:
+    """With the places of empty cells in the file, as messages name them."""
+    return replace(table, empty={cell: f"{file}, {place}" for cell, place in table.empty.items()})
+
+
+def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
+    try:
+        content: Any = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"it is not JSON: {error}", where=file, fix="Check the file's end and its quotes.") from None
+    if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
+        content = content["rows"]
+    try:
+        if isinstance(content, Mapping):
+            return ScoreTable.from_dict(content, system=measure)
+        columns = list(dict.fromkeys(key for row in content for key in row))
+        rows = (tuple(row.get(key) for key in columns) for row in content)
+        return _in_file(table_from_columns(columns, rows, measure=measure, word="record"), file)
+    except InputError as error:
+        fix = error.fix if "--columns" in error.fix else f"{error.fix} Or say which fields are which: --columns."
+        raise InputError(error.what, where=file, fix=fix) from None
+    except (AttributeError, TypeError, ValueError):
+        raise InputError(
+            "its JSON is no score table", where=file, fix="It should be rows of measure, topic, system, score."
+        ) from None
+
+
+def write_scores(
+    table: ScoreTable, path: str | Path, *, wide: bool = False, details: Mapping[str, Any] | None = None
+) -> None:
+    """Write a table as its name says: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``."""
+    name = str(path).removesuffix(".gz")
+    if str(path).endswith(".parquet"):
+        _write_parquet(table, path, wide)
+    elif name.endswith(".json"):
+        write_text(path, json_text(table, details or {}))
+    elif name.endswith((".csv", ".tsv")):
+        columns = wide_columns(table) if wide else long_columns(table)
+        mark = "\t" if name.endswith(".tsv") else ","
+        write_text(path, format_scores(list(columns), zip(*columns.values(), strict=True), mark=mark))
+    else:
+        raise RequestError(
+            f"«{path}» does not say which format to write", fix=f"End the name in one of: {', '.join(ENDINGS)}."
+        )
+
+
+def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
+    """One object: whatever ``details`` says of its origin, and ``rows``."""
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
+    return json.dumps({**details, "rows": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _write_parquet(table: ScoreTable, path: str | Path, wide: bool) -> None:
+    data = io.BytesIO()  # the writers hide why a disk refuses
+    _parquet("write")(wide_columns(table) if wide else long_columns(table), data)
+    with atomic_write(path) as stream:
+        stream.write(data.getbuffer())
+
+
+def _parquet(wish: str) -> Callable[..., Any]:
+    """How Parquet is read or written here: by Polars, or by PyArrow where only that is installed."""
+    try:
+        import polars
+    except ImportError:
+        try:
+            from pyarrow import parquet, table
+        except ImportError:
+            raise MissingPartError("Parquet", "parquet") from None
+        return parquet.read_table if wish == "read" else lambda columns, file: parquet.write_table(table(columns), file)
+    return (
+        polars.read_parquet if wish == "read" else lambda columns, file: polars.DataFrame(columns).write_parquet(file)
+    )

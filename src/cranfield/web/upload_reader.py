@@ -1,0 +1,158 @@
+"""Reading an upload, in a process of its own: what the files are, and what is in them."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+from cranfield.collection import Collection, open_collection, read_collection
+from cranfield.collection.packed import is_packed
+from cranfield.errors import InputError
+from cranfield.formats.file_check import FileKind, sniff
+from cranfield.formats.text import read_head
+from cranfield.rendering.document import warning_lines
+from cranfield.scores.score_files import is_json, is_parquet, read_score_files
+from cranfield.web.asking import Progress
+from cranfield.web.store import ABOUT, FILES, PACKED
+
+MANY = 4  # run files that a command line still names one by one
+
+
+def read(names: list[str], order: str, name: str, columns: str, *, progress: Progress) -> None:
+    """Find out what the files are, read them, and write down what is in them; with ``columns`` they are scores."""
+    known = {**NOTHING, "names": names, "files": names, "columns": columns}
+    _write({**known, "options": _unusual({"order": order, "name": name})})
+    by_kind: dict[FileKind, list[str]] = {}
+    with chdir(FILES):  # so that messages name files as they came
+        for each in names:
+            by_kind.setdefault(FileKind.SCORES if columns else _kind(each), []).append(each)
+    if set(by_kind) == {FileKind.SCORES}:
+        about = _read_tables(names, columns)
+    else:
+        about = _read_collection(by_kind, order, name, progress)
+    _write(about)
+
+
+NOTHING: dict[str, Any] = {
+    "kind": "files",
+    "arguments": [],
+    "names": [],
+    "files": [],
+    "options": {},
+    "measures": [],
+    "systems": [],
+    "topics": 0,
+    "shards": 0,
+    "judgments": None,
+    "teams": 0,
+    "columns": "",
+    "warnings": [],
+}
+"""What is known of files before they are read, and of those that cannot be."""
+
+
+def _write(about: dict[str, Any]) -> None:
+    Path(f"{ABOUT}.part").write_text(json.dumps(about), encoding="utf-8")
+    os.replace(f"{ABOUT}.part", ABOUT)
+
+
+def _unusual(told: dict[str, str]) -> dict[str, str]:
+    """The options that a command has to be told."""
+    usual = {"order": "score", "name": "auto"}
+    return {option: value for option, value in told.items() if usual.get(option) != value}
+
+
+def _kind(path: str) -> FileKind:
+    if is_packed(path):
+        return FileKind.PACKED
+    head = read_head(path, 50_000)
+    return FileKind.SCORES if is_parquet(head) or is_json(head) else sniff(head)
+
+
+def _read_tables(names: list[str], columns: str) -> dict[str, Any]:
+    with chdir(FILES):
+        tables = list(read_score_files(names, columns=columns or None).values())
+    measures = list(dict.fromkeys(measure for table in tables for measure in table.measures))
+    return {
+        **NOTHING,
+        "kind": "shards" if any(table.shards for table in tables) else "scores",
+        "arguments": names,
+        "names": names,
+        "files": names,
+        "measures": measures,
+        "columns": columns,
+        "systems": sorted({system for table in tables for system in table.systems}),
+        "topics": sum(len(table.topics) for table in tables),
+        "shards": max(len(table.shards) for table in tables),
+        "warnings": [line for table in tables for line in warning_lines(table.warnings)],
+    }
+
+
+def _read_collection(by_kind: dict[FileKind, list[str]], order: str, name: str, progress: Progress) -> dict[str, Any]:
+    if FileKind.PACKED in by_kind:
+        return _take_packed(by_kind)
+    _check_kinds(by_kind)
+    runs = by_kind[FileKind.RUN]
+    single = {kind: by_kind[kind][0] for kind in (FileKind.QRELS, FileKind.INTENTS, FileKind.TEAMS) if kind in by_kind}
+    with chdir(FILES):
+        collection = read_collection(
+            runs,
+            single.get(FileKind.QRELS),
+            intents=single.get(FileKind.INTENTS),
+            teams=single.get(FileKind.TEAMS),
+            order=order,
+            name=name,
+            progress=progress,
+        )
+    collection.save(PACKED)
+    arguments = runs if len(runs) <= MANY else ["runs/"]
+    told = {"order": order, "name": name, **{str(kind): file for kind, file in single.items()}}
+    found = _about(collection, [*runs, *single.values()], arguments, _unusual(told))
+    return {**found, "files": found["names"]}
+
+
+def _take_packed(by_kind: dict[FileKind, list[str]]) -> dict[str, Any]:
+    names = [name for files in by_kind.values() for name in files]
+    if len(names) > 1:
+        raise InputError("a packed collection brings everything along", fix="Upload it alone.")
+    collection = open_collection(f"{FILES}/{names[0]}")
+    for array in collection.arrays.values():  # each is compared with its checksum now
+        len(array)
+    os.replace(f"{FILES}/{names[0]}", PACKED)
+    return _about(collection, names, names, {})
+
+
+def _check_kinds(by_kind: dict[FileKind, list[str]]) -> None:
+    read_as = "; ".join(f"{len(files)} read as {kind}" for kind, files in by_kind.items())
+    wanted = "Upload runs with their judgments, or score tables, or one packed collection."
+    if FileKind.UNKNOWN in by_kind:
+        raise InputError("no known kind of file", where=by_kind[FileKind.UNKNOWN][0], fix=wanted)
+    if FileKind.SCORES in by_kind:
+        raise InputError(f"score tables do not go with other files ({read_as})", fix=wanted)
+    if FileKind.RUN not in by_kind:
+        raise InputError(f"there are no runs ({read_as})", fix=wanted)
+    if FileKind.QRELS not in by_kind and FileKind.INTENTS not in by_kind:
+        raise InputError(f"there are runs but no judgments ({read_as})", fix="Choose the runs and the qrels together.")
+    for kind, files in by_kind.items():
+        if kind is not FileKind.RUN and len(files) > 1:
+            raise InputError(
+                f"{len(files)} files are read as {kind}: {', '.join(files[:5])}", fix="Upload one of them."
+            )
+
+
+def _about(collection: Collection, names: list[str], arguments: list[str], options: dict[str, str]) -> dict[str, Any]:
+    return {
+        **NOTHING,
+        "kind": "collection",
+        "arguments": arguments,
+        "options": options,
+        "names": names,
+        "systems": list(collection.systems),
+        "topics": len(collection.topics),
+        "teams": 0 if collection.teams is None else len(set(collection.teams)),
+        "judgments": len(collection.arrays["grade"]),
+        "warnings": warning_lines(collection.warnings),
+    }
