@@ -14,26 +14,31 @@ ROOMS = {
     "collection": "Collections",
     "scores": "Scores",
     "measures": "Measures",
-    "variance": "Variance",
-    "design": "How many topics",
-    "compare": "Which systems differ",
-    "pilot": "Pilots",
-    "budget": "Budgets",
-    "sequential": "Sequential studies",
-    "reliability": "How far to trust",
-    "simulate": "Simulating",
-    "verify": "Verifying",
-    "report": "Documents and reports",
-    "cluster": "Many machines",
+    "methods.variance": "Variance",
+    "methods.design": "How many topics",
+    "methods.comparison": "Which systems differ",
+    "methods.sharding": "Shards and replicates",
+    "methods.leave_out": "Pilots",
+    "methods.pooling": "Budgets",
+    "methods.sequential": "Sequential studies",
+    "methods.reliability": "Reliability",
+    "methods.simulation": "Simulated topics",
+    "methods.verification": "Verification of a design",
+    "rendering": "Documents and reports",
+    "runtime.dask": "Many machines",
     "errors": "Errors",
 }
 NAMES = {  # of rooms that are one file, or whose public names come from several
     "errors": ["Caution", "CranfieldError", "InputError", "PackedFileError", "RequestError", "WriteError"],
-    "cluster": ["work_on"],
+    "runtime.dask": ["work_on"],
 }
 MORE = {  # public names that a room keeps in a file of its own
-    "design": {"targets": ["Target"], "planning": ["Request", "plan", "plan_from_pilot"], "card": ["Card"]},
-    "report": {"sections": ["Material", "make_report"], "writing": ["write_report"]},
+    "methods.design": {
+        "target": ["Target"],
+        "planning": ["Request", "plan", "plan_from_pilot"],
+        "power_card": ["Card"],
+    },
+    "rendering": {"report_sections": ["Material", "make_report"], "report_files": ["write_report"]},
 }
 
 
