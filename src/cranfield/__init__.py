@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Goal, Study, create_study, open_study
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
+    from cranfield.questions.compare import compare
     from cranfield.rendering.report_files import write_report
     from cranfield.rendering.report_sections import Material, make_report
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
@@ -73,6 +74,7 @@ _HOME = {
     "fit_simulator": "methods.simulation",
     "Design": "methods.verification",
     "Verification": "methods.verification",
+    "compare": "questions.compare",
 }
 
 __all__ = [
@@ -95,6 +97,7 @@ __all__ = [
     "WriteError",
     "affordable_designs",
     "assess_reliability",
+    "compare",
     "create_study",
     "depth_study",
     "discriminative_power",

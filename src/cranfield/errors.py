@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+_NAMED = re.compile(r'`([a-z_]+)(\(\))?(?:="?([^`"]*)"?)?`')
+
+
+def speak(text: str, interface: str) -> str:
+    """A message in the words of an interface: the command has flags, a page has fields."""
+    return _NAMED.sub(lambda found: _spoken(found, interface), text) if interface != "python" else text
+
+
+def _spoken(found: re.Match[str], interface: str) -> str:
+    name, is_question, value = found.groups()
+    if is_question:
+        return f"cranfield {name.replace('study_', 'study ')}" if interface == "command" else f"the page «{name}»"
+    word = f"--{name.replace('_', '-')}" if interface == "command" else f"«{name.replace('_', ' ')}»"
+    return word if value in (None, "True") else f"{word} {value}"
 
 
 class CranfieldError(Exception):

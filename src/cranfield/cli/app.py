@@ -13,7 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cranfield.errors import CranfieldError
+from cranfield.cli.generation import make_command
+from cranfield.errors import CranfieldError, speak
+from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
 # Every command, in the order of --help; its file in this folder has its name, and a function (or an app) of it.
@@ -50,6 +52,9 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in names:
+        if name in MODULES:
+            made.command(name)(make_command(find_question(name)))
+            continue
         module = import_module(f"cranfield.cli.{name}")
         if hasattr(module, "app"):
             made.add_typer(module.app, name=name)
@@ -103,7 +108,7 @@ def main() -> None:
     try:
         (make_app(asked) if asked or "--version" in sys.argv[1:3] else _whole())()
     except CranfieldError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {speak(str(error), 'command')}\n")
         raise SystemExit(error.exit_code) from None
     except BrokenPipeError:
         # Whoever read our output has gone; point it at nothing so that closing it stays quiet.

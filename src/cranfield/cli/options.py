@@ -186,25 +186,37 @@ RangeMethod = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
-Cluster = Annotated[
+Dask = Annotated[
     str | None,
     typer.Option(
-        "--cluster", help="Run on the Dask cluster whose scheduler is there: tcp://host:8786.", metavar="ADDRESS"
+        "--dask", help="Run on the Dask cluster whose scheduler is there: tcp://host:8786.", metavar="ADDRESS"
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", help="Run on so many processes of this machine.", metavar="N", min=1)
+    int | None, typer.Option("--workers", help="Number of processes of this machine to run on.", metavar="N", min=1)
 ]
 Resume = Annotated[
     str | None, typer.Option("--resume", help="Keep finished parts here, and go on from those it has.", metavar="FILE")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_FACES: dict[Face, Any] = {
+_FORMATS: dict[Face, Any] = {
     Face.JSON: Json,
     Face.CSV: Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")],
     Face.MARKDOWN: Annotated[bool, typer.Option("--md", help="Print Markdown.")],
     Face.LATEX: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")],
 }
+FORMAT_FLAGS = [
+    inspect.Parameter(str(name), inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
+    for name, option in _FORMATS.items()
+]
+
+
+def chosen_format(given: dict[str, Any]) -> Face:
+    """The output format that was asked for, taken out of what was given."""
+    wanted = [each for each in _FORMATS if given.pop(each)]
+    if len(wanted) > 1:
+        raise typer.BadParameter(f"choose one of --{', --'.join(wanted)}")
+    return wanted[0] if wanted else Face.TEXT
 
 
 _NOTED: ContextVar[list[Problem | Caution]] = ContextVar("noted")
@@ -215,24 +227,18 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
     """A command with --json, --csv, --md and --latex, which is told as ``face`` the one asked for."""
     signature = inspect.signature(command, eval_str=True)
     own = [each for each in signature.parameters.values() if each.name != "face"]
-    faces = [
-        inspect.Parameter(str(name), inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
-        for name, option in _FACES.items()
-    ]
 
     @functools.wraps(command)
     def asked(**given: Any) -> None:
-        wanted = [face for face in _FACES if given.pop(face)]
-        if len(wanted) > 1:
-            raise typer.BadParameter(f"choose one of --{', --'.join(wanted)}")
+        chosen = chosen_format(given)
         token = _NOTED.set([])
         try:
-            command(**given, face=wanted[0] if wanted else Face.TEXT)
+            command(**given, face=chosen)
         finally:
             _NOTED.reset(token)
 
-    asked.__signature__ = signature.replace(parameters=[*own, *faces])  # type: ignore[attr-defined]
-    asked.__annotations__ = {each.name: each.annotation for each in [*own, *faces]}
+    asked.__signature__ = signature.replace(parameters=[*own, *FORMAT_FLAGS])  # type: ignore[attr-defined]
+    asked.__annotations__ = {each.name: each.annotation for each in [*own, *FORMAT_FLAGS]}
     return asked
 
 
@@ -338,15 +344,15 @@ def load_collections(
     }
 
 
-def machines(command: str, *, cluster: str | None, workers: int | None, resume: str | None) -> Any:
+def machines(command: str, *, dask: str | None, workers: int | None, resume: str | None) -> Any:
     """Where long work runs, and where its finished parts are kept."""
     from contextlib import nullcontext
 
-    if cluster is None and workers is None and resume is None:
+    if dask is None and workers is None and resume is None:
         return nullcontext()
     from cranfield.runtime.dask import work_on
 
-    return work_on(command, cluster=cluster, workers=workers, resume=resume)
+    return work_on(command, dask=dask, workers=workers, resume=resume)
 
 
 def score_runs(

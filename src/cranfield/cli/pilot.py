@@ -55,7 +55,7 @@ def pilot(
     name: options.Naming = options.NameChoice.AUTO,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    cluster: options.Cluster = None,
+    dask: options.Dask = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
     face: options.Face = options.Face.TEXT,
@@ -89,7 +89,7 @@ def pilot(
     if write_qrels is not None:
         write_leave_outs(collection, write_qrels, depth=depth)
     with (
-        options.machines("pilot", cluster=cluster, workers=workers, resume=resume),
+        options.machines("pilot", dask=dask, workers=workers, resume=resume),
         options.progress_bar("leaving teams out") as step,
     ):
         study = pilot_study(

@@ -40,7 +40,7 @@ def score(
     no_relevant: Annotated[
         options.UnscoredChoice, typer.Option("--no-relevant", help="A topic without relevant documents.")
     ] = options.UnscoredChoice.ZERO,
-    cluster: options.Cluster = None,
+    dask: options.Dask = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
     plot: options.Plot = None,
@@ -58,7 +58,7 @@ def score(
         drawing.check_plot(plot)
     wanted = parse_measures(measure or ["AP", "P@10", "nDCG@10"])
     names = [str(each) for each in wanted]
-    with options.machines("score", cluster=cluster, workers=workers, resume=resume):
+    with options.machines("score", dask=dask, workers=workers, resume=resume):
         table = options.score_runs(
             runs,
             [str(each) for each in with_companions(wanted)],
@@ -69,7 +69,7 @@ def score(
             name=name,
             missing=missing,
             no_relevant=no_relevant,
-            apart=cluster is not None or workers is not None,
+            apart=dask is not None or workers is not None,
         )
     inputs = {
         "runs": runs,

@@ -72,7 +72,7 @@ def shards(
     figure: Annotated[
         options.FigureChoice, typer.Option("--figure", help="What --plot draws.")
     ] = options.FigureChoice.ALL,
-    cluster: options.Cluster = None,
+    dask: options.Dask = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
     face: options.Face = options.Face.TEXT,
@@ -122,7 +122,7 @@ def shards(
         )
         options.note_tables({runs[0]: collection.score(measure or ["AP"])})
         with (
-            options.machines("shards", cluster=cluster, workers=workers, resume=resume),
+            options.machines("shards", dask=dask, workers=workers, resume=resume),
             options.progress_bar("sharding") as step,
         ):
             study = shard_study(

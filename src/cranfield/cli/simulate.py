@@ -53,7 +53,7 @@ def simulate(
     missing: options.Missing = None,
     seed: options.Seed = 1,
     plot: options.Plot = None,
-    cluster: options.Cluster = None,
+    dask: options.Dask = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
     face: options.Face = options.Face.TEXT,
@@ -77,7 +77,7 @@ def simulate(
     tables = options.load_tables(scores, qrels=qrels, measures=measure, missing=missing, columns=columns)
     pilot = only_table(tables)
     with (
-        options.machines("simulate", cluster=cluster, workers=workers, resume=resume),
+        options.machines("simulate", dask=dask, workers=workers, resume=resume),
         options.progress_bar("drawing topics") as step,
     ):
         found = run_simulation(

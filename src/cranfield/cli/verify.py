@@ -84,7 +84,7 @@ def verify(
             "--resamples", help="Permutations or resamples of a test (default: 499 for max-t, 1000).", min=100
         ),
     ] = None,
-    cluster: options.Cluster = None,
+    dask: options.Dask = None,
     workers: options.Workers = None,
     resume: options.Resume = None,
     qrels: options.Qrels = None,
@@ -130,7 +130,7 @@ def verify(
         scores, qrels=qrels, measures=measure, missing=missing, columns=columns, shards=shards, seed=seed
     )
     with (
-        options.machines("verify", cluster=cluster, workers=workers, resume=resume),
+        options.machines("verify", dask=dask, workers=workers, resume=resume),
         options.progress_bar("verifying") as step,
     ):
         found = ask(

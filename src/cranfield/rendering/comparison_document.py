@@ -9,7 +9,11 @@ from typing import Any
 from cranfield.errors import Caution
 from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.comparison import Comparison
+from cranfield.questions.compare import ComparisonResult
+from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, Table, Warnings
+from cranfield.rendering.sketch import interval_sketch
+from cranfield.rendering.views import View
 
 SHOWN = 20  # contested pairs in a table
 
@@ -345,3 +349,46 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     title = "Pairs whose verdict changes, the most contested first"
     pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more with --json)" if left else ""))
     return [tests, reasons, pairs] if shown else [tests]
+
+
+MOST_PAIRS = 66  # listed unless all are wanted
+
+
+def document(result: ComparisonResult) -> Document:
+    if result.audits:
+        return audit_document(result.audits, result.inputs)
+    every = bool(result.inputs["all_pairs"])
+    found = compare_document(list(result.comparisons.values()), result.inputs, most_pairs=None if every else MOST_PAIRS)
+    return found.showing("pairs") if every else found
+
+
+def _first(result: ComparisonResult) -> Document:
+    """A chart shows one measure."""
+    return compare_document(next(iter(result.comparisons.values())), result.inputs)
+
+
+def intervals(result: ComparisonResult) -> Any:
+    """Intervals around means, or around differences from the best system or the baselines."""
+    shown = _first(result)
+    return interval_chart(shown.rows, shown.extra, title=shown.tables[0].title)
+
+
+def matrix(result: ComparisonResult) -> Any:
+    """Every pair as a coloured cell."""
+    shown = _first(result)
+    return matrix_chart(shown.rows, shown.extra["pairs"], title=shown.tables[0].title)
+
+
+def sketch(result: ComparisonResult) -> tuple[str, str]:
+    if result.audits:
+        return "", ""
+    shown = _first(result)
+    measure = shown.rows[0]["measure"]
+    if shown.extra["interval_of_means"] != "standard error":
+        return interval_sketch(shown.rows, title=f"mean {measure} and its interval"), ""
+    rows = [{**row, "score": row["difference"]} for row in difference_rows(shown.rows, shown.extra["pairs"])]
+    against = " or ".join(list(dict.fromkeys(row["against"] for row in rows))[:3])
+    return interval_sketch(rows, title=f"difference in {measure} from {against}"), ""
+
+
+VIEWS = {"ComparisonResult": View(document, {"intervals": intervals, "matrix": matrix}, sketch)}

@@ -46,6 +46,7 @@ class Document:
     warnings: Warnings = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    listed: str = ""  # the part of ``extra`` that CSV has in place of the rows
 
     def warned(self, warnings: Warnings) -> Document:
         """The same with these warnings in front of its own, each once."""
@@ -53,7 +54,7 @@ class Document:
 
     def showing(self, part: str) -> Document:
         """The same with another list of ``extra`` as the rows, for CSV."""
-        return replace(self, rows=self.extra[part])
+        return replace(self, listed=part)
 
     def details(self) -> dict[str, Any]:
         """What JSON says about a result besides its rows."""

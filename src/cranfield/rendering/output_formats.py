@@ -7,6 +7,7 @@ from typing import Any
 
 from cranfield.formats.scores import format_scores
 from cranfield.rendering.document import Document, Table, finite, show, warning_lines
+from cranfield.scores.frames import make_frame
 from cranfield.scores.table import ScoreTable
 
 _FORMULA = ("=", "+", "-", "@", "\t")  # what may start a formula in a spreadsheet
@@ -14,14 +15,26 @@ _FORMULA = ("=", "+", "-", "@", "\t")  # what may start a formula in a spreadshe
 
 def to_json(document: Document) -> str:
     """One object: inputs, method, citations, warnings, seed, version, rows."""
-    whole = finite({**document.details(), "rows": list(document.rows)})
-    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)
+    return json.dumps(to_dict(document), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def to_dict(document: Document) -> dict[str, Any]:
+    """What JSON has; None in place of what is not a number."""
+    whole: dict[str, Any] = finite({**document.details(), "rows": list(document.rows)})
+    return whole
+
+
+def to_frame(document: Document, backend: str = "pandas") -> Any:
+    """The rows as a data frame; a cell that a row does not have is missing."""
+    names = dict.fromkeys(name for row in document.rows for name in row)
+    return make_frame({name: [row.get(name) for row in document.rows] for name in names}, backend)
 
 
 def to_csv(document: Document) -> str:
     """The rows, with every digit; a name that a spreadsheet would take for a formula has an apostrophe before it."""
-    columns = list(dict.fromkeys(key for row in document.rows for key in row))
-    rows = ([no_formula(row.get(column)) for column in columns] for row in document.rows)
+    listed = document.extra[document.listed] if document.listed else document.rows
+    columns = list(dict.fromkeys(key for row in listed for key in row))
+    rows = ([no_formula(row.get(column)) for column in columns] for row in listed)
     return format_scores([no_formula(column) for column in columns], rows).rstrip("\n")
 
 

@@ -104,20 +104,20 @@ def _quietly() -> Iterator[None]:
 
 @contextmanager
 def work_on(
-    command: str, *, cluster: str | None = None, workers: int | None = None, resume: str | None = None
+    command: str, *, dask: str | None = None, workers: int | None = None, resume: str | None = None
 ) -> Iterator[None]:
     """Run tasks on the cluster at an address, or on processes of this machine, keeping what is done in a file.
 
     Without either, tasks stay on this process's threads, and finished parts are kept only where ``resume`` says.
     """
-    if cluster is None and workers is None and resume is None:
+    if dask is None and workers is None and resume is None:
         yield
         return
-    if cluster is not None and workers is not None:
-        raise RequestError("--cluster and --workers exclude each other", fix="A running cluster has its own workers.")
+    if dask is not None and workers is not None:
+        raise RequestError("`dask` and `workers` exclude each other", fix="A running cluster has its own workers.")
     parts = PartialResults(resume or default_path(command))
     try:
-        with parts.open(), _machines(cluster, workers) as machines, on(machines, keeper=parts):
+        with parts.open(), _machines(dask, workers) as machines, on(machines, keeper=parts):
             yield
     except ClusterError as error:
         if not parts.kept:

@@ -19,13 +19,24 @@ def read_tables(
     columns: Any = None,
     replicates: str | None = None,
 ) -> dict[str, ScoreTable]:
-    """Score files, under names of their own or theirs, with the measures wanted; ``missing`` settles missing cells.
+    """Score files, under names of their own or theirs, with the measures wanted and no missing cells."""
+    only = measures[0] if measures and len(measures) == 1 else None
+    tables = read_score_files(paths, measure=only, columns=columns)
+    return complete_tables(tables, measures=measures, missing=missing, replicates=replicates)
+
+
+def complete_tables(
+    tables: Mapping[str, ScoreTable],
+    *,
+    measures: Sequence[str] | None = None,
+    missing: str | None = None,
+    replicates: str | None = None,
+) -> dict[str, ScoreTable]:
+    """The tables with the measures wanted; ``missing`` says what becomes of missing cells.
 
     Without it a table with missing cells is refused. ``replicates`` says whether shards are crossed or nested; nested
     ones are numbered first, since what has another name in every system is not missing.
     """
-    only = measures[0] if measures and len(measures) == 1 else None
-    tables = read_score_files(paths, measure=only, columns=columns)
     chosen = {name: table if measures is None else table.select(measures=measures) for name, table in tables.items()}
     return {name: _complete(name, table.with_replicates(replicates), missing) for name, table in chosen.items()}
 

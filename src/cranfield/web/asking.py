@@ -86,6 +86,12 @@ class Asked:
             **more,
         }
 
+    def named(self, question: Any) -> dict[str, Any]:
+        """What the command says about where the data come from."""
+        arguments, files = self._named()
+        said = {self.question.word: arguments, **files, **self._columns}
+        return {name: said.get(name) for name, each in question.parameters.items() if each.is_source}
+
     def chosen(self, *names: str) -> dict[str, Any]:
         """Parameters of the query by name."""
         return {name: getattr(self.query, name) for name in names}

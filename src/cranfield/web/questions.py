@@ -8,7 +8,6 @@ from typing import Any
 from cranfield.web.answers import (
     budget,
     check,
-    compare,
     pilot,
     power,
     reliability,
@@ -22,11 +21,15 @@ from cranfield.web.answers import (
     verify,
 )
 from cranfield.web.asking import Question
+from cranfield.web.generation import make_page
 
+COMPARE = make_page(
+    "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
+)
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
     "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
-    "Systems": (compare.QUESTION, shards.QUESTION, reliability.QUESTION),
+    "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
     "Simulation": (simulate.QUESTION, verify.QUESTION),
     "Studies": study.QUESTIONS,
     "Everything": (report.QUESTION,),

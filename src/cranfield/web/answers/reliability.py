@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from cranfield.methods.design.grid import parse_counts, parse_grid
 from cranfield.methods.reliability import assess_reliability
+from cranfield.questions.compare import TestName as Test
 from cranfield.rendering.reliability_charts import reliability_chart
 from cranfield.rendering.reliability_document import reliability_document
 from cranfield.rendering.report_model import Picture
-from cranfield.web.answers.compare import Test
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import ALPHA, Flag, Given, Numbers, ScoresQuery, field, numbers

@@ -1,0 +1,109 @@
+"""Commands made from questions: their flags from the parameters, and what a terminal adds to all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Annotated, Any
+
+import typer
+
+from cranfield.cli import options
+from cranfield.errors import RequestError, speak
+from cranfield.questions.parameters import Parameter, Question
+from cranfield.runtime.progress import reporting
+
+_TYPES: dict[str, Any] = {"flag": bool, "count": int, "number": float, "names": list[str], "data": list[str]}
+
+
+def make_command(question: Question) -> Callable[..., None]:
+    """The command of a question."""
+    own = [_flag(each) for each in question.parameters.values()]
+    added = [*_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
+
+    def command(**given: Any) -> None:
+        _run(question, given)
+
+    command.__name__ = question.name
+    command.__doc__ = "\n\n".join([question.summary, *_examples(question)])
+    command.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in [*own, *added]}
+    return command
+
+
+def _examples(question: Question) -> list[str]:
+    """Below one another, the commands under the first one."""
+    label = "Example: " if len(question.examples) == 1 else "Examples: "
+    return [f"{label if not at else ' ' * len(label)}{line}" for at, line in enumerate(question.examples)]
+
+
+def _flag(parameter: Parameter) -> inspect.Parameter:
+    kind: Any = _TYPES.get(parameter.kind, str)
+    about = parameter.about
+    help_text = speak(parameter.help, "command")
+    default = ... if parameter.is_required else parameter.default
+    if default is None or (parameter.kind == "data" and default is not ...):
+        kind, default = kind | None, None
+    if parameter.is_positional:
+        info = typer.Argument(help=help_text, metavar=about.metavar or None, show_default=False)
+    else:
+        name = f"--{parameter.name.replace('_', '-')}"
+        names = [f"{name}/--no{name[1:]}"] if parameter.kind == "flag" and parameter.default else [name]
+        names += [about.short] if about.short else []
+        shown = default not in (None, False, ...) and not (isinstance(default, str) and not default)
+        info = typer.Option(*names, help=help_text, metavar=about.metavar or None, show_default=shown)
+    return inspect.Parameter(
+        parameter.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, info],
+    )
+
+
+def _option(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _chart_flags(question: Question) -> list[inspect.Parameter]:
+    if not question.charts:
+        return []
+    first, *others = question.charts
+    chart = typer.Option(
+        "--chart", help=f"What --plot draws: {', '.join([f'{first} (default)', *others])}.", metavar="KIND"
+    )
+    return [_option("plot", options.Plot)] + ([_option("chart", Annotated[str | None, chart])] if others else [])
+
+
+def _work_flags(question: Question) -> list[inspect.Parameter]:
+    flags = {"dask": options.Dask, "workers": options.Workers, "resume": options.Resume}
+    return [_option(name, flag) for name, flag in flags.items()] if question.is_parallel else []
+
+
+def _run(question: Question, given: dict[str, Any]) -> None:
+    """Ask, draw, print; what is wrong with the output is said before any work."""
+    chosen = options.chosen_format(given)
+    plot, chart = given.pop("plot", None), given.pop("chart", None)
+    where = {name: given.pop(name) for name in ("dask", "workers", "resume") if name in given}
+    _check_chart(question, plot, chart)
+    work = options.machines(question.name, **where) if where else nullcontext()
+    with work, options.progress_bar(question.working) as step, reporting(step):
+        result = question.ask(**given)
+    if plot is not None:
+        from cranfield.rendering.charts import write_chart
+
+        write_chart(result.chart(chart), plot)
+    options.output(result.document(), chosen)
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)
+
+
+def _check_chart(question: Question, plot: str | None, chart: str | None) -> None:
+    if chart is not None and chart not in question.charts:
+        raise RequestError(f"there is no chart «{chart}»", fix=f"Choose one of: {', '.join(question.charts)}.")
+    if chart is not None and plot is None:
+        raise RequestError("`chart` chooses what is drawn, and nothing is", fix="Name a file with `plot`.")
+    if plot is not None:
+        from cranfield.rendering.charts import check_chart_name
+
+        check_chart_name(plot)

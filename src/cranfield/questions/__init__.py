@@ -1,0 +1,19 @@
+"""One module per question: the public function, and the way from its arguments to its result."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cranfield.questions.parameters import Question
+
+MODULES = {"compare": "compare"}
+"""The module of each question, in the order of ``cranfield --help``."""
+
+
+def find_question(name: str) -> Question:
+    """The question that a function of this name answers."""
+    module = import_module(f"cranfield.questions.{MODULES[name]}")
+    found: Question = getattr(module, name).question
+    return found

@@ -1,0 +1,161 @@
+"""Which systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cranfield.errors import RequestError
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Names, Param, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.comparison import Audit, Comparison
+
+TestName = Literal[
+    "max-t", "dunnett", "tukey", "tukey-permutation", "t", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+]
+CorrectionName = Literal["holm", "bh", "none"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ComparisonResult(Result):
+    """One comparison per measure; with ``audit=True`` also every test on the same data.
+
+    Attributes
+    ----------
+    comparisons
+        By measure: ranking, intervals, and every pair with its difference and adjusted p.
+    audits
+        By measure: every test on the same data, and the pairs whose verdict depends on the test.
+    """
+
+    comparisons: Mapping[str, Comparison]
+    audits: Mapping[str, Audit] = field(default_factory=dict)
+
+
+@question(
+    "Which systems differ",
+    examples=("cranfield compare scores.csv -m AP --plot intervals.svg",),
+    charts=("intervals", "matrix"),
+    working="resampling",
+    is_parallel=True,
+)
+def compare(
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    test: Annotated[
+        TestName | None,
+        Param("How systems are compared.", default="max-t; dunnett with a baseline; t for two systems", metavar="NAME"),
+    ] = None,
+    correct: Annotated[
+        CorrectionName | None,
+        Param("Correction of pairwise tests (t and those after it).", default="holm", label="Correction of pairs"),
+    ] = None,
+    alpha: Annotated[float, Param("Family-wise error rate.", label="α", gt=0, lt=1)] = 0.05,
+    baseline: Annotated[Names, Param("Compare the others with this system; may be repeated.", metavar="SYSTEM")] = None,
+    equivalence: Annotated[
+        float | None,
+        Param(
+            "Which pairs are shown to differ by less than this (TOST).", label="Equivalent within", gt=0, metavar="M"
+        ),
+    ] = None,
+    non_inferiority: Annotated[
+        float | None,
+        Param(
+            "Which systems are shown to be worse than the baseline by less than this, if at all.",
+            label="Non-inferior within",
+            gt=0,
+            metavar="M",
+        ),
+    ] = None,
+    audit: Annotated[
+        bool, Param("All tests on the same data: which verdicts change, and why.", label="all tests side by side")
+    ] = False,
+    all_pairs: Annotated[
+        bool,
+        Param("List the pairs however many there are; CSV has them in place of the ranking.", label="list all pairs"),
+    ] = False,
+    resamples: shared.Resamples = None,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> ComparisonResult:
+    """Which systems differ: ranking with intervals and groups, and every pair with its difference and adjusted p.
+
+    Returns
+    -------
+    ComparisonResult
+        One comparison per measure.
+
+    References
+    ----------
+    .. [1] J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal
+       of the American Statistical Association, 2005.
+    .. [2] C. W. Dunnett, "New tables for multiple comparisons with a control", Biometrics, 1964.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "b": {"1": 0.4, "2": 0.65, "3": 0.45, "4": 0.35}}
+    >>> cf.compare(scores).comparisons["score"].difference.round(4)
+    array([0.0875])
+    """
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    if audit:
+        _check_audit(test=test, equivalence=equivalence, non_inferiority=non_inferiority)
+        return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
+    from cranfield.methods.comparison.comparison import compare as run
+
+    found = {
+        label: run(
+            table,
+            measure=name,
+            test=test,
+            correct=correct,
+            alpha=alpha,
+            baselines=baseline or (),
+            equivalence=equivalence,
+            non_inferiority=non_inferiority,
+            count=resamples,
+            seed=seed,
+            label=label,
+            progress=listener(),
+        )
+        for label, (table, name) in tables.measures.items()
+    }
+    return ComparisonResult(comparisons=found, warnings=tables.warnings)
+
+
+def _check_audit(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise RequestError(f"an audit runs every test: `{name}` has no effect", fix=f"Leave out `{name}`.")
+
+
+def _audited(
+    tables: sources.Tables, *, baseline: Names, resamples: int | None, correct: str | None, **more: Any
+) -> ComparisonResult:
+    from cranfield.methods.comparison.audits import audit
+    from cranfield.methods.comparison.comparison import RESAMPLES
+
+    audits = {
+        label: audit(
+            table,
+            measure=name,
+            correct=correct or "holm",
+            baselines=baseline or (),
+            count=resamples or RESAMPLES,
+            progress=listener(),
+            **more,
+        )
+        for label, (table, name) in tables.measures.items()
+    }
+    comparisons = {label: found.comparisons[found.default] for label, found in audits.items()}
+    return ComparisonResult(comparisons=comparisons, audits=audits, warnings=tables.warnings)

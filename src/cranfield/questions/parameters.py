@@ -1,0 +1,266 @@
+"""What a question takes, declared once in the signature of its function; every interface is derived from here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property, wraps
+from os import PathLike, fspath
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from cranfield.errors import RequestError
+
+Numbers = Union[float, str, Sequence[float], None]  # noqa: UP007  a number, several, or text such as "0.03,0.05" or "10:100:10"
+Counts = Union[int, str, Sequence[int], None]  # noqa: UP007
+Names = Union[str, Sequence[str], None]  # noqa: UP007
+
+LISTS = " A number, a list or a range (from:to:step)."
+RENAMED = {
+    "count": "resamples",
+    "baselines": "baseline",
+    "measures": "measure",
+    "cluster": "dask",
+    "figure": "chart",
+    "matrix": "chart",
+    "randomised": "tukey-permutation",
+    "randomisation": "permutation",
+}
+"""Words of earlier versions, and what they are called now."""
+
+
+@dataclass(frozen=True)
+class Param:
+    """What is said about a parameter besides its type and default, in ``Annotated[type, Param(...)]``.
+
+    ``default`` describes what None stands for; ``label`` names the field of a form, ``short`` is the short flag,
+    ``metavar`` the word that stands for the value in help; ``titles`` describes the choices.
+    """
+
+    help: str
+    default: str = ""
+    label: str = ""
+    short: str = ""
+    metavar: str = ""
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Source(Param):
+    """A parameter that says where data comes from or where files go; a page has uploads and downloads instead."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a question, as its interfaces see it."""
+
+    name: str
+    kind: str  # choice, flag, count, number, text, counts, numbers, names, data
+    default: Any
+    about: Param
+    choices: tuple[str, ...] = ()
+    is_optional: bool = False
+    is_positional: bool = False
+
+    @property
+    def is_source(self) -> bool:
+        return isinstance(self.about, Source)
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def label(self) -> str:
+        return self.about.label or self.name.replace("_", " ").capitalize()
+
+    @property
+    def help(self) -> str:
+        """What it means, its choices, and what it is where it is left out: the same text in every interface."""
+        text = self.about.help + (LISTS if self.kind in ("numbers", "counts") else "")
+        if self.choices:
+            text += f" One of: {', '.join(self.choices)}."
+        return text + (f" Default: {self.about.default}." if self.about.default else "")
+
+    def checked(self, value: Any) -> Any:
+        """The value in the form that the function takes; refused where it is out of bounds or no choice."""
+        if value is None:
+            if not self.is_optional:
+                raise RequestError(f"`{self.name}` has to be given", fix=self.about.help)
+            return None
+        if self.kind in ("numbers", "counts"):
+            return self._grid(value)
+        if self.kind == "names":
+            return [value] if isinstance(value, str) else [str(each) for each in value]
+        if self.kind == "choice":
+            return self._choice(value)
+        if self.kind in ("count", "number"):
+            return self._number(value)
+        return fspath(value) if isinstance(value, PathLike) else value
+
+    def _grid(self, value: Any) -> list[float] | list[int]:
+        from cranfield.methods.design.grid import parse_counts, parse_grid
+
+        text = value if isinstance(value, str) else ",".join(map(str, [value] if _is_number(value) else value))
+        return parse_counts(text, name=self.name) if self.kind == "counts" else parse_grid(text, name=self.name)
+
+    def _choice(self, value: Any) -> str:
+        if value in self.choices:
+            return str(value)
+        name = str(value)
+        close = get_close_matches(name, self.choices, 1)
+        renamed = RENAMED.get(name)
+        if renamed in self.choices:
+            fix = f"It is called {renamed} now."
+        else:
+            fix = f"Did you mean {close[0]}?" if close else f"Choose one of: {', '.join(self.choices)}."
+        raise RequestError(f"`{self.name}` cannot be «{name}»", fix=fix)
+
+    def _number(self, value: Any) -> Any:
+        if not _is_number(value) or (self.kind == "count" and value != int(value)):
+            wanted = "a whole number" if self.kind == "count" else "a number"
+            raise RequestError(f"`{self.name}` must be {wanted}, not «{value}»", fix=self.about.help)
+        about = self.about
+        limits = (
+            (about.gt is not None and not value > about.gt, f"above {about.gt:g}" if about.gt is not None else ""),
+            (about.ge is not None and not value >= about.ge, f"at least {about.ge:,g}" if about.ge is not None else ""),
+            (about.lt is not None and not value < about.lt, f"below {about.lt:g}" if about.lt is not None else ""),
+            (about.le is not None and not value <= about.le, f"at most {about.le:,g}" if about.le is not None else ""),
+        )
+        broken = [limit for is_broken, limit in limits if is_broken]
+        if broken:
+            raise RequestError(f"`{self.name}` must be {broken[0]}, not {value:g}", fix=self.about.help)
+        return int(value) if self.kind == "count" else float(value)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool | str):
+        return False
+    try:
+        return float(value) == float(value)
+    except (TypeError, ValueError):
+        return False
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that a person wants to know: one function, and what its interfaces need besides its signature.
+
+    ``title`` heads its page and its section, ``examples`` are command lines, ``charts`` the kinds of chart with the
+    default first, ``working`` is what a progress bar says; ``is_parallel`` where work can go to other processes.
+    """
+
+    function: Callable[..., Any]
+    title: str
+    examples: tuple[str, ...] = ()
+    charts: tuple[str, ...] = ()
+    working: str = "working"
+    is_parallel: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def command(self) -> str:
+        """The words of the command line."""
+        return f"study {self.name.removeprefix('study_')}" if self.name.startswith("study_") else self.name
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the docstring."""
+        return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        signature = inspect.signature(self.function, eval_str=True)
+        return {name: _parameter(each) for name, each in signature.parameters.items()}
+
+    def ask(self, *given: Any, **named: Any) -> Any:
+        """The result for these arguments; it knows them as its inputs."""
+        values = self.bind(*given, **named)
+        result = self.function(**values)
+        inputs = {name: described(value) for name, value in values.items()}
+        return replace(result, inputs={**inputs, **result.inputs})
+
+    def bind(self, *given: Any, **named: Any) -> dict[str, Any]:
+        """Arguments by name, with defaults, checked."""
+        for name in named:
+            if name not in self.parameters:
+                raise TypeError(f"{self.name}() has no parameter {name!r}{self._suggestion(name)}")
+        bound = inspect.signature(self.function).bind(*given, **named)
+        bound.apply_defaults()
+        return {name: self.parameters[name].checked(value) for name, value in bound.arguments.items()}
+
+    def _suggestion(self, name: str) -> str:
+        renamed = RENAMED.get(name)
+        if renamed in self.parameters:
+            return f": it is called {renamed!r} now"
+        close = get_close_matches(name, self.parameters, 1)
+        return f": did you mean {close[0]!r}?" if close else ""
+
+
+def question(title: str, **more: Any) -> Callable[[Function], Function]:
+    """Declare that a function answers a question: its arguments are checked, and its result knows them."""
+
+    def declare(function: Function) -> Function:
+        declared = Question(function, title, **more)
+
+        @wraps(function)
+        def ask(*given: Any, **named: Any) -> Any:
+            return declared.ask(*given, **named)
+
+        ask.question = declared  # type: ignore[attr-defined]
+        return ask  # type: ignore[return-value]
+
+    return declare
+
+
+def described(value: Any) -> Any:
+    """An argument as JSON and messages have it: names and numbers as they are, data by its kind."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if isinstance(value, list | tuple) and all(isinstance(each, str | int | float | PathLike) for each in value):
+        return [described(each) for each in value]
+    return type(value).__name__
+
+
+def _parameter(each: inspect.Parameter) -> Parameter:
+    base, about = get_args(each.annotation)[:2]
+    kind, choices, is_optional = _kind(base)
+    return Parameter(
+        name=each.name,
+        kind="data" if isinstance(about, Source) and kind == "other" else kind,
+        default=each.default,
+        about=about,
+        choices=choices,
+        is_optional=is_optional or each.default is None,
+        is_positional=each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+
+
+_KINDS: dict[Any, str] = {bool: "flag", int: "count", float: "number", str: "text"}
+
+
+def _kind(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
+    """The kind of value, the choices of a Literal, and whether it may be None."""
+    for alias, kind in ((Numbers, "numbers"), (Counts, "counts"), (Names, "names")):
+        if annotation == alias:
+            return kind, (), True
+    if get_origin(annotation) is Literal:
+        return "choice", get_args(annotation), False
+    inner = [each for each in get_args(annotation) if each is not type(None)]
+    if len(inner) == 1 and type(None) in get_args(annotation):
+        kind, choices, _ = _kind(inner[0])
+        return kind, choices, True
+    return _KINDS.get(annotation, "other"), (), False

@@ -1,0 +1,229 @@
+"""Where data comes from: files, frames, dicts or objects in, score tables and collections out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cranfield.errors import RequestError
+from cranfield.questions.parameters import Names, Source
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.collection import Collection
+    from cranfield.errors import Caution
+    from cranfield.formats.problems import Problem
+    from cranfield.scores import ScoreTable
+
+    ScoresLike = (
+        str
+        | PathLike[str]
+        | Sequence[str | PathLike[str]]
+        | Mapping[str, Mapping[str, float]]
+        | Mapping[str, ScoreTable]
+        | ScoreTable
+        | Collection
+        | Any  # a frame of pandas, Polars or PyArrow
+    )
+    RunsLike = str | PathLike[str] | Sequence[str | PathLike[str]] | Collection
+else:
+    ScoresLike = RunsLike = Any
+
+Order = Literal["score", "rank", "file"]
+SystemNames = Literal["auto", "tag", "file"]
+MissingScores = Literal["zero", "drop"]
+
+Scores = Annotated[
+    ScoresLike,
+    Source(
+        "Score tables, one file per collection or one per system; or runs with `qrels`, or a packed collection.",
+        metavar="SCORES",
+    ),
+]
+PilotScores = Annotated[
+    ScoresLike,
+    Source(
+        "Pilot scores (or runs with `qrels`, or a packed collection) to estimate the variance from.", metavar="SCORES"
+    ),
+]
+Runs = Annotated[
+    RunsLike,
+    Source(
+        "Run files, folders, patterns, - for standard input (gzip is fine), or one packed collection.", metavar="RUNS"
+    ),
+]
+Qrels = Annotated[str | None, Source("Judgments: topic 0 document grade.", short="-q", metavar="FILE")]
+Teams = Annotated[str | None, Source("Team list: run team.", short="-t", metavar="FILE")]
+Intents = Annotated[str | None, Source("Per-intent judgments: topic intent document grade.", metavar="FILE")]
+IntentProbabilities = Annotated[
+    str | None, Source("Probabilities of intents: topic intent probability.", default="all equal", metavar="FILE")
+]
+Ordering = Annotated[
+    Order,
+    Source(
+        "What a list is ordered by: its scores (as trec_eval), its rank column, or scores with ties as in the file."
+    ),
+]
+Naming = Annotated[SystemNames, Source("What a system is called: its run tag, or the name of its file.")]
+Columns = Annotated[
+    str | None,
+    Source(
+        "The columns of a score file with other names: topic=query,system=run,score=ndcg (also measure=, seed=, "
+        "prompt=, judge=, shard=, mean=).",
+        metavar="PART=NAME,…",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Score tables by the name of their collection, and what a result from them should be read with."""
+
+    by_name: Mapping[str, ScoreTable]
+    warnings: tuple[Problem | Caution, ...] = ()
+
+    @property
+    def only(self) -> ScoreTable:
+        from cranfield.scores.selection import only_table
+
+        return only_table(self.by_name)
+
+    @property
+    def measures(self) -> dict[str, tuple[ScoreTable, str]]:
+        """Every measure of every table under its name."""
+        from cranfield.scores.selection import named_measures
+
+        return named_measures(self.by_name)
+
+
+def load_tables(
+    scores: Any,
+    *,
+    qrels: str | None = None,
+    measure: Names = None,
+    missing: str | None = None,
+    columns: str | None = None,
+    replicates: str | None = None,
+    usual: Sequence[str] = ("AP",),
+) -> Tables:
+    """Score tables from files, frames, dicts and tables; runs are scored by the measures, or the ``usual`` ones.
+
+    Without a policy for missing scores, runs score 0 where they returned nothing, and tables with such are refused.
+    """
+    from cranfield.scores.quality import table_warnings
+    from cranfield.scores.selection import complete_tables
+
+    measures = [measure] if isinstance(measure, str) else measure
+    if is_collection(scores, qrels):
+        if columns is not None:
+            raise RequestError(
+                "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
+            )
+        collection = load_collection(scores, qrels=qrels)
+        tables = {_name(scores): collection.score(measures or usual, missing=missing or "zero")}
+    else:
+        read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
+        tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
+    return Tables(tables, table_warnings(tables))
+
+
+def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
+    from cranfield.formats.text import expand
+    from cranfield.scores import ScoreTable, read_score_files
+
+    paths = _paths(scores)
+    if paths is not None:
+        return read_score_files(expand(paths), measure=measure, columns=columns)
+    if isinstance(scores, ScoreTable):
+        return {"scores": scores}
+    if isinstance(scores, Mapping):
+        if scores and all(isinstance(table, ScoreTable) for table in scores.values()):
+            return {str(name): table for name, table in scores.items()}
+        return {"scores": _from_dict(scores, measure)}
+    return {"scores": ScoreTable.from_frame(scores, measure=measure, columns=columns)}
+
+
+def _from_dict(scores: Mapping[str, Any], measure: str | None) -> ScoreTable:
+    """From ``{system: {topic: score}}`` or ``{system: {topic: {measure: score}}}``."""
+    from cranfield.scores import ScoreTable
+
+    inner = [each for topics in scores.values() if isinstance(topics, Mapping) for each in topics.values()]
+    if not inner or any(isinstance(each, Mapping) for each in inner):
+        return ScoreTable.from_dict(scores)
+    cells = [
+        (measure or "score", topic, system, score)
+        for system, topics in scores.items()
+        for topic, score in topics.items()
+    ]
+    return ScoreTable.from_rows(cells)
+
+
+def load_collection(
+    runs: Any,
+    *,
+    qrels: str | None = None,
+    intents: str | None = None,
+    intent_probabilities: str | None = None,
+    teams: str | None = None,
+    order: str = "score",
+    name: str = "auto",
+) -> Collection:
+    """Runs and judgments, a packed collection, or a collection that is there already."""
+    from cranfield.collection import Collection, open_collection, read_collection
+    from cranfield.collection.packed import is_packed
+
+    paths = _paths(runs)
+    if paths is not None and not (len(paths) == 1 and is_packed(paths[0])):
+        return read_collection(
+            paths,
+            qrels,
+            intents=intents,
+            probabilities=intent_probabilities,
+            teams=teams,
+            order=order,
+            name=name,
+            progress=listener(),
+        )
+    files = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}
+    if any(files.values()):
+        given = ", ".join(f"`{each}`" for each, value in files.items() if value)
+        raise RequestError(f"a packed collection has its own judgments: {given} has no effect", fix="Leave it out.")
+    if order != "score" or name != "auto":
+        raise RequestError(
+            "a packed collection is ranked and named already: `order` and `name` have no effect",
+            fix="Give them to `pack()`.",
+        )
+    if isinstance(runs, Collection):
+        return runs
+    if paths is None:
+        raise RequestError(
+            f"a {type(runs).__name__} is no collection", fix="Give run files with `qrels`, or a packed collection."
+        )
+    return open_collection(paths[0])
+
+
+def is_collection(scores: Any, qrels: str | None) -> bool:
+    """Whether the data are runs or a packed collection rather than score tables."""
+    from cranfield.collection import Collection
+    from cranfield.collection.packed import is_packed
+
+    if isinstance(scores, Collection):
+        return True
+    paths = _paths(scores)
+    return paths is not None and (qrels is not None or (len(paths) == 1 and is_packed(paths[0])))
+
+
+def _paths(data: Any) -> list[str] | None:
+    """Paths as a list of text; None where the data are no paths."""
+    if isinstance(data, str | PathLike):
+        return [fspath(data)]
+    if isinstance(data, list | tuple) and data and all(isinstance(each, str | PathLike) for each in data):
+        return [fspath(each) for each in data]
+    return None
+
+
+def _name(data: Any) -> str:
+    paths = _paths(data)
+    return paths[0] if paths else "collection"

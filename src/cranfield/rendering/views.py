@@ -1,0 +1,50 @@
+"""How every result is shown: its document, its charts, and the files it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from cranfield.errors import RequestError
+from cranfield.rendering.document import Document
+from cranfield.results import Result
+
+Chart = Callable[[Any], Any]
+
+MODULES = {"ComparisonResult": "comparison_document"}
+"""The module that shows each kind of result, in a constant ``VIEW``."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How one kind of result is shown.
+
+    ``charts`` go by kind, the default first. A page shows the ``sketch`` (plain SVG, drawn in no time, and its caption)
+    where there is one, and else the ``pictures``, charts with their titles. ``files`` are texts offered besides the
+    output formats, by kind.
+    """
+
+    document: Callable[[Any], Document]
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    sketch: Callable[[Any], tuple[str, str]] | None = None
+    pictures: Callable[[Any], list[tuple[str, Any]]] | None = None
+    files: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+
+
+def view(kind: type[Result]) -> View:
+    """How results of this class are shown."""
+    found: View = import_module(f"cranfield.rendering.{MODULES[kind.__name__]}").VIEWS[kind.__name__]
+    return found
+
+
+def chart(result: Result, kind: str | None = None) -> Any:
+    """The chart of a result, of the ``kind`` wanted."""
+    charts = view(type(result)).charts
+    if not charts:
+        raise RequestError("this result has no chart")
+    name = kind or next(iter(charts))
+    if name not in charts:
+        raise RequestError(f"there is no chart «{name}»", fix=f"Choose one of: {', '.join(charts)}.")
+    return charts[name](result)

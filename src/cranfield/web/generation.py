@@ -1,0 +1,113 @@
+"""Pages made from questions: the query model from the parameters, and the answer from the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import chdir
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from cranfield.questions import find_question
+from cranfield.questions import parameters as declared
+from cranfield.rendering.report_model import Picture
+from cranfield.rendering.views import view
+from cranfield.results import Result
+from cranfield.runtime.progress import reporting
+from cranfield.web.asking import About, Asked, Question
+from cranfield.web.page import Answer
+from cranfield.web.queries import Flag, Given, Names, Query
+from cranfield.web.store import FILES
+
+LONGEST_TEXT, MOST_NAMES = 5000, 50
+_TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
+
+
+def make_page(
+    name: str,
+    *,
+    front: tuple[str, ...],
+    files: tuple[str, ...] = ("qrels",),
+    of: tuple[str, ...] = ("collection", "scores"),
+    alone: bool = False,
+    scored_by: str = "AP",
+    example: Callable[[About], dict[str, Any]] = lambda about: {},
+) -> Question:
+    """The page of a question: ``front`` are the fields that are not folded away."""
+    question = find_question(name)
+    data = next(each.name for each in question.parameters.values() if each.is_positional)
+    return Question(
+        question.command.replace(" ", "-"),
+        question.title,
+        question.summary.rstrip("."),
+        make_query(question, front, scored_by),
+        lambda asked: answer(question, data, asked),
+        files,
+        data,
+        of,
+        alone,
+        example,
+    )
+
+
+def make_query(question: declared.Question, front: tuple[str, ...], scored_by: str = "AP") -> type[Query]:
+    """What a page may be asked: every parameter that does not say where data comes from."""
+    asked = {name: each for name, each in question.parameters.items() if not each.is_source}
+    fields: dict[str, Any] = {name: _field(each) for name, each in asked.items()}
+    model = create_model(f"{question.name.title().replace('_', '')}Query", __base__=Query, **fields)
+    model.__doc__ = f"What ``cranfield {question.command}`` takes."
+    model.front, model.scored_by = front, scored_by
+    model.choices = {
+        name: {**({"": "–"} if each.default is None else {}), **{value: value for value in each.choices}}
+        | dict(each.about.titles)
+        for name, each in asked.items()
+        if each.choices
+    }
+    return model
+
+
+def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
+    kind: Any = _TYPES.get(parameter.kind, str)
+    if parameter.choices:
+        kind = Literal[parameter.choices]
+    limits: dict[str, Any] = {}
+    if parameter.kind in ("count", "number"):
+        about = parameter.about
+        limits = {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
+    elif parameter.kind == "names":
+        limits = {"max_length": MOST_NAMES}
+    elif not parameter.choices and parameter.kind != "flag":
+        limits = {"max_length": LONGEST_TEXT}
+    is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
+    default = ... if parameter.is_required else parameter.default
+    annotation = Annotated[kind | None, Given] if is_optional else kind
+    return annotation, Field(default=default, title=parameter.label, description=parameter.help, **limits)
+
+
+def answer(question: declared.Question, data: str, asked: Asked) -> Answer:
+    """Ask the question of the upload, under the names that its files came with."""
+    with reporting(asked.progress), chdir(FILES if asked.about["kind"] != "collection" else "."):
+        result = question.ask(**_sources(question, data, asked), **_values(question, asked.query))
+    result = result.with_inputs(**asked.named(question))
+    return Answer(result.document(), asked.command(), **shown(result))
+
+
+def _sources(question: declared.Question, data: str, asked: Asked) -> dict[str, Any]:
+    if asked.about["kind"] == "collection":
+        return {data: asked.collection}
+    return {data: list(asked.about["names"]), "columns": asked.about["columns"] or None}
+
+
+def _values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
+    return {name: getattr(query, name) for name, each in question.parameters.items() if not each.is_source}
+
+
+def shown(result: Result) -> dict[str, Any]:
+    """The charts of a result, as quickly as they can be drawn, and the files it offers."""
+    how = view(type(result))
+    more = {ending: make(result) for ending, make in how.files.items()}
+    if how.sketch is not None:
+        sketch, caption = how.sketch(result)
+        return {"sketch": sketch, "caption": caption, "more": more}
+    pictures = tuple(Picture(title, chart) for title, chart in how.pictures(result)) if how.pictures else ()
+    return {"pictures": pictures, "more": more}
