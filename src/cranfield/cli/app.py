@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, speak
 from cranfield.runtime import threads
 
 # Every command, in the order of --help; its file in this folder has its name, and a function (or an app) of it.
@@ -103,7 +103,7 @@ def main() -> None:
     try:
         (make_app(asked) if asked or "--version" in sys.argv[1:3] else _whole())()
     except CranfieldError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {speak(str(error), 'command')}\n")
         raise SystemExit(error.exit_code) from None
     except BrokenPipeError:
         # Whoever read our output has gone; point it at nothing so that closing it stays quiet.

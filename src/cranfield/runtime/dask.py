@@ -114,7 +114,7 @@ def work_on(
         yield
         return
     if cluster is not None and workers is not None:
-        raise RequestError("--cluster and --workers exclude each other", fix="A running cluster has its own workers.")
+        raise RequestError("`cluster` and `workers` exclude each other", fix="A running cluster has its own workers.")
     parts = PartialResults(resume or default_path(command))
     try:
         with parts.open(), _machines(cluster, workers) as machines, on(machines, keeper=parts):
@@ -126,7 +126,7 @@ def work_on(
         raise ClusterError(
             f"{error.what}; {parts.kept} finished parts are kept",
             where=error.where,
-            fix=f"{error.fix} Then give the same command again with: --resume {parts.path}",
+            fix=f'{error.fix} Then ask the same again with `resume="{parts.path}"`.',
         ) from None
 
 
