@@ -1,4 +1,9 @@
-"""The one family of errors: what is wrong, where it is, and what to do next."""
+"""The one family of errors: what is wrong, where it is, and what to do next.
+
+A message of the library names a parameter by its Python keyword in backticks, with a value where one is meant, and
+another question by its function: ```topics```, ```replicates="nested"```, ```shards()```. Each interface translates it
+with `speak` before it is shown.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +12,76 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-_NAMED = re.compile(r'`([a-z_]+)(\(\))?(?:="?([^`"]*)"?)?`')
+_QUOTED_OR_MARKED = re.compile(r"«[^»]*»|`([^`\n]+)`")
+_CALL = re.compile(r"([a-z_]+)\(\)")
+_PARAMETER = re.compile(r"([a-z][a-z_0-9]*)(?:=(.+))?")
+COMMANDS_ONLY = ("measures", "pack", *(f"study_{step}" for step in ("new", "next", "add", "test", "edit", "log")))
+"""Questions that messages name and no page answers."""
 
 
 def speak(text: str, interface: str) -> str:
-    """A message in the words of an interface: the command has flags, a page has fields."""
-    return _NAMED.sub(lambda found: _spoken(found, interface), text) if interface != "python" else text
+    """A message of the library in the words of an interface: ``python``, ``command`` or ``page``.
+
+    Python's words are those the message is written in. Elsewhere what is in backticks becomes a flag, a command, a
+    field or a page, and anything else in backticks only loses them. What is quoted in «…» is never changed.
+
+    >>> text = 'Use `shards()` with `replicates="nested"`, or leave out `small_pilot`.'
+    >>> speak(text, "python") == text
+    True
+    >>> speak(text, "command")
+    'Use cranfield shards with --replicates nested, or leave out --small-pilot.'
+    >>> speak(text, "page")
+    'Use the page «shards» with «replicates» nested, or leave out «small pilot».'
+
+    Lists are written with commas, and switches without a value:
+
+    >>> speak("`shards=[2, 5]`, `all_pairs=True`, `search=False`, `study_past()`", "command")
+    '--shards 2,5, --all-pairs, --no-search, cranfield study past'
+    >>> speak("`shards=[2, 5]`, `all_pairs=True`, `search=False`, `study_past()`", "page")
+    '«shards» 2,5, «all pairs», «search» no, the page «study past»'
+    """
+    if interface == "python":
+        return text
+    translate = {"command": _for_command, "page": _for_page}[interface]
+    return _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
 
 
-def _spoken(found: re.Match[str], interface: str) -> str:
-    name, is_question, value = found.groups()
-    if is_question:
-        return f"cranfield {name.replace('study_', 'study ')}" if interface == "command" else f"the page «{name}»"
-    word = f"--{name.replace('_', '-')}" if interface == "command" else f"«{name.replace('_', ' ')}»"
-    return word if value in (None, "True") else f"{word} {value}"
+def _for_command(marked: str) -> str:
+    """A flag, or a command."""
+    from shlex import quote
+
+    if call := _CALL.fullmatch(marked):
+        return f"cranfield {call[1].replace('_', ' ')}"
+    if not (parameter := _PARAMETER.fullmatch(marked)):
+        return marked
+    flag, value = parameter[1].replace("_", "-"), parameter[2]
+    if value == "False":
+        return f"--no-{flag}"
+    return f"--{flag}" if value in (None, "True") else f"--{flag} {quote(_plain(value))}"
+
+
+def _for_page(marked: str) -> str:
+    """A field, or a page."""
+    if call := _CALL.fullmatch(marked):
+        return _for_command(marked) if call[1] in COMMANDS_ONLY else f"the page «{call[1].replace('_', ' ')}»"
+    if not (parameter := _PARAMETER.fullmatch(marked)):
+        return marked
+    field, value = f"«{parameter[1].replace('_', ' ')}»", parameter[2]
+    if value in (None, "True"):
+        return field
+    return f"{field} no" if value == "False" else f"{field} {_plain(value)}"
+
+
+def _plain(value: str) -> str:
+    """A Python value without quotes and brackets."""
+    return value[1:-1] if value[0] in "\"'" else re.sub(r"[\[\]()\"']|(?<=,) ", "", value)
 
 
 class CranfieldError(Exception):
     """Base of every error raised on purpose.
 
     ``what`` says what is wrong, ``where`` names the place (``file:line`` where there is one), ``fix`` the next step.
+    They are kept, and shown by ``str``, in the words of Python; `speak` has those of the other interfaces.
     """
 
     exit_code = 2

@@ -257,20 +257,22 @@ def warned(document: Document) -> Document:
 def output(document: Document, chosen: Face) -> None:
     """Print a document; whatever the face, warnings stay out of the way on standard error."""
     from cranfield.rendering import output_formats, terminal
+    from cranfield.rendering.document import spoken
 
     document = warned(document)
+    shown = spoken(document, "command")
     if chosen is Face.TEXT:
-        terminal.print_document(document)
-        return
-    make = {
-        Face.JSON: output_formats.to_json,
-        Face.CSV: output_formats.to_csv,
-        Face.MARKDOWN: output_formats.to_markdown,
-        Face.LATEX: output_formats.to_latex,
-    }
-    typer.echo(make[chosen](document))
+        terminal.print_document(shown)
+    elif chosen is Face.JSON:
+        typer.echo(output_formats.to_json(document))
+    elif chosen is Face.CSV:
+        typer.echo(output_formats.to_csv(document))
+    elif chosen is Face.MARKDOWN:
+        typer.echo(output_formats.to_markdown(shown))
+    else:
+        typer.echo(output_formats.to_latex(shown))
     if chosen in (Face.CSV, Face.LATEX):
-        terminal.print_warnings(document)
+        terminal.print_warnings(shown)
 
 
 @contextmanager
@@ -569,6 +571,7 @@ def output_report(report: Report, files: list[str], printed: list[str]) -> None:
         typer.echo(FACES[ending](report).decode(), nl=False)
     if not printed:
         typer.echo(report.summary())
-    for each in report.left_out:
+    shown = report.spoken("command")
+    for each in shown.left_out:
         typer.echo(f"left out: {each.title} ({each.reason})", err=True)
-    print_warnings(Document("report", {}, [], [], warnings=report.warnings))
+    print_warnings(Document("report", {}, [], [], warnings=shown.warnings))

@@ -70,7 +70,7 @@ def find_contributors(collection: Collection, depth: int | None = None) -> Contr
     if collection.teams is None:
         raise RequestError(
             "it is not known which team each run is of",
-            fix="Give a list of «run team» lines: --teams FILE (to cranfield pack, for a packed one), or teams=.",
+            fix="Give a list of «run team» lines as `teams`; for a packed collection, give it to `pack()`.",
         )
     depth = collection.pool_depth if depth is None else collection.check_depth(depth)
     teams = tuple(sorted(set(collection.teams)))

@@ -121,7 +121,7 @@ def _map(path: str | Path) -> mmap.mmap:
 
 
 def _header(memory: mmap.mmap, file: str) -> tuple[dict[str, Any], int]:
-    again = "Make it again with cranfield pack."
+    again = "Make it again with `pack()`."
     if memory[: len(MAGIC)] != MAGIC:
         raise PackedFileError("this is not a packed collection", where=file, fix=again)
     if len(memory) < _PREFIX.size:
@@ -169,7 +169,7 @@ class _MappedArrays(Mapping[str, Array]):
         array = np.frombuffer(self._memory, np.dtype(kind), count, self._origin + place) if count else np.empty(0, kind)
         if zlib.crc32(array.data.cast("B") if count else b"") != checksum:
             what = f"the file was altered: «{name}» does not match its checksum"
-            raise PackedFileError(what, where=self._file, fix="Make it again with cranfield pack.")
+            raise PackedFileError(what, where=self._file, fix="Make it again with `pack()`.")
         return array.reshape(shape)
 
     def __reduce__(self) -> tuple[Any, ...]:

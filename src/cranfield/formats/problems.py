@@ -45,7 +45,7 @@ KINDS = _kinds(
         _E,
         "no known kind of file",
         "It is not read.",
-        "Say what it is: --run, --qrels, --intents, --teams or --scores.",
+        "Say what it is: `run`, `qrels`, `intents`, `teams` or `scores`.",
     ),
     ("byte-order-mark", _N, "a byte order mark at the start", "None: it is skipped.", "Save as UTF-8 without BOM."),
     ("crlf", _N, "Windows line ends", "None: they are read as line ends.", "Nothing needs to be done."),
@@ -105,21 +105,21 @@ KINDS = _kinds(
         _W,
         "the rank column disagrees with the scores",
         "The scores decide; ranks are ignored.",
-        "Use --order rank if the rank column is the right one.",
+        'Use `order="rank"` if the rank column is the right one.',
     ),
     (
         "several-tags",
         _E,
         "more than one run tag",
         "It is unclear which system this is.",
-        "Use --name tag if the file holds several runs, --name file if it is one.",
+        'Use `name="tag"` if the file holds several runs, `name="file"` if it is one.',
     ),
     (
         "tag-shared",
         _E,
         "two files with the same run tag",
         "Two systems would have one name.",
-        "Use --name file, or rename one of them.",
+        'Use `name="file"`, or rename one of them.',
     ),
     # judgments
     ("grade-not-a-number", _E, "a grade that is not a number", "The judgment cannot be read.", "Write a whole number."),
@@ -157,7 +157,7 @@ KINDS = _kinds(
         _W,
         "a topic without relevant documents",
         "Every system scores 0 on it.",
-        "Leave it out with --no-relevant drop if it should not count.",
+        'Leave it out with `no_relevant="drop"` if it should not count.',
     ),
     (
         "probability",
@@ -179,7 +179,7 @@ KINDS = _kinds(
         _W,
         "a run returned nothing for a judged topic",
         "It scores 0 there.",
-        "Use --missing drop to leave the topic out.",
+        'Use `missing="drop"` to leave the topic out.',
     ),
     (
         "no-overlap",
@@ -217,7 +217,7 @@ KINDS = _kinds(
         _W,
         "judged documents that no run has in the pool",
         "Nobody is known to have contributed them: they stay whoever is left out, and are in no pool but the whole.",
-        "Add the runs that the pool was made of, or give its true depth with --depth.",
+        "Add the runs that the pool was made of, or give its true depth with `depth`.",
     ),
     # score tables
     ("score-twice", _E, "two scores for one cell", "It is unclear which one holds.", "Delete one of the lines."),
@@ -225,8 +225,8 @@ KINDS = _kinds(
         "cell-missing",
         _W,
         "cells without a score",
-        "A table with such is refused unless --missing says what to do.",
-        "Fill them in, or use --missing zero or drop.",
+        "A table with missing scores is refused unless they are set to 0 or their topics dropped.",
+        'Fill them in, or use `missing="zero"` or `missing="drop"`.',
     ),
 )
 
@@ -285,6 +285,6 @@ def refuse(problems: Iterable[Problem], *, most: int = 5) -> None:
     first = errors[0]
     more = [f"{problem.place}: {problem}" for problem in errors[1:most]]
     if len(errors) > most:
-        more.append(f"and {len(errors) - most} more; see them all with: cranfield check {first.file}")
+        more.append(f"and {len(errors) - most} more; `check()` lists them all")
     advice = "\n  ".join([f"{first.kind.effect} {first.kind.fix}", *more])
     raise InputError(str(first), where=first.place, fix=advice)

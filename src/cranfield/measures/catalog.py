@@ -82,7 +82,7 @@ def _suggest(name: str) -> str:
     known = {spelling.lower(): kind.name for spelling, kind in _names().items()}
     near = dict.fromkeys(known[match] for match in get_close_matches(name.lower(), known, n=3, cutoff=0.4))
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    return f"{hint}All measures: cranfield measures."
+    return f"{hint}`measures()` lists them all."
 
 
 def _cutoff(kind: Kind, cuts: list[str], text: str) -> int | None:

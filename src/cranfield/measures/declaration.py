@@ -130,6 +130,6 @@ def needs_intents(view: View, measure: Measure) -> Any:
     if view.intents is None:
         raise RequestError(
             f"{measure} needs per-intent judgments, and none were read",
-            fix="Give a file of «topic intent document grade» lines: --intents FILE, or intents= in Python.",
+            fix="Give a file of «topic intent document grade» lines as `intents`.",
         )
     return view.intents

@@ -161,7 +161,9 @@ CARD_CURVES = {
 def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
     """What n topics detect against n: S14 Fig. 3 and its like."""
     if len({card["topics"] for card in cards}) < 2:
-        raise RequestError("one number of topics is a point, not a curve", fix="Give a range, e.g. --topics 10:200:10.")
+        raise RequestError(
+            "one number of topics is a point, not a curve", fix='Give a range, e.g. `topics="10:200:10"`.'
+        )
     several = len({card["correlation"] for card in cards}) == 2
     rows = [
         {

@@ -38,10 +38,12 @@ def _kind_table(kind: Kind, problems: Sequence[Problem], most: int | None) -> Ta
     rows: list[tuple[Any, ...]] = [
         (problem.place, problem.count, problem.detail, problem.text) for problem in problems[:most]
     ]
+    whole = ""
     if most is not None and len(problems) > most:
-        rows.append((f"and {len(problems) - most:,} more places; --all lists them", None, "", ""))
+        rows.append((f"and {len(problems) - most:,} more places", None, "", ""))
+        whole = f" `all=True` lists all {len(problems):,} places."
     columns = (Column("place", "where"), LINES, Column("detail", "what"), Column("text", "text"))
-    return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}")
+    return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
 
 
 def _sentence(report: CheckReport, strict: bool) -> str:
@@ -51,6 +53,6 @@ def _sentence(report: CheckReport, strict: bool) -> str:
         return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are mended."
     if counts[Severity.WARNING]:
         return f"{found}. The files can be scored" + (
-            ", but --strict asks for more." if strict else "; read the warnings."
+            ", but `strict=True` asks for more." if strict else "; read the warnings."
         )
     return f"{found + '. ' if found else ''}The files can be scored."

@@ -229,7 +229,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], li
         text.append(shared + ("." if found.test in INTERVALS else "; for those that do not, the pairs decide."))
     text += _interval_sentences(found)
     if not listed:
-        text.append(f"The {count:,} pairs: --all-pairs, or --json.")
+        text.append(f"`all_pairs=True` lists the {count:,} pairs.")
     return verdicts, text
 
 
@@ -347,7 +347,7 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     ]
     left = len(found.disagreements) - len(shown)
     title = "Pairs whose verdict changes, the most contested first"
-    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more with --json)" if left else ""))
+    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""))
     return [tests, reasons, pairs] if shown else [tests]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cranfield
-from cranfield.errors import Caution
+from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 
 Warnings = Sequence[Problem | Caution]
@@ -69,6 +69,40 @@ class Document:
         }
 
 
+def spoken(document: Document, interface: str) -> Document:
+    """The document as people read it on the ``interface``: sentence, warnings, table titles and what to do.
+
+    JSON and CSV are made from the document itself, and are the same everywhere.
+    """
+    return replace(
+        document,
+        tables=[_spoken_table(table, interface) for table in document.tables],
+        sentence=speak(document.sentence, interface),
+        warnings=spoken_warnings(document.warnings, interface),
+    )
+
+
+def spoken_warnings(warnings: Warnings, interface: str) -> tuple[Problem | Caution, ...]:
+    """The same warnings in the words of the ``interface``; problems of files name no parameters in `warning_lines`."""
+    return tuple(
+        replace(each, what=speak(each.what, interface), fix=speak(each.fix, interface))
+        if isinstance(each, Caution)
+        else each
+        for each in warnings
+    )
+
+
+def _spoken_table(table: Table, interface: str) -> Table:
+    advice = [column.word == "fix" for column in table.columns]
+    rows = table.rows
+    if any(advice):
+        rows = [
+            tuple(speak(value, interface) if is_advice else value for value, is_advice in zip(row, advice, strict=True))
+            for row in rows
+        ]
+    return replace(table, rows=rows, title=speak(table.title, interface))
+
+
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as JSON can have it: nothing in place of what is not a number."""
     return {word: None if value != value else value for word, value in row.items()}
@@ -117,7 +151,7 @@ def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
             lines[f"{caution.slug} {at}"] = str(caution)
         elif caution.slug not in lines:
             others = count[caution.slug] - 1
-            like = f" ({others:,} more such caution{'s' * (others > 1)}: see --json)" if others else ""
+            like = f" ({others:,} more such caution{'s' * (others > 1)} in the JSON output)" if others else ""
             lines[caution.slug] = f"{caution}{like}"
     return list(lines.values())
 

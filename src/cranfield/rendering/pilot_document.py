@@ -85,7 +85,7 @@ def _fewer_teams(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table:
         *("measure", "left_out", "variance", "lower", "upper", "misses", "topics", "topics_low", "topics_high"),
         *("error", "lost", "most_lost"),
     )
-    more = "" if len(shown) == len(found.left_out) - 1 else "; every k with --csv"
+    more = "" if len(shown) == len(found.left_out) - 1 else "; every k in the CSV output"
     return _table(words, mine, f"Fewer teams, all topics ({found.trials} random pilots each{more})")
 
 

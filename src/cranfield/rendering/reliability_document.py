@@ -140,7 +140,7 @@ def _swap_rates(found: Reliability) -> Table:
         ("closed_form_paired", "closed form, shared topics", "score"),
         ("closed_form", "closed form, own topics", "score"),
     ]
-    return _table(rows, columns, "Swaps by the size of the difference (all bins with --json)")
+    return _table(rows, columns, "Swaps by the size of the difference (all bins in the JSON output)")
 
 
 def _bin(row: Row) -> int:

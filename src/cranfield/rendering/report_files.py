@@ -37,13 +37,18 @@ def _bib(report: Report) -> bytes:
     return f"{to_bibtex(report.citations)}\n".encode()
 
 
+def _read_by_people(make: Callable[[Report], bytes]) -> Callable[[Report], bytes]:
+    """Messages in a report speak of flags, whoever wrote it: the report says which command makes it."""
+    return lambda report: make(report.spoken("command"))
+
+
 FACES: dict[str, Callable[[Report], bytes]] = {
-    ".html": _html,
-    ".pdf": _pdf,
-    ".md": lambda report: f"{report_markdown(report)}\n".encode(),
-    ".tex": lambda report: f"{report_latex(report)}\n".encode(),
+    ".html": _read_by_people(_html),
+    ".pdf": _read_by_people(_pdf),
+    ".md": _read_by_people(lambda report: f"{report_markdown(report)}\n".encode()),
+    ".tex": _read_by_people(lambda report: f"{report_latex(report)}\n".encode()),
     ".json": lambda report: f"{report_json(report)}\n".encode(),
-    ".xlsx": _xlsx,
+    ".xlsx": _read_by_people(_xlsx),
     ".bib": _bib,
 }
 """Every face by the ending of its files."""

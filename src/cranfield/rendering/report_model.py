@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cranfield.errors import Caution
+from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem
-from cranfield.rendering.document import Document
+from cranfield.rendering.document import Document, spoken, spoken_warnings
 from cranfield.rendering.references import REFERENCES
 from cranfield.versions import versions
 
@@ -42,6 +42,12 @@ class Section:
     title: str
     parts: tuple[Part, ...]
     methods: str = ""
+
+    def spoken(self, interface: str) -> Section:
+        """The same with every message in the words of the ``interface``."""
+        return replace(
+            self, parts=tuple(replace(part, document=spoken(part.document, interface)) for part in self.parts)
+        )
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,15 @@ class Report:
     def cautions(self) -> tuple[Caution, ...]:
         """The warnings that are about results; problems of files are listed in the section on what was read."""
         return tuple(warning for warning in self.warnings if isinstance(warning, Caution))
+
+    def spoken(self, interface: str) -> Report:
+        """The same with every message in the words of the ``interface``."""
+        return replace(
+            self,
+            sections=tuple(section.spoken(interface) for section in self.sections),
+            left_out=tuple(LeftOut(each.title, speak(each.reason, interface)) for each in self.left_out),
+            input_warnings=spoken_warnings(self.input_warnings, interface),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON has: the usual words, and one row a document."""

@@ -100,7 +100,10 @@ def measures_document() -> Document:
         }
         for row, kind in zip(rows, CATALOG.values(), strict=True)
     ]
-    sentence = "Ask for one with -m, e.g. -m AP -m 'nDCG(gains=exp)@10'. cranfield measures NAME tells more about one."
+    sentence = (
+        'Ask for one with `measure`, e.g. `measure="nDCG(gains=exp)@10"`. '
+        "`measures()` with a name tells more about one."
+    )
     return Document("measures", {}, [Table(columns, rows)], words, sentence)
 
 
@@ -112,7 +115,7 @@ def measure_document(text: str) -> Document:
         ("is", kind.title),
         ("says", kind.help),
         ("range", f"{kind.lowest:g} to {kind.highest:g}"),
-        ("judgments", "per intent (--intents)" if kind.per_intent else "ordinary (--qrels)"),
+        ("judgments", "per intent (intents)" if kind.per_intent else "ordinary (qrels)"),
         ("also called", ", ".join(alias for alias in kind.aliases if alias != kind.name) or "–"),
         ("citation", REFERENCES[kind.citation]),
         *(

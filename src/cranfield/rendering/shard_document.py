@@ -330,7 +330,9 @@ def _undefined_table(found: ShardStudy) -> Table:
     ]
     left = len(touched) - len(rows)
     title = "Shards without a relevant document of a topic" + (", mean over shardings" * (_samples(found) > 1))
-    return Table(columns, rows, title + (f" (the poorest {len(rows)}; {left} more topics with --json)" * (left > 0)))
+    return Table(
+        columns, rows, title + (f" (the poorest {len(rows)}; {left} more topics in the JSON output)" * (left > 0))
+    )
 
 
 def _samples(found: ShardStudy) -> int:

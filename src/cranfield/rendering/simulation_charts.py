@@ -111,7 +111,7 @@ def power_chart(found: Sequence[Verification]) -> Any:
     import altair
 
     if not any(each.curve for each in found):
-        raise RequestError("without a search there is no curve to draw", fix="Leave out --no-search, or --plot.")
+        raise RequestError("without a search there is no curve to draw", fix="Leave out `search=False`, or `plot`.")
     rows: list[Mapping[str, Any]] = []
     marks: list[Mapping[str, Any]] = []
     for each in found:

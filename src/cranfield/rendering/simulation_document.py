@@ -40,7 +40,7 @@ def simulation_document(found: Simulation, inputs: Mapping[str, Any], *, out: st
         "outside_support": fit.outside,
         "out": out,
     }
-    written = f" Written to {out}." if out else " Nothing was written: name a file with -o."
+    written = f" Written to {out}." if out else " Nothing was written: name a file with `out`."
     citations = CITATIONS[simulator.dependence]
     return Document(
         "simulate", inputs, tables, rows, found.summary() + written, citations, seed=found.seed, extra=extra
@@ -113,5 +113,5 @@ def _systems_table(rows: list[dict[str, Any]], *, sharded: bool) -> Table:
     shown = rows
     if len(rows) > MOST_SYSTEMS:
         shown = sorted(rows, key=lambda row: -max(abs(row["mean_off"]), abs(row["variance_off"])))[:MOST_SYSTEMS]
-        title += f" (the {MOST_SYSTEMS} farthest off; all {len(rows):,} with --json or --csv)"
+        title += f" (the {MOST_SYSTEMS} farthest off; all {len(rows):,} in the JSON and CSV output)"
     return Table(columns, [tuple(row.get(word) for word in words) for row in shown], title)

@@ -36,7 +36,7 @@ def simulation_chart(document: Document, figure: str = "plans") -> Any:
     names = ("sd_iterative", "sd") if figure == "sd" else ("false_positives_iterative", "false_positives_random")
     pairs = document.extra["pairs"]
     if any(name not in pair for pair in pairs for name in names):
-        raise RequestError("this figure needs the plans iterative and random", fix="Leave out --plans, or name both.")
+        raise RequestError("this figure needs the plans iterative and random", fix="Leave out `plans`, or name both.")
     return _sd_chart(pairs) if figure == "sd" else _errors_chart(pairs, document.inputs["alpha"])
 
 
@@ -142,7 +142,7 @@ def trial_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     """WMZ08 Fig. 3: total topics against the size of the trial, one curve per sd."""
     if len({row["trial"] for row in rows}) < 2:
         raise RequestError(
-            "one size of a trial is a point, not a curve", fix="Give a range of sizes, e.g. --trial-size 10:100:5."
+            "one size of a trial is a point, not a curve", fix='Give a range of sizes, e.g. `trial_size="10:100:5"`.'
         )
     titles = {"trial": "topics in the trial", "topics": "total topics", "curve": "sd of the trial"}
     named = [{**row, "curve": f"{row['sd']:g}"} for row in rows]
@@ -178,7 +178,9 @@ def course_chart(course: Course) -> Any:
     import altair
 
     if not course.rows:
-        raise RequestError("the study has no topics yet, so there is nothing to draw", fix="Add some: study add.")
+        raise RequestError(
+            "the study has no topics yet, so there is nothing to draw", fix="Add some with `study_add()`."
+        )
     base = altair.Chart(_data(course.rows), width=520, height=320)
     mark = altair.Chart(_data([{"goal": course.goal}])).mark_rule(color="#666666", strokeDash=[4, 3])
     return styled(altair.layer(*_COURSES[course.kind](base), mark.encode(y="goal:Q")))

@@ -59,7 +59,7 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
 
 def _order_sentence(status: Status) -> str:
     if status.order.candidates:
-        return "Judge topics in the order drawn: study next lists them."
+        return "Judge topics in the order drawn: `study_next()` lists them."
     return "No order of topics was drawn: the study assumes that topics are added in random order."
 
 

@@ -72,7 +72,7 @@ class PartialResults:
             raise WriteError(
                 f"finished parts cannot be kept: {error.strerror}",
                 where=str(self.path),
-                fix=f"Make room, and go on with: --resume {self.path}",
+                fix=f'Make room, and go on with `resume="{self.path}"`.',
             ) from None
         self.kept += 1
 
@@ -85,7 +85,7 @@ class PartialResults:
             raise WriteError(
                 f"finished parts cannot be kept: {error.strerror}",
                 where=str(self.path),
-                fix="Name another file with --resume.",
+                fix="Name another file with `resume`.",
             ) from None
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,7 +94,7 @@ class PartialResults:
             raise InputError(
                 "another process keeps its parts here",
                 where=str(self.path),
-                fix="Wait for it, or name another file with --resume.",
+                fix="Wait for it, or name another file with `resume`.",
             ) from None
         return stream
 
@@ -107,7 +107,7 @@ class PartialResults:
             return len(_FIRST)
         if not data.startswith(_FIRST):
             raise InputError(
-                "this does not hold finished parts", where=str(self.path), fix="Name another file with --resume."
+                "this does not hold finished parts", where=str(self.path), fix="Name another file with `resume`."
             )
         good = len(_FIRST)
         for line in data[good:].splitlines(keepends=True):
@@ -171,6 +171,6 @@ def _made(module: str, name: str, parts: dict[str, Any]) -> Any:
     made = getattr(import_module(module), name) if module.startswith("cranfield.") else None
     if not (isinstance(made, type) and dataclasses.is_dataclass(made)):
         raise InputError(
-            f"finished parts cannot be of the kind {module}.{name}", fix="Name another file with --resume."
+            f"finished parts cannot be of the kind {module}.{name}", fix="Name another file with `resume`."
         )
     return made(**{each: _restored(part) for each, part in parts.items()})

@@ -10,8 +10,9 @@ from cranfield.scores.table import ScoreTable
 SHOWN = 3  # cells named in a message
 LONGEST = 40  # characters of a name in a message: a topic may be a whole question
 REMEDY = (
-    "For claims about other seeds, prompts or judges use cranfield shards: --replicates nested if each system has its "
-    "own, crossed if all systems share them. For these alone, average over them: --columns mean=COLUMN."
+    "For claims about other seeds, prompts or judges use `shards()`, "
+    'with `replicates="nested"` if each system has its own, `replicates="crossed"` if all systems share them. '
+    'For these alone, average over them: `columns="mean=COLUMN"`.'
 )
 """What to do with several scores for each topic and system."""
 
@@ -71,5 +72,5 @@ def _fix(cells: int, topics: int) -> str:
     dropped = dropped if topics > 1 or cells == 1 else "their topic"
     return (
         f"Choose what becomes of {them}: zero counts {them} as 0, drop leaves out {dropped} "
-        "(--missing zero, --missing drop; in Python table.settle)."
+        '(`missing="zero"`, `missing="drop"`).'
     )

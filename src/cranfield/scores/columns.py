@@ -116,7 +116,7 @@ def suggest(names: Sequence[str]) -> str:
     """How the columns could be named, for people to correct.
 
     >>> suggest(["qid", "run", "map"])
-    'Say what its columns are, for instance: --columns topic=qid,system=run,score=map. There are: qid, run, map.'
+    'Say what its columns are, for instance: `columns="topic=qid,system=run,score=map"`. There are: qid, run, map.'
     """
     small = {name.lower(): name for name in reversed(names)}
     found = {part: next((small[word] for word in usual if word in small), None) for part, usual in USUAL.items()}
@@ -125,7 +125,8 @@ def suggest(names: Sequence[str]) -> str:
     score = rest[-1] if rest and found["topic"] else "COLUMN"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     there = f"There are: {', '.join(names[:20])}{more}."
-    return f"Say what its columns are, for instance: --columns {','.join(parts)},score={score}. {there}"
+    named = ",".join((*parts, f"score={score}"))
+    return f'Say what its columns are, for instance: `columns="{named}"`. {there}'
 
 
 def known_layout(names: Iterable[str]) -> Columns | None:

@@ -93,6 +93,5 @@ def require_judgments(collection: Collection, measures: Sequence[Measure]) -> No
     plain = [str(measure) for measure in measures if not measure.kind.per_intent]
     if plain and collection.intents is not None:
         raise RequestError(
-            f"{plain[0]} needs ordinary judgments, and only per-intent ones were read",
-            fix="Give them too: --qrels FILE, or qrels= in Python.",
+            f"{plain[0]} needs ordinary judgments, and only per-intent ones were read", fix="Give them too, as `qrels`."
         )

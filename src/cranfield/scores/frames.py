@@ -113,7 +113,7 @@ def table_from_columns(
     raise InputError(
         "there is no column «topic»",
         fix=f"Long: {', '.join(COLUMNS)}. Wide: topic, then one column for each system. Others: say which is "
-        "which, with columns (--columns topic=COLUMN,score=COLUMN).",
+        'which, with `columns="topic=COLUMN,score=COLUMN"`.',
     )
 
 

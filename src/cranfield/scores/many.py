@@ -75,7 +75,7 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
     names = [system for table in tables for system in table.systems]
     twice = [system for system, count in Counter(names).items() if count > 1]
     if twice:
-        raise RequestError(f"two files hold a run called «{twice[0]}»", fix="Name systems after files: --name file.")
+        raise RequestError(f"two files hold a run called «{twice[0]}»", fix='Name systems after files: `name="file"`.')
     topics = [topic for topic in tables[0].topics if all(topic in table.topics for table in tables)]
     if not topics:
         raise RequestError("no topic is left to score", fix="Choose zero or nan for missing or no_relevant.")

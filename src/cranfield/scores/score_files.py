@@ -42,7 +42,7 @@ def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
     if not table.missing or any(warning.slug == "cell-missing" for warning in table.warnings):
         return table
     what = f"{table.missing:,} of {table.values.size:,} scores are missing{why}"
-    return replace(table, warnings=(*table.warnings, Caution("cell-missing", what, "Choose with --missing.")))
+    return replace(table, warnings=(*table.warnings, Caution("cell-missing", what, "Choose with `missing`.")))
 
 
 def read_score_files(
@@ -187,7 +187,7 @@ def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
         rows = (tuple(row.get(key) for key in columns) for row in content)
         return _in_file(table_from_columns(columns, rows, measure=measure, word="record"), file)
     except InputError as error:
-        fix = error.fix if "--columns" in error.fix else f"{error.fix} Or say which fields are which: --columns."
+        fix = error.fix if "`columns" in error.fix else f"{error.fix} Or say which fields are which with `columns`."
         raise InputError(error.what, where=file, fix=fix) from None
     except (AttributeError, TypeError, ValueError):
         raise InputError(

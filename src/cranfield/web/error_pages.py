@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, speak
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
 
@@ -34,7 +34,8 @@ class Fault:
 
     @classmethod
     def of(cls, error: CranfieldError) -> Fault:
-        return cls(error.what, error.where, error.fix)
+        """An error in the words of a page."""
+        return cls(speak(error.what, "page"), error.where, speak(error.fix, "page"))
 
 
 class FaultDetails(BaseModel):

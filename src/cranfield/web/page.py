@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 import cranfield
 from cranfield.rendering import output_formats
-from cranfield.rendering.document import Document, Warnings, show, warning_lines
+from cranfield.rendering.document import Document, Warnings, show, spoken, warning_lines
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import asset
@@ -82,7 +82,7 @@ class Answer:
 
     def html(self, links: Mapping[str, str]) -> str:
         """The part of a page that changes with the question."""
-        return render("answer.html", answer=self, links=links, drawn=self._shown())
+        return render("answer.html", answer=self._spoken, links=links, drawn=self._shown())
 
     def noting(self, note: str, warnings: Warnings = ()) -> Answer:
         """With what the names in the command stand for, and what the answer should be read with."""
@@ -91,19 +91,26 @@ class Answer:
     def files(self) -> Makers:
         """The files there are of an answer, each made when it is asked for."""
         made: dict[str, Callable[[], str | bytes]] = {
-            "html": lambda: render("report.html", answer=self, style=static("page.css").decode(), drawn=self._shown()),
+            "html": lambda: render(
+                "report.html", answer=self._spoken, style=static("page.css").decode(), drawn=self._shown()
+            ),
             "json": lambda: output_formats.to_json(self.document) + "\n",
             "csv": lambda: (
                 output_formats.to_csv(self.document.showing(self.listed) if self.listed else self.document) + "\n"
             ),
-            "md": lambda: output_formats.to_markdown(self.document) + "\n",
-            "tex": lambda: output_formats.to_latex(self.document) + "\n",
+            "md": lambda: output_formats.to_markdown(self._spoken.document) + "\n",
+            "tex": lambda: output_formats.to_latex(self._spoken.document) + "\n",
         }
         if self.sketch:
             made["svg"] = lambda: standalone(self.sketch)
         elif self.pictures:
             made["svg"] = lambda: stacked([markup for _, markup in self._drawn])
         return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
+
+    @cached_property
+    def _spoken(self) -> Answer:
+        """The same in the words of a page."""
+        return replace(self, document=spoken(self.document, "page"))
 
     @cached_property
     def _drawn(self) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from pathlib import Path
@@ -186,7 +186,7 @@ def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection) -
         task(*arguments, progress=progress)
         out.send(("done",))
     except CranfieldError as error:
-        out.send(("failed", error.what, error.where, error.fix))
+        out.send(("failed", *astuple(Fault.of(error))))
     except MemoryError:
         out.send(("failed", DIED.what, DIED.where, DIED.fix))
     except Exception as error:

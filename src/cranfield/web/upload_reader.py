@@ -13,7 +13,7 @@ from cranfield.collection.packed import is_packed
 from cranfield.errors import InputError
 from cranfield.formats.file_check import FileKind, sniff
 from cranfield.formats.text import read_head
-from cranfield.rendering.document import warning_lines
+from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.score_files import is_json, is_parquet, read_score_files
 from cranfield.web.asking import Progress
 from cranfield.web.store import ABOUT, FILES, PACKED
@@ -87,7 +87,7 @@ def _read_tables(names: list[str], columns: str) -> dict[str, Any]:
         "systems": sorted({system for table in tables for system in table.systems}),
         "topics": sum(len(table.topics) for table in tables),
         "shards": max(len(table.shards) for table in tables),
-        "warnings": [line for table in tables for line in warning_lines(table.warnings)],
+        "warnings": [line for table in tables for line in _on_page(table.warnings)],
     }
 
 
@@ -154,5 +154,9 @@ def _about(collection: Collection, names: list[str], arguments: list[str], optio
         "topics": len(collection.topics),
         "teams": 0 if collection.teams is None else len(set(collection.teams)),
         "judgments": len(collection.arrays["grade"]),
-        "warnings": warning_lines(collection.warnings),
+        "warnings": _on_page(collection.warnings),
     }
+
+
+def _on_page(warnings: Warnings) -> list[str]:
+    return warning_lines(spoken_warnings(warnings, "page"))

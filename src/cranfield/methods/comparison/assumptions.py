@@ -65,7 +65,7 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
         "topics-ignored",
         f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where topics as blocks "
         f"find {blocked:,}",
-        "Leave out --unpaired (in Python, the test unpaired) unless every system had topics of its own.",
+        "Leave out `unpaired` unless every system had topics of its own.",
     )
 
 
@@ -109,7 +109,7 @@ def too_many_pairs(pairs: int, most: int) -> Caution:
         "too-many-pairs",
         f"{pairs:,} pairs are too many to resample (at most {most:,}): Tukey's test was run in place of max-t, and "
         "takes one error term for all of them",
-        "Compare fewer systems, or name the test: --test tukey.",
+        'Compare fewer systems, or name the test: `test="tukey"`.',
     )
 
 
@@ -163,5 +163,5 @@ def one_error_term(scores: Array, sd: Array, test: str) -> Caution | None:
         "one-error-term",
         f"one error term does not fit all pairs (Box's ε = {epsilon:.2f}, and 1 would fit{ratio}): the family-wise "
         f"error rate of {test} may be well above α",
-        "Use --test max-t, which measures every pair by its own standard error.",
+        'Use `test="max-t"`, which measures every pair by its own standard error.',
     )

@@ -283,7 +283,7 @@ def compare(
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
     if non_inferiority is not None and not baselines:
-        raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it (--baseline).")
+        raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it with `baseline`.")
     named, baselines = test is not None, tuple(dict.fromkeys(baselines))
     test = chosen_test(test, baselines, systems=len(table.systems))
     check_test(test, correct, baselines)
@@ -367,7 +367,7 @@ def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) ->
     if test == "dunnett" and not baselines:
         raise RequestError(
             "Dunnett's test compares systems with a baseline, and none is named",
-            fix="Name the baseline (--baseline), or choose a test of all pairs: max-t or tukey.",
+            fix="Name it with `baseline`, or choose a test of all pairs: max-t or tukey.",
         )
     if test in FAMILY and correct not in (None, "none"):
         raise RequestError(f"{test} controls the whole family's error by itself", fix="Leave out the correction.")
@@ -402,7 +402,7 @@ def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, A
         if name not in baselines[: number + 1]
     ]
     if not listed:
-        raise RequestError("every system is a baseline", fix="Leave out --baseline to compare all pairs.")
+        raise RequestError("every system is a baseline", fix="Leave out `baseline` to compare all pairs.")
     first, second = np.array(listed).T
     return first, second
 
@@ -411,7 +411,7 @@ def _too_many(pairs: int, *, named: bool) -> Caution:
     if named:
         raise RequestError(
             f"max-t resamples every pair, and {pairs:,} are more than {MOST_PAIRS:,}",
-            fix="Compare fewer systems, name a baseline, or use --test tukey.",
+            fix='Compare fewer systems, name a baseline, or use `test="tukey"`.',
         )
     return too_many_pairs(pairs, MOST_PAIRS)
 

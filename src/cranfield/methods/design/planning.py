@@ -62,7 +62,7 @@ def correlation_caution() -> Caution:
         "a variance of one system's scores does not say how much a difference varies on shared topics: the answer is "
         f"given for uncorrelated scores (ρ = 0, as if systems shared no topics) and for ρ = {TYPICAL_CORRELATION:g} "
         "(AP on TREC-8)",
-        "Give --correlation, the sd of paired differences (--sd), or pilot scores.",
+        "Give `correlation`, the sd of paired differences (`sd`), or pilot scores.",
     )
 
 
@@ -81,15 +81,15 @@ def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
     """
     if request.variance is not None or request.sd is not None or request.correlation is not None:
         raise RequestError(
-            "the variance comes from the scores", fix="Leave out --variance, --sd and --correlation, or the scores."
+            "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
         )
     if request.effect_size is not None:
         raise RequestError(
             "an effect size is a difference over its sd, and needs no scores",
-            fix="Leave out the scores, or ask for --difference.",
+            fix="Leave out the scores, or ask for `difference`.",
         )
     if request.assurance is not None and request.power is not None:
-        raise RequestError("--assurance takes the place of --power", fix="Give one of them.")
+        raise RequestError("`assurance` takes the place of `power`", fix="Give one of them.")
     found = []
     for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
         first = next(estimate for estimate in variances.estimates if estimate.measure == measure)
@@ -130,7 +130,7 @@ def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
         return {"sd": request.sd}
     if request.variance is None:
         raise RequestError(
-            "--variance or --sd is missing", fix="Add --sd, or --variance with --correlation, or give pilot scores."
+            "`variance` or `sd` is missing", fix="Add `sd`, or `variance` with `correlation`, or give pilot scores."
         )
     if request.correlation is not None:
         return {"variance": request.variance, "correlation": request.correlation}
@@ -184,7 +184,7 @@ def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
     if estimate.topics < FEWEST_TOPICS and not insisted:
         raise RequestError(
             f"{estimate.topics} topics are too few to estimate a variance for planning",
-            fix=f"Use a pilot of {FEW_TOPICS} topics or more; --small-pilot insists, and gives a range.",
+            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` insists, and gives a range.",
         )
 
 

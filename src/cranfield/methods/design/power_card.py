@@ -179,9 +179,9 @@ def cards_from_grid(
     From a ``variance`` alone there are two cards, for uncorrelated scores and for a typical ``correlation``.
     """
     if topics is None:
-        raise RequestError("the number of topics is missing", fix="Add --topics 50, or give the collection's scores.")
+        raise RequestError("the number of topics is missing", fix="Add `topics=50`, or give the collection's scores.")
     if systems is None and test not in (None, "t"):
-        raise RequestError(f"the test {test} needs the number of systems", fix="Add --systems 10, for instance.")
+        raise RequestError(f"the test {test} needs the number of systems", fix="Add `systems=10`, for instance.")
     spreads = _spreads(variance, correlation, sd)
     axes = product(topics, systems or (2,), spreads, difference or (0.05,), alpha or (0.05,), power or (0.8,))
     return [
@@ -205,9 +205,9 @@ def _spreads(
 ) -> list[tuple[float, float, float]]:
     """σ², ρ and the sd of paired differences; nan for what is not known."""
     if variance is None and sd is None:
-        raise RequestError("the variance is missing", fix="Add --variance or --sd, or give scores to estimate it from.")
+        raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give scores to estimate it from.")
     if correlation is not None and (variance is None or sd is not None):
-        raise RequestError("--correlation goes with --variance and without --sd", fix="Leave one of them out.")
+        raise RequestError("`correlation` goes with `variance` and without `sd`", fix="Leave one of them out.")
     for name, values in (("variance", variance), ("sd", sd), ("correlation", correlation)):
         if values is not None:
             broadcast({name: values})
@@ -231,7 +231,7 @@ def cards_from_pilot(
     """Cards for every measure, from the pilot's own topics and systems unless others are named."""
     if variance is not None or sd is not None or correlation is not None:
         raise RequestError(
-            "the variance comes from the scores", fix="Leave out --variance, --sd and --correlation, or the scores."
+            "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
         )
     found: list[Card] = []
     for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):

@@ -81,8 +81,7 @@ class Request:
         if found is None:
             found = DEFAULTS.get(name)
         if found is None:
-            flag = f"--{name.replace('_', '-')}"
-            raise RequestError(f"{flag} is missing", fix=f"Add {flag}, or give pilot scores to estimate it from.")
+            raise RequestError(f"`{name}` is missing", fix=f"Add `{name}`, or give pilot scores to estimate it from.")
         return found
 
 
@@ -112,7 +111,7 @@ def _named(request: Request, methods: list[Method]) -> list[Method]:
 def _range_methods(request: Request, systems: int | None) -> list[Method]:
     """On shared topics where the residual variance is known; on topics not shared where only σ² is."""
     if request.systems is None and systems is None:
-        raise RequestError("a range needs the number of systems", fix="Add --systems 10, for instance.")
+        raise RequestError("a range needs the number of systems", fix="Add `systems=10`, for instance.")
     if systems is not None:
         return [range_method(name) for name in ("blocked", "exact", "sakai")]
     blocked = request.correlation is not None or request.method == "blocked"  # by name, on a residual variance
@@ -124,14 +123,14 @@ def _pair_methods(request: Request, systems: int | None) -> list[Method]:
     if not request.paired:
         return [difference_method("unpaired", sides=request.sides)] if tests == ["t"] else _no_test_unpaired(tests[0])
     if tests != ["t"] and request.systems is None and systems is None:
-        raise RequestError(f"the test {tests[0]} needs the number of systems", fix="Add --systems 10, for instance.")
+        raise RequestError(f"the test {tests[0]} needs the number of systems", fix="Add `systems=10`, for instance.")
     pair = [difference_method(name, sides=request.sides) for name in (("t", "normal") if tests == ["t"] else ("t",))]
     return [*(family_method(test) for test in tests if test != "t"), *(pair if "t" in tests else [])]
 
 
 def _no_test_unpaired(test: str) -> list[Method]:
     raise RequestError(
-        f"the test {test} is for systems that share topics", fix="Leave out --unpaired, or use --test t."
+        f"the test {test} is for systems that share topics", fix='Leave out `unpaired`, or use `test="t"`.'
     )
 
 
@@ -152,13 +151,13 @@ def check_effect(request: Request, chosen: dict[str, list[Method]], *, pilot: bo
     if not chosen:
         raise RequestError(
             "there is no goal",
-            fix="Name one: --difference, --effect-size, --min-range (with --systems), --width, --sensitivity, "
-            "--equivalence or --non-inferiority.",
+            fix="Name one: `difference`, `effect_size`, `min_range` (with `systems`), `width`, `sensitivity`, "
+            "`equivalence` or `non_inferiority`.",
         )
     if request.variance is not None and request.sd is not None:
-        raise RequestError("--sd and --variance say the same thing twice", fix="Give one of them.")
+        raise RequestError("`sd` and `variance` say the same thing twice", fix="Give one of them.")
     if not pilot and request.correlation is not None and request.variance is None:
-        raise RequestError("--correlation goes with --variance", fix="Add --variance, or leave --correlation out.")
+        raise RequestError("`correlation` goes with `variance`", fix="Add `variance`, or leave `correlation` out.")
     for name in request.given:
         if not any(_has_effect(name, goal, methods, pilot=pilot) for goal, methods in chosen.items()):
             raise _no_effect(request, name, chosen)
@@ -184,27 +183,26 @@ def uses(method: Method) -> set[str]:
 
 
 _GOES_WITH = {
-    "systems": "--min-range, or --difference with a test of all pairs (--test max-t, tukey, holm or dunnett)",
-    "test": "--difference or --effect-size",
-    "sd": "--difference, --width, --sensitivity, --equivalence or --non-inferiority",
-    "variance": "--min-range, --difference, --width, --sensitivity, --equivalence or --non-inferiority",
-    "correlation": "--variance and a goal on shared topics (not with --unpaired or --method exact or sakai)",
-    "power": "--min-range, --difference, --effect-size, --equivalence or --non-inferiority, without --assurance",
+    "systems": "`min_range`, or `difference` with a test of all pairs (`test`: max-t, tukey, holm or dunnett)",
+    "test": "`difference` or `effect_size`",
+    "sd": "`difference`, `width`, `sensitivity`, `equivalence` or `non_inferiority`",
+    "variance": "`min_range`, `difference`, `width`, `sensitivity`, `equivalence` or `non_inferiority`",
+    "correlation": "`variance` and a goal on shared topics (not with `unpaired`, nor with the `method` exact or sakai)",
+    "power": "`min_range`, `difference`, `effect_size`, `equivalence` or `non_inferiority`, without `assurance`",
     "assurance": "pilot scores and a goal that has a power",
-    "probability": "--width",
-    "true_difference": "--equivalence or --non-inferiority",
-    "one_sided": "--sensitivity, or a pair named in advance (--test t)",
-    "unpaired": "--difference or --effect-size of a pair named in advance",
+    "probability": "`width`",
+    "true_difference": "`equivalence` or `non_inferiority`",
+    "one_sided": '`sensitivity`, or a pair named in advance (`test="t"`)',
+    "unpaired": "`difference` or `effect_size` of a pair named in advance",
     "small_pilot": "pilot scores",
 }
 
 
 def _no_effect(request: Request, name: str, chosen: dict[str, list[Method]]) -> RequestError:
-    flag = f"--{name.replace('_', '-')}"
-    goals = ", ".join(f"--{goal.replace('_', '-')}" for goal in chosen)
+    goals = ", ".join(f"`{goal}`" for goal in chosen)
     by = f" by {request.test or request.method}" if request.test or request.method else ""
-    fix = f"{flag} goes with {_GOES_WITH[name]}." if name in _GOES_WITH else "Leave it out."
-    return RequestError(f"{flag} has no effect on {goals}{by}", fix=fix)
+    fix = f"`{name}` goes with {_GOES_WITH[name]}." if name in _GOES_WITH else "Leave it out."
+    return RequestError(f"`{name}` has no effect on {goals}{by}", fix=fix)
 
 
 def no_such_method(request: Request, methods: Iterable[Method]) -> RequestError:

@@ -134,9 +134,9 @@ def choose_target(
     given = {"min_range": min_range, "difference": difference, "width": width}
     named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": USUAL_RANGE}
     if len(named) > 1:
-        flags = ", ".join(f"--{goal.replace('_', '-')}" for goal in named)
-        raise RequestError(f"choose one of {flags}", fix="Ask for the others afterwards.")
+        goals = ", ".join(f"`{goal}`" for goal in named)
+        raise RequestError(f"choose one of {goals}", fix="Ask for the others afterwards.")
     goal, value = next(iter(named.items()))
     if test is not None and goal != "difference":
-        raise RequestError("--test goes with --difference", fix="Leave it out.")
+        raise RequestError("`test` goes with `difference`", fix="Leave it out.")
     return Target(goal, value, systems, alpha, power, method, test or ALL_PAIRS_TEST)

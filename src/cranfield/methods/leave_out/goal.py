@@ -29,10 +29,10 @@ def target_for(
     """
     named = "difference" if difference is not None else "width" if width is not None else "min_range"
     if method != "blocked" and named != "min_range":
-        raise RequestError("--method goes with --min-range", fix="Leave it out.")
+        raise RequestError("`method` goes with `min_range`", fix="Leave it out.")
     if systems is not None and (named == "width" or test == "t"):
-        what = "--width" if named == "width" else "--test t, a pair named in advance"
-        raise RequestError(f"--systems has no effect with {what}", fix="Leave it out.")
+        what = "`width`" if named == "width" else '`test="t"`, a pair named in advance'
+        raise RequestError(f"`systems` has no effect with {what}", fix="Leave it out.")
     if systems is None:
         systems = USUAL_SYSTEMS if named == "min_range" else max(there, 2)
     return choose_target(
@@ -46,12 +46,13 @@ def check_design(target: Target, estimate: str) -> str:
     The width of an interval may be asked for with any of them, as S14 §5.4 does with the two-way variance.
     """
     if target.goal == "difference" and estimate != "residual":
-        raise RequestError(f"a difference on shared topics has no {estimate} variance", fix="Leave out --estimate.")
+        raise RequestError(f"a difference on shared topics has no {estimate} variance", fix="Leave out `estimate`.")
     if target.goal == "min_range" and (target.method == "blocked") != (estimate == "residual"):
         fits = "residual" if target.method == "blocked" else "two-way, one-way or within"
+        other = "exact" if target.method == "blocked" else "blocked"
         raise RequestError(
             f"method «{target.method}» does not go with the {estimate} variance",
-            fix=f"Take {fits}, or --method {'exact' if target.method == 'blocked' else 'blocked'}.",
+            fix=f'Take {fits}, or `method="{other}"`.',
         )
     return estimate
 

@@ -45,15 +45,15 @@ class Question:
 
     def __post_init__(self) -> None:
         if self.pairs is not None and self.reuse:
-            raise RequestError("choose one of --pairs, --reuse", fix="Ask for the other afterwards.")
+            raise RequestError("choose one of `pairs`, `reuse`", fix="Ask for the other afterwards.")
         if self.pairs is not None or self.reuse:
-            self._check_unused("--reuse" if self.reuse else "--pairs")
+            self._check_unused("reuse" if self.reuse else "pairs")
         if self.choice.pair is not None and self.goal.get("min_range") is not None:
-            raise RequestError("a pair has a difference, not a range", fix="Give --difference instead.")
+            raise RequestError("a pair has a difference, not a range", fix="Give `difference` instead.")
         if self.choice.pair is not None and self.goal.get("systems") not in (None, 2):
-            raise RequestError("a pair has two systems", fix="Leave out --systems.")
+            raise RequestError("a pair has two systems", fix="Leave out `systems`.")
 
-    def _check_unused(self, flag: str) -> None:
+    def _check_unused(self, asked: str) -> None:
         """Refuse what has no effect where no design is asked for."""
         unused = {
             name: self.goal.get(name) is not None for name in ("min_range", "difference", "width", "systems", "test")
@@ -68,7 +68,7 @@ class Question:
         }
         for name, given in unused.items():
             if given:
-                raise RequestError(f"--{name.replace('_', '-')} has no effect with {flag}", fix="Leave it out.")
+                raise RequestError(f"`{name}` has no effect with `{asked}`", fix="Leave it out.")
 
     def target(self, collections: Mapping[str, Collection]) -> Target:
         """The goal for the chosen systems; a pair's may have no value, and is then the difference that it has."""
@@ -114,7 +114,7 @@ def system_choice(best: int | None, pair: str | None) -> SystemChoice:
         return SystemChoice(best)
     names = tuple(part.strip() for part in pair.split(","))
     if len(names) != 2 or not all(names):
-        raise RequestError(f"«{pair}» is no pair of runs", fix="Name two runs: --pair A,B.")
+        raise RequestError(f"«{pair}» is no pair of runs", fix='Name two runs: `pair="A,B"`.')
     return SystemChoice(best, (names[0], names[1]))
 
 
@@ -130,7 +130,7 @@ def ask(
     names, target = list(measures or ["AP"]), question.target(collections)
     if question.pairs is not None:
         return pair_study(
-            only_collection(collections, "--pairs"),
+            only_collection(collections, "pairs"),
             names,
             depths=question.depths,
             pairs=question.pairs or None,
@@ -141,7 +141,7 @@ def ask(
             progress=progress,
         )
     if question.reuse:
-        return reusability(only_collection(collections, "--reuse"), names, depths=question.depths, progress=progress)
+        return reusability(only_collection(collections, "reuse"), names, depths=question.depths, progress=progress)
     study = depth_study(
         collections,
         names,
@@ -161,15 +161,15 @@ def own_difference(study: DepthStudy, target: Target) -> Target:
     if target.value is not None:
         return target
     if len(study.measures) > 1:
-        raise RequestError("the pair's difference is not the same in every measure", fix="Give --difference.")
+        raise RequestError("the pair's difference is not the same in every measure", fix="Give `difference`.")
     difference = abs(study.points[-1].difference)
     if difference == 0:
-        raise RequestError("the two runs do not differ at full depth", fix="Give --difference.")
+        raise RequestError("the two runs do not differ at full depth", fix="Give `difference`.")
     return replace(target, value=difference)
 
 
-def only_collection(collections: Mapping[str, Collection], flag: str) -> Collection:
+def only_collection(collections: Mapping[str, Collection], asked: str) -> Collection:
     """The one collection there is."""
     if len(collections) > 1:
-        raise RequestError(f"{flag} takes one collection at a time", fix="Name one of them.")
+        raise RequestError(f"`{asked}` takes one collection at a time", fix="Name one of them.")
     return next(iter(collections.values()))

@@ -41,11 +41,11 @@ class SystemChoice:
 
     def __post_init__(self) -> None:
         if self.best is not None and self.pair is not None:
-            raise RequestError("choose one of --best, --pair", fix="Ask for the other afterwards.")
+            raise RequestError("choose one of `best`, `pair`", fix="Ask for the other afterwards.")
         if self.best is not None and self.best < 2:
             raise RequestError(f"the best {self.best} cannot be compared", fix="Ask for the best 2 or more.")
         if self.pair is not None and len(set(self.pair)) != 2:
-            raise RequestError("a pair takes two different runs", fix="Name two runs: --pair A,B.")
+            raise RequestError("a pair takes two different runs", fix='Name two runs: `pair="A,B"`.')
 
     def columns(self, systems: Sequence[str], scores: Array) -> Array:
         """The numbers of the chosen systems; ``scores`` are those at full depth."""
@@ -57,7 +57,7 @@ class SystemChoice:
         if self.best is None:
             return np.arange(len(systems))
         if self.best > len(systems):
-            raise RequestError(f"there are {len(systems)} runs, not {self.best}", fix=f"--best {len(systems)} at most.")
+            raise RequestError(f"there are {len(systems)} runs, not {self.best}", fix=f"`best={len(systems)}` at most.")
         return np.sort(np.argsort(-scores.mean(axis=0), kind="stable")[: self.best])
 
     def words(self, measure: str, systems: int) -> str:
@@ -300,7 +300,7 @@ def _systems_matter(measure: str, depths: Sequence[int], tables: Sequence[Sequen
         f"{measure}: for the same reliability among the best {half} runs, depth {depths[at]} takes {some[at]:.2f} "
         f"times the topics of full depth; among all runs, {every[at]:.2f} times"
     )
-    return [Caution("depth-and-systems", what, f"Name the systems to distinguish, for instance --best {half}.")]
+    return [Caution("depth-and-systems", what, f"Name the systems to distinguish, for instance `best={half}`.")]
 
 
 def _relative(tables: Sequence[Sequence[Array]]) -> Array:

@@ -158,7 +158,7 @@ def _parse(data: bytes, path: str) -> Reading:
             if not steps or not _is_cut_short(rest):
                 raise
     if not steps:
-        raise InputError("this is no study file", where=path, fix="Start a study with cranfield study new.")
+        raise InputError("this is no study file", where=path, fix="Start a study with `study_new()`.")
     return Reading(tuple(steps), length, len(rest), sealed)
 
 
@@ -197,7 +197,7 @@ def _checked(line: bytes, number: int, steps: list[Step], path: str) -> Step:
 
 def _damaged(where: str, number: int) -> InputError:
     if number == 1:
-        return InputError("this is no study file", where=where, fix="Start a study with cranfield study new.")
+        return InputError("this is no study file", where=where, fix="Start a study with `study_new()`.")
     return InputError("this line is damaged", where=where, fix="Fetch the file from a copy.")
 
 
@@ -218,7 +218,7 @@ def _opened(path: str | Path, *, writing: bool) -> Iterator[int]:
     try:
         descriptor = os.open(path, os.O_RDWR if writing else os.O_RDONLY)
     except FileNotFoundError:
-        raise InputError("there is no such study", where=str(path), fix="Start it: cranfield study new.") from None
+        raise InputError("there is no such study", where=str(path), fix="Start it with `study_new()`.") from None
     except IsADirectoryError:
         raise InputError("this is a folder, not a study", where=str(path), fix="Name the study's file.") from None
     except OSError as error:

@@ -32,7 +32,7 @@ def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: in
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
-            "this table has shards", fix="Average over them (--columns mean=shard), or score whole topics."
+            "this table has shards", fix='Average over them (`columns="mean=shard"`), or score whole topics.'
         )
     check_balance(table, measure)
     if len(scores) < fewest:
@@ -54,7 +54,7 @@ def one_pair(
         if len(table.systems) != 2:
             raise RequestError(
                 f"the table has {len(table.systems)} systems: it is unclear which two are meant",
-                fix="Name them: --system A --baseline B.",
+                fix='Name them: `system="A"` and `baseline="B"`.',
             )
         first, second = table.systems
         system, baseline = system or (second if baseline == first else first), baseline or second
@@ -76,7 +76,7 @@ def choose_pairs(
 ) -> Pairs:
     """``count`` random pairs where that is given; else the two systems named, or the only two there are."""
     if count is not None and (system or baseline):
-        raise RequestError("pairs are either named or drawn at random", fix="Give --pairs, or --system and --baseline.")
+        raise RequestError("pairs are either named or drawn at random", fix="Give `pairs`, or `system` and `baseline`.")
     if count is not None:
         return random_pairs(table, count, seed=seed, measure=measure)
     return one_pair(table, system=system, baseline=baseline, measure=measure)

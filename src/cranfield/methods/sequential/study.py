@@ -83,14 +83,14 @@ class Status:
     def summary(self) -> str:
         """What to do next."""
         if self.finished and self.tested:
-            return f"The study has ended with {self.topics:,} topics; study test shows its result again."
+            return f"The study has ended with {self.topics:,} topics; `study_test()` shows its result again."
         if self.plan.name == "anytime":
             return (
                 f"{self.topics:,} topics; the interval may be looked at now, or after any further topic. If the "
                 f"systems differ by {self.goal.difference:g}, expect about {self.more:,} more topics."
             )
         if self.ready:
-            return f"{self.topics:,} topics are enough: run the test (study test)."
+            return f"{self.topics:,} topics are enough: run the test with `study_test()`."
         if self.sd == 0:
             return f"All {self.topics:,} differences are equal, so that their sd is not known yet: add topics."
         topics = "1 more topic" if self.more == 1 else f"{self.more:,} more topics"
@@ -135,7 +135,7 @@ class Study:
         if not progress.order.candidates:
             raise RequestError(
                 "the study has no recorded order of topics",
-                fix="Name the candidate topics when a study is started: study new --topics FILE.",
+                fix="Name the candidate topics when a study is started: `topics` of `study_new()`.",
             )
         if count is not None and count < 1:
             raise RequestError(f"{count} topics cannot be listed", fix="Ask for 1 or more.")
@@ -185,7 +185,7 @@ class Study:
                 fix=f"Change one of: {', '.join(EDITABLE)}.",
             )
         if not reason.strip():
-            raise RequestError("a change of the goal needs a reason", fix="Give a reason: --because «…».")
+            raise RequestError("a change of the goal needs a reason", fix="Give a reason with `because`.")
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any]:
             goal = replay(steps).goal
@@ -257,7 +257,7 @@ def create_study(
     """
     _prepared(goal)
     if (system is None) != (baseline is None):
-        raise RequestError("a pair has two systems", fix="Name both, --system A --baseline B, or neither.")
+        raise RequestError("a pair has two systems", fix='Name both, `system="A"` and `baseline="B"`, or neither.')
     systems = None if system is None else [system, baseline]
     content = {"event": "new", "goal": goal.to_dict(), "systems": systems, "measure": measure}
     journal.create(path, {**content, "trial_topics": list(trial_topics), **_drawn(topics, trial_topics, seed)})
@@ -306,7 +306,7 @@ def estimate_sd(
     """The sd from exactly one source; ``cautious`` takes the 95th percentile of the past, or a trial's upper limit."""
     if sum(source is not None for source in (sd, past, trial)) != 1:
         raise RequestError(
-            "the sd must have exactly one source", fix="Give one of --sd, --from earlier.csv and --trial trial.csv."
+            "the sd must have exactly one source", fix="Give one of `sd`, earlier scores, and the scores of a `trial`."
         )
     if cautious and sd is not None:
         raise RequestError("a given sd has no cautious form", fix="Give a larger sd, or a table to estimate it from.")
@@ -374,7 +374,7 @@ def _pair(table: ScoreTable) -> tuple[str, str]:
     if len(table.systems) != 2:
         raise RequestError(
             f"the scores are of {len(table.systems)} systems: it is unclear which two are compared",
-            fix="Name them when the study is started: --system A --baseline B.",
+            fix='Name them when the study is started: `system="A"` and `baseline="B"`.',
         )
     return table.systems[0], table.systems[1]
 
@@ -395,7 +395,7 @@ def _check_addition(progress: Progress, new: Sequence[_Row]) -> None:
     if progress.finished:
         raise RequestError(
             f"the study has all its topics ({progress.count:,}): further topics would depend on the scores",
-            fix="Run the test (study test); or change the goal first (study edit), which is recorded.",
+            fix="Run the test with `study_test()`; or change the goal first with `study_edit()`, which is recorded.",
         )
     for topic, a, b in new:
         if topic in progress.trial_topics:
@@ -405,7 +405,7 @@ def _check_addition(progress: Progress, new: Sequence[_Row]) -> None:
         if not goal.lowest <= a - b <= goal.highest:
             raise InputError(
                 f"on topic {topic} the systems differ by {a - b:g}, outside {goal.lowest:g} and {goal.highest:g}",
-                fix="Give the bounds of a difference when the study is started: --bounds LOW,HIGH.",
+                fix='Give the bounds of a difference when the study is started: `bounds="LOW,HIGH"`.',
             )
 
 
@@ -455,7 +455,9 @@ def _refuse_early(progress: Progress, where: str) -> None:
         return
     due = progress.next_look
     if due is None:
-        raise TooEarlyError("the study has ended: every look has been used", where=where, fix="See study log.")
+        raise TooEarlyError(
+            "the study has ended: every look has been used", where=where, fix="`study_log()` lists its steps."
+        )
     if progress.sd == 0 and progress.checks:
         raise TooEarlyError(
             f"all {progress.count:,} differences are equal: the {progress.goal.plan} plan has no sd to decide by, and "

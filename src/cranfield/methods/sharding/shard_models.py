@@ -386,7 +386,7 @@ def refuse_unused(given: Mapping[str, Any], *, table: ScoreTable | None) -> None
     changed = [name for name, usual in unused.items() if given[name] != usual]
     if changed:
         what = "runs whose documents are split here" if table is None else "the replicates of this score table"
-        raise RequestError(f"--{changed[0]} has no effect on {what}", fix="Leave it out.")
+        raise RequestError(f"`{changed[0]}` has no effect on {what}", fix="Leave it out.")
 
 
 def _assumed_crossed() -> Caution:
@@ -394,7 +394,7 @@ def _assumed_crossed() -> Caution:
         "replicates-assumed-crossed",
         "nothing says whether systems share the replicates (judges, prompts) or have their own (random seeds); they "
         "are analysed as shared",
-        "Name it: --replicates crossed, or --replicates nested.",
+        'Name it: `replicates="crossed"`, or `replicates="nested"`.',
     )
 
 
@@ -411,7 +411,7 @@ def _check(collection: Collection, shards: Sequence[int], samples: int, alpha: f
     if not np.isfinite(x):
         raise RequestError(f"an undefined cell cannot count {x}", fix="Give a number; 0 is usual.")
     if not shards or min(shards) < 2:
-        raise RequestError("a corpus is split into two shards or more", fix="Give -s 2,5,10, for instance.")
+        raise RequestError("a corpus is split into two shards or more", fix="Give `shards=[2, 5, 10]`, for instance.")
     most = int(collection.relevant.max(initial=0))
     if max(shards) > most:
         raise RequestError(

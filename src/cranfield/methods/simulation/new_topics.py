@@ -51,7 +51,7 @@ def simulate(
     if dependence != "vine" and (trees is not None or truncate):
         raise RequestError(
             f"trees are those of a vine, and the dependence is «{dependence}»",
-            fix="Leave out --trees and --truncate, or add --dependence vine.",
+            fix='Leave out `trees` and `truncate`, or add `dependence="vine"`.',
         )
     made = fit_simulator(
         pilot, margins=margins, dependence=dependence, trees=2 if trees is None else trees, truncate=truncate, seed=seed

@@ -86,10 +86,10 @@ class Question:
             given = self.sides == 1 if name == "one_sided" else name in self.grids or getattr(self, name, None)
             if given:
                 hint = {
-                    "variance": "Give --sd, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
-                    "systems": "Leave it out, or test all pairs: --test max-t, tukey or holm.",
+                    "variance": "Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
+                    "systems": "Leave it out, or test all pairs (`test`: max-t, tukey or holm).",
                 }.get(name, "Leave it out.")
-                raise RequestError(f"--{name.replace('_', '-')} has no effect on {what}", fix=hint)
+                raise RequestError(f"`{name}` has no effect on {what}", fix=hint)
 
     def _read(self) -> list[Design]:
         """The designs of the file; those for shards leave open what is to be detected, all others are complete."""
@@ -100,10 +100,7 @@ class Question:
         closed += ["one_sided"] if self.sides == 1 else []
         closed += ["model"] if self.models else []
         if closed:
-            raise RequestError(
-                f"--{closed[0].replace('_', '-')} has no effect on a design from a file",
-                fix="Leave it out, or --design.",
-            )
+            raise RequestError(f"`{closed[0]}` has no effect on a design from a file", fix="Leave it out, or `design`.")
         return made
 
     def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
@@ -138,7 +135,7 @@ class Question:
     def _goal(self) -> float:
         goal = self._one("min_range") or self._one("difference")
         if goal is None:
-            raise RequestError("the difference to detect is missing", fix="Name it: --min-range 0.1, for instance.")
+            raise RequestError("the difference to detect is missing", fix="Name it: `min_range=0.1`, for instance.")
         return goal
 
     def _one(self, name: str) -> float | None:

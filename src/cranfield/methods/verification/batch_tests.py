@@ -429,7 +429,7 @@ def make_test(
         raise RequestError(f"{TITLES[name]} has no sides", fix="One-sided is for tests of two systems.")
     if resamples is not None and name not in RESAMPLES:
         raise RequestError(
-            f"{TITLES[name]} draws no resamples", fix=f"Leave out --resamples, or test by: {', '.join(RESAMPLES)}."
+            f"{TITLES[name]} draws no resamples", fix=f"Leave out `resamples`, or test by: {', '.join(RESAMPLES)}."
         )
     count = RESAMPLES.get(name, 0) if resamples is None else resamples
     if name in OF_TWO:

@@ -55,7 +55,7 @@ def pair_designs(
 def _one_goal(request: Request) -> None:
     if len(request.goals) != 1 or request.goals[0] not in ("min_range", "difference", "effect_size"):
         raise RequestError(
-            "a design is verified for one thing to find", fix="Name --min-range (with --systems), or --difference."
+            "a design is verified for one thing to find", fix="Name `min_range` (with `systems`), or `difference`."
         )
 
 
@@ -88,7 +88,7 @@ def sharded_designs(
     if len(pilot.shards) < 2:
         raise RequestError(
             "a design with shards needs a pilot with shards",
-            fix="Give scores with a column «shard», or runs with --qrels and --shards.",
+            fix="Give scores with a column «shard», or runs with `qrels` and `shards`.",
         )
     return [
         Design(

@@ -81,7 +81,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "")
     if not found:
         raise RequestError(
             "there is no design with a power to verify",
-            fix="Plan for --min-range or --difference; widths have no power.",
+            fix="Plan for `min_range` or `difference`; widths have no power.",
         )
     return found
 
@@ -151,7 +151,9 @@ def _read_plans(content: Mapping[str, Any]) -> list[Design]:
 
 Reader = Callable[[Mapping[str, Any]], list[Design]]
 SOURCES: dict[str, Reader] = {"size": _read_size, "shards": _read_shards, "study plans": _read_plans}
-"""How the JSON of a command becomes designs, by what it says under ``method``."""
+"""How the JSON of a question becomes designs, by what it says under ``method``."""
+_NAMES = ", ".join(f"`{name.replace(' ', '_')}()`" for name in SOURCES)
+_JSON_OF = f"Give the JSON output of one of: {_NAMES}."
 
 
 def read_designs(path: str | Path) -> list[Design]:
@@ -160,16 +162,10 @@ def read_designs(path: str | Path) -> list[Design]:
     try:
         content = json.loads(data)
     except ValueError as error:
-        raise InputError(
-            f"it is not JSON: {error}", where=where, fix="Give what a command prints with --json."
-        ) from None
+        raise InputError(f"it is not JSON: {error}", where=where, fix=_JSON_OF) from None
     source = content.get("method") if isinstance(content, Mapping) else None
     if source not in SOURCES:
-        raise InputError(
-            "it has no design that can be verified",
-            where=where,
-            fix=f"Give the --json of one of: {', '.join(f'cranfield {name}' for name in SOURCES)}.",
-        )
+        raise InputError("it has no design that can be verified", where=where, fix=_JSON_OF)
     try:
         return SOURCES[source](content)
     except (KeyError, TypeError, ValueError) as error:

@@ -348,21 +348,21 @@ def make_world(
         return PilotWorld.of(simulator, design.systems, design.difference)
     if margins is not None or dependence is not None:
         raise RequestError(
-            "--margins and --dependence describe the scores of a pilot, and there is none",
+            "`margins` and `dependence` describe the scores of a pilot, and there is none",
             fix="Leave them out, or give pilot scores.",
         )
     if design.shards > 1 or design.source == "shards":
         raise RequestError("a design with shards needs a pilot with shards", fix="Give scores with a column «shard».")
     if not design.variance > 0:
-        raise RequestError("the variance is missing", fix="Add --variance or --sd, or give pilot scores.")
+        raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give pilot scores.")
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
 
 
 def _check(design: Design, collections: int, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
-        raise RequestError("a design has two topics and two systems or more", fix="Name them: --topics, --systems.")
+        raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
     if not design.difference > 0:
-        raise RequestError("the difference to detect is missing", fix="Name it: --min-range or --difference.")
+        raise RequestError("the difference to detect is missing", fix="Name it: `min_range` or `difference`.")
     if not (0 < design.alpha < 1 and design.alpha < design.power < 1):
         raise RequestError("α and power are probabilities, power the larger", fix="0.05 and 0.8 are usual.")
     if collections < BATCH:

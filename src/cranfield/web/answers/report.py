@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, speak
 from cranfield.methods.design.grid import parse_counts
 from cranfield.rendering.document import Warnings
 from cranfield.rendering.report_files import FACES
@@ -49,7 +49,7 @@ class WholeAnswer:
     note: str = ""
 
     def html(self, links: Mapping[str, str]) -> str:
-        return render("whole.html", answer=self, links=links)
+        return render("whole.html", answer=replace(self, report=self.report.spoken("page")), links=links)
 
     def files(self) -> Makers:
         return {kind: partial(bytes, data) for kind, data in self.made.items()}
@@ -92,7 +92,7 @@ def _faces(report: Report, progress: Callable[[int], None]) -> tuple[dict[str, b
         except CranfieldError as error:
             if ending != ".pdf":  # printed by a browser, which not every machine has
                 raise
-            note = f"There is no PDF: {error.what}. Open the report and print it."
+            note = f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it."
     return made, note
 
 
