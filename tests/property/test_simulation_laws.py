@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield import ScoreTable, compiled
+from cranfield import ScoreTable
 from cranfield.methods.simulation import fit_margin, fit_simulator, support_of
 from cranfield.methods.simulation.draws import MarginTable
+from cranfield.runtime import compiled
 from cranfield.stats.proportions import anytime_interval, wilson_interval
 
 Array = npt.NDArray[Any]

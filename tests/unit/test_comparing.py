@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cranfield import RequestError, ScoreTable, parallel, read_scores
+from cranfield import RequestError, ScoreTable, read_scores
 from cranfield.methods.comparison import comparison as comparing
 from cranfield.methods.comparison import families
 from cranfield.methods.comparison.assumptions import box_epsilon
@@ -21,6 +21,7 @@ from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
 from cranfield.methods.comparison.pairwise import TESTS
 from cranfield.rendering.charts import interval_chart
 from cranfield.rendering.comparison_document import compare_document
+from cranfield.runtime import threads
 from cranfield.stats.dunnett import dunnett_critical
 
 Array = npt.NDArray[Any]
@@ -169,7 +170,7 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
     table = table_of(np.random.default_rng(3).normal(0, 1, (20, 6)))
 
     def p_values(seed: int, workers: int) -> list[float]:
-        with parallel.on(parallel.Threads(workers)):
+        with threads.on(threads.Threads(workers)):
             return compare(table, count=1100, seed=seed).p_value.tolist()  # type: ignore[no-any-return]
 
     assert p_values(1, 1) == p_values(1, 4)

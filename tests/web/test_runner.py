@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import InputError
+from cranfield.types import Progress
 from cranfield.web.runner import Job, Runner
-
-Progress = Callable[[int, int], None]
 
 
 @pytest.fixture

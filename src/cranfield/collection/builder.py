@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection.collection import UNJUDGED, Collection, worth_something
 from cranfield.collection.documents import merge
@@ -17,8 +15,7 @@ from cranfield.formats.coded import CodedRun, Coder, Vocabulary
 from cranfield.formats.names import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True)

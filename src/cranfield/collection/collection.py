@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection.contributors import Contributors, find_contributors
 from cranfield.collection.documents import Documents
@@ -17,11 +16,11 @@ from cranfield.collection.kernels import shard_hits, shard_lengths
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.runtime.random import Seed, generator
+from cranfield.types import Array
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
 
-Array = npt.NDArray[Any]
 
 UNJUDGED = -1  # any negative grade: in the file but, as in trec_eval, not a judgment
 NOWHERE = np.iinfo(np.int32).max  # the best rank of a document that no run has

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
+from cranfield.types import Array
 
 if TYPE_CHECKING:
     from cranfield.collection.collection import Collection
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.formats.coded import Vocabulary
 from cranfield.runtime.compiled import is_loaded
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 _WIDEST = 64  # bytes; ids up to here are sorted as machine words
 

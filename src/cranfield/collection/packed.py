@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection.collection import Collection
 from cranfield.errors import InputError, PackedFileError
 from cranfield.formats.problems import Problem
 from cranfield.formats.text import atomic_write, show
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 MAGIC = b"\x93CRANFIELD\r\n\x1a\n\x00\x00"
 FORMAT = 1

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection.kernels import settle
 from cranfield.runtime.threads import available_workers, slices, spread
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def rank_lists(edges: Array, documents: Array, keys: Array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -25,10 +25,10 @@ from cranfield.formats.teams import read_teams
 from cranfield.formats.text import expand, read_bytes, show
 from cranfield.runtime.compiled import is_loaded
 from cranfield.runtime.threads import Counter, available_workers, spread
+from cranfield.types import Progress
 
 Source = str | Path
 Sources = Source | Iterable[Source]
-Progress = Callable[[int, int], None]
 
 # Text below this many bytes is read by the interpreter (30 ms a megabyte) before the compiler would be loaded.
 WORTH_SCANNING = 24_000_000

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection.collection import Hits, View
+from cranfield.types import Array
 
 if TYPE_CHECKING:
     from cranfield.collection.collection import Collection
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.formats.runs import RunLines
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 class Vocabulary(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cranfield.errors import InputError
 from cranfield.formats.lines import collector_paused
@@ -18,7 +19,8 @@ from cranfield.formats.scores import inspect_scores, looks_like_scores
 from cranfield.formats.teams import inspect_teams
 from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, read_bytes, read_head, show, why_not_text
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from cranfield.types import Progress
 
 
 class FileKind(StrEnum):

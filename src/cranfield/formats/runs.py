@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, report_spacing, split_fields
 from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.text import write_text
+from cranfield.types import Array
 
 FIELDS = 6
 Field = TypeVar("Field")
-Array = npt.NDArray[Any]
 
 
 class Order(StrEnum):

@@ -6,16 +6,12 @@ not a plain decimal) makes it give up on the file, and the careful reader takes 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.formats.coded import CodedRun
 from cranfield.formats.runs import Order
 from cranfield.formats.text import BOM, LONGEST_LINE
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 # What the scanner answers.
 CLEAN, ODD, WIDE = range(3)

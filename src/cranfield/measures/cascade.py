@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import Kind, Measure, Parameter, whole
 from cranfield.measures.lists import GAINS, cut, divide, gain_of, highest_gain, ideal, run, spread_units
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def stop_probability(view: View, measure: Measure) -> Array:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
-
 from cranfield.collection import View
 from cranfield.errors import RequestError
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Value = float | int | str | None
 
 

@@ -6,15 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Intents, View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, between, needs_intents
 from cranfield.measures.gain import normalised_dcg
 from cranfield.measures.lists import GAINS, cut, discounts, divide, gain_of, ideal_of_order, run, spread_units
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 class _Relevant:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import View
 from cranfield.measures import kernels
@@ -22,8 +19,7 @@ from cranfield.measures.lists import (
     run,
     spread_units,
 )
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def normalised_dcg(view: View, gain: Array, k: int | None, base: float | None) -> Array:

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Hits, View
 from cranfield.errors import RequestError
 from cranfield.measures.declaration import Measure, Parameter
 from cranfield.runtime.compiled import Kernel
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 NO_CUTOFF = np.iinfo(np.int32).max
 

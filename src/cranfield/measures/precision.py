@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, one_of
 from cranfield.measures.lists import binary, cut, divide, per_unit, relevant, run, spread_units
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def ones(view: View) -> Array:

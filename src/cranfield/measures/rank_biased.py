@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.cascade import MAX
 from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, between
 from cranfield.measures.lists import binary, cut, gain_of, highest_gain, read_gains, run
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def persistence(view: View, p: float) -> Array:

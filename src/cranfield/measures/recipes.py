@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import View
 from cranfield.measures import kernels
@@ -22,8 +20,7 @@ from cranfield.measures.declaration import Measure
 from cranfield.measures.lists import NO_CUTOFF, binary, discounts, gain_of, highest_gain
 from cranfield.measures.precision import ones
 from cranfield.measures.rank_biased import persistence
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 class Walk(IntEnum):

@@ -21,8 +21,7 @@ from cranfield.rendering.score_document import measure_citation, quartile_rows, 
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.quality import table_warnings
 from cranfield.stats.family import ALL_PAIRS_TEST
-
-Progress = Callable[[int, int], None]
+from cranfield.types import Progress
 
 
 @dataclass(frozen=True)

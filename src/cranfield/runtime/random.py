@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Seed = int | np.random.SeedSequence | np.random.Generator
 
 

@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from cranfield.types import Progress
 
 is_command = False  # whether this process is the command's alone, and may be arranged to its liking
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
 
 _inside = threading.local()  # set while a task runs: it has one core, and the others have theirs
 

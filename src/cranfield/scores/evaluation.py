@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection, View
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def score(

@@ -13,8 +13,9 @@ from cranfield.collection import read_collection
 from cranfield.errors import RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import parse_measures
-from cranfield.runtime.threads import Progress, tasks
+from cranfield.runtime.threads import tasks
 from cranfield.scores.table import ScoreTable
+from cranfield.types import Progress
 
 FILES_A_TASK = 4  # reading the judgments again costs little beside so many runs
 

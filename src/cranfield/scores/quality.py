@@ -9,15 +9,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measure
 from cranfield.scores.table import ScoreTable
 from cranfield.stats.tails import t_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 SLUGS = (
     "few-topics",

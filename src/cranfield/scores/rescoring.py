@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
@@ -19,8 +18,8 @@ from cranfield.measures.lists import NO_CUTOFF
 from cranfield.measures.recipes import Recipe, Recipes, recipe
 from cranfield.runtime.compiled import Kernel, pays
 from cranfield.scores.evaluation import require_judgments, score_view
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Everything = Callable[[], Array]
 """Which judgments of the whole collection are kept; asked for by the measures that look at more than grades above 0."""
 

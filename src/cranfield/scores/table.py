@@ -8,14 +8,12 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.names import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.scores import NOTHING
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 COLUMNS = ("measure", "topic", "system", "score")
 PLACE = "(place)"

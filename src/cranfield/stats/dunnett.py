@@ -11,17 +11,13 @@ s² a χ² over ν as in the studentised range, whose quadrature serves here too
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.stats.chebyshev import Pieces, approximate
 from cranfield.stats.studentized import critical_of, log_mixed_tail
-
-Array = npt.NDArray[Any]
-Numbers = npt.ArrayLike
+from cranfield.types import Array, ArrayLike
 
 _WIDEST = 50.0  # differences beyond have a tail below 1e-270
 
@@ -48,7 +44,7 @@ def _table(comparisons: int) -> Pieces:
     return approximate(partial(_log_largest_tail, comparisons=comparisons), edges, tolerance=1e-10)
 
 
-def dunnett_tail(t: Numbers, comparisons: int, df: float) -> Array:
+def dunnett_tail(t: ArrayLike, comparisons: int, df: float) -> Array:
     """P(max |t| ≥ t) for ``comparisons`` with one control, ``df`` degrees of freedom of the common error.
 
     >>> round(float(dunnett_tail(2.77, 9, 60)), 2)  # Dunnett (1964), two-sided, 9 treatments: 2.77

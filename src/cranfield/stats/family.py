@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.stats.chebyshev import Pieces, approximate
 from cranfield.stats.dunnett import dunnett_critical
 from cranfield.stats.studentized import studentized_range_critical
-
-Array = npt.NDArray[Any]
-Numbers = npt.ArrayLike
+from cranfield.types import Array, ArrayLike
 
 ALL_PAIRS_TEST = "max-t"
 """The test of all pairs of several systems, in planning and in comparing, unless another is named."""
@@ -33,13 +29,13 @@ _FEW = 30  # degrees of freedom that are worth a table
 _TOLERANCE = 1e-10
 
 
-def pairs_of(systems: Numbers) -> Array:
+def pairs_of(systems: ArrayLike) -> Array:
     """m(m − 1)/2."""
     m = np.asarray(systems, float)
     return np.asarray(m * (m - 1) / 2)
 
 
-def tukey_level(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+def tukey_level(alpha: ArrayLike, systems: ArrayLike, df: ArrayLike) -> Array:
     """The level of one pair under Tukey's test of all pairs of ``systems`` means, with ``df`` of the common error.
 
     >>> round(float(tukey_level(0.05, 10, 1296)), 5)  # 145 topics
@@ -48,7 +44,7 @@ def tukey_level(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
     return _levels(_tukey_log_level, alpha, systems, df)
 
 
-def dunnett_level(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+def dunnett_level(alpha: ArrayLike, systems: ArrayLike, df: ArrayLike) -> Array:
     """The level of one pair under Dunnett's test of ``systems`` − 1 systems against one baseline.
 
     >>> round(float(dunnett_level(0.05, 2, 72)), 12)  # one comparison has the level to itself
@@ -57,7 +53,7 @@ def dunnett_level(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
     return _levels(_dunnett_log_level, alpha, systems, df)
 
 
-def max_t_level(alpha: Numbers, systems: Numbers) -> Array:
+def max_t_level(alpha: ArrayLike, systems: ArrayLike) -> Array:
     """The level of one pair under the largest |t| of all pairs, each with its own standard error.
 
     For many topics; with few the distribution is resampled, and each pair has n − 1 degrees of freedom.
@@ -68,7 +64,7 @@ def max_t_level(alpha: Numbers, systems: Numbers) -> Array:
     return tukey_level(alpha, systems, np.inf)
 
 
-def holm_level(alpha: Numbers, systems: Numbers) -> Array:
+def holm_level(alpha: ArrayLike, systems: ArrayLike) -> Array:
     """The level of one pair in Holm's first step, where all pairs still stand: Bonferroni's.
 
     >>> round(float(holm_level(0.05, 10)), 5)
@@ -77,12 +73,12 @@ def holm_level(alpha: Numbers, systems: Numbers) -> Array:
     return np.asarray(np.asarray(alpha) / pairs_of(systems))
 
 
-def tukey_critical(alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+def tukey_critical(alpha: ArrayLike, systems: ArrayLike, df: ArrayLike) -> Array:
     """The critical value q/√2 of |t| under Tukey's test."""
     return np.asarray(-special.stdtrit(df, tukey_level(alpha, systems, df) / 2))
 
 
-def _levels(log_level: Callable[..., float], alpha: Numbers, systems: Numbers, df: Numbers) -> Array:
+def _levels(log_level: Callable[..., float], alpha: ArrayLike, systems: ArrayLike, df: ArrayLike) -> Array:
     """Level by level and family by family, each with all its degrees of freedom at once."""
     arrays = np.broadcast_arrays(*(np.asarray(each, float) for each in (alpha, systems, df)))
     shape = arrays[0].shape
@@ -142,7 +138,7 @@ LEVELS: dict[str, Callable[..., Array]] = {
 """The level of one pair by the name of the family's test, for m systems on n shared topics."""
 
 
-def degrees(test: str, systems: Numbers, topics: Numbers) -> Array:
+def degrees(test: str, systems: ArrayLike, topics: ArrayLike) -> Array:
     """(m − 1)(n − 1) where all systems share one error term, n − 1 where each pair has its own."""
     n = np.asarray(topics, float) - 1
     return np.asarray(n * (np.asarray(systems, float) - 1) if test in ("tukey", "dunnett") else n)

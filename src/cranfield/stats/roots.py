@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from cranfield.types import Array
+
 Function = Callable[[Array, Array], Array]
 """f(x, index): the value at x of the cells whose positions are ``index``."""
 

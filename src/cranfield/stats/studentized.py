@@ -20,14 +20,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.stats.chebyshev import Pieces, approximate
 from cranfield.stats.roots import crossing
-
-Array = npt.NDArray[Any]
-Numbers = npt.ArrayLike
+from cranfield.types import Array, ArrayLike
 
 _WIDEST = 50.0  # ranges beyond have a tail below 1e-270
 _TOLERANCE = 1e-10
@@ -167,7 +164,7 @@ def _tail_table(groups: int, df: float, low: float, high: float) -> Pieces:
     return approximate(lambda x: _log_tail(np.exp(x), groups, df, largest), edges, tolerance=_TOLERANCE)
 
 
-def studentized_range_tail(q: Numbers, groups: int, df: float) -> Array:
+def studentized_range_tail(q: ArrayLike, groups: int, df: float) -> Array:
     """P(Q ≥ q) for the studentised range of ``groups`` means with ``df`` degrees of freedom.
 
     >>> round(float(studentized_range_tail(3.578, 3, 20)), 4)
@@ -192,12 +189,12 @@ def _farthest(df: float) -> float:
     return float(np.sqrt(2 * df * np.expm1(1600 / df))) if _MANY < df < np.inf else np.inf
 
 
-def studentized_range_critical(alpha: Numbers, groups: int, df: float) -> Array:
+def studentized_range_critical(alpha: ArrayLike, groups: int, df: float) -> Array:
     """q with P(Q ≥ q) = α."""
     return critical_of(lambda q: _log_tail(q, groups, df), alpha, groups * (groups - 1) // 2, df)
 
 
-def critical_of(log_tail: Callable[[Array], Array], alpha: Numbers, comparisons: int, df: float) -> Array:
+def critical_of(log_tail: Callable[[Array], Array], alpha: ArrayLike, comparisons: int, df: float) -> Array:
     """Where the tail of the largest of some differences, in units of one mean's standard error, is α."""
     tail = np.atleast_1d(np.asarray(alpha, float)).ravel()
     # One pair alone is as far apart no more often than any of them, and any of them no more often than all together.

@@ -18,10 +18,10 @@ from cranfield.web.command import command_line
 from cranfield.web.store import FILES, PACKED
 
 if TYPE_CHECKING:
+    from cranfield.types import Progress
     from cranfield.web.page import Reply
     from cranfield.web.queries import Query
 
-Progress = Callable[[int, int], None]
 About = Mapping[str, Any]
 
 

@@ -14,12 +14,14 @@ from dataclasses import astuple, dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import CranfieldError
 from cranfield.web.error_pages import Fault
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    pass
+
 Task = Callable[..., None]
 
 OFTEN = 0.1  # seconds between two reports of progress

@@ -15,7 +15,7 @@ from cranfield.formats.file_check import FileKind, sniff
 from cranfield.formats.text import read_head
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.score_files import is_json, is_parquet, read_score_files
-from cranfield.web.asking import Progress
+from cranfield.types import Progress
 from cranfield.web.store import ABOUT, FILES, PACKED
 
 MANY = 4  # run files that a command line still names one by one

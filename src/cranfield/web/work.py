@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cranfield.web.asking import Asked, Progress
+from cranfield.web.asking import Asked
 from cranfield.web.page import download
 from cranfield.web.questions import QUESTIONS
 from cranfield.web.store import PACKED
+
+if TYPE_CHECKING:
+    from cranfield.types import Progress
 
 
 def answer(

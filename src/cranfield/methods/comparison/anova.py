@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import InputError, RequestError
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 # Which effects each model has; what it leaves out is its error.  FS19 §3
 MODELS: dict[str, tuple[str, ...]] = {

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def too_few_resamples(count: int, pairs: int, correct: str, alpha: float) -> Caution | None:

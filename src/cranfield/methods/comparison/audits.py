@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution
 from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, chosen_test, compare
@@ -16,8 +15,7 @@ from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.comparison.pairwise import TESTS
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, Progress
 
 # A pair is noisier, or steadier, than others when its sd is so many times the pooled one, or less than its inverse.
 UNLIKE = 1.1
@@ -123,7 +121,7 @@ def audit(
     baselines: Sequence[str] = (),
     count: int = 10_000,
     seed: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Audit:
     """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
     done: dict[str, Comparison] = {}

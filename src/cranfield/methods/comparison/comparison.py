@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.anova import check_table
@@ -27,7 +26,7 @@ from cranfield.methods.comparison.equivalence import equivalence as show_equival
 from cranfield.methods.comparison.equivalence import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED, Pairs, Verdicts, judge
 from cranfield.methods.comparison.maxima import resampled_p, shuffled_ranges
-from cranfield.methods.comparison.pairwise import TESTS, Progress
+from cranfield.methods.comparison.pairwise import TESTS
 from cranfield.methods.comparison.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
@@ -35,6 +34,7 @@ from cranfield.scores.balance import REMEDY, check_balance
 from cranfield.scores.frames import rows_frame
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
+from cranfield.types import Array, Progress
 
 __all__ = [
     "ALL_TESTS",
@@ -48,7 +48,6 @@ __all__ = [
     "shuffled_ranges",
 ]
 
-Array = npt.NDArray[Any]
 
 ALL_TESTS = ("max-t", "tukey", "randomised", *TESTS, "unpaired")  # of all pairs; dunnett needs a baseline
 ONE_ERROR = ("tukey", "dunnett", "randomised")  # one error term for all pairs

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def holm(p_values: Array) -> Array:

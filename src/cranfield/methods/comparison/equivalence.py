@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.corrections import correction, deciding_level
 from cranfield.stats.tails import t_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

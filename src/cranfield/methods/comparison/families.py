@@ -7,18 +7,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.corrections import correction, deciding_level
 from cranfield.methods.comparison.maxima import Rows, largest_t, resampled_critical, resampled_p, shuffled_ranges
-from cranfield.methods.comparison.pairwise import TESTS, Progress, t_interval
+from cranfield.methods.comparison.pairwise import TESTS, t_interval
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.runtime.random import Seed
 from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, Progress
 
 FAMILY = ("max-t", "tukey", "dunnett", "randomised", "unpaired")  # these control the family's error by themselves
 RESAMPLED = ("max-t", "randomised", "bootstrap", "randomisation")

@@ -7,16 +7,13 @@ its largest statistic is kept; ``resampled_p`` and ``resampled_critical`` make p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.comparison.kernels import permuted_ranges
 from cranfield.runtime.random import Seed, generator, sequence, words
-from cranfield.runtime.threads import Progress, available_workers, pieces, tasks
-
-Array = npt.NDArray[Any]
+from cranfield.runtime.threads import available_workers, pieces, tasks
+from cranfield.types import Array, Progress
 
 # The variance of a resample counts as at least a fifth of the sample's. Smaller ones come from resamples that drew few
 # different topics; without the floor, a pair that differs on three topics or fewer makes every critical value infinite.

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.tails import t_critical
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, Progress
 
 EXACT = 50  # topics up to which Wilcoxon's distribution is exact, as in scipy
 _BLOCK = 4_000_000  # resampled means at a time, so that memory does not grow with their number

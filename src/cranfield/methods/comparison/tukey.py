@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.comparison.anova import AnovaTable, Decomposition
 from cranfield.stats.studentized import studentized_range_critical, studentized_range_tail
 from cranfield.stats.tails import t_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.design import interval_width, power_functions
 from cranfield.stats.family import LEVELS
 from cranfield.stats.tails import normal_critical
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array]
 
 MOST_TOPICS = 10_000_000

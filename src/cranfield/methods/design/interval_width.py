@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.stats.tails import normal_critical, t_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def expected_sd(topics: Array, sd: Array) -> Array:

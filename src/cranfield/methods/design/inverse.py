@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.design import interval_width
@@ -15,15 +14,13 @@ from cranfield.methods.design.sample_size import as_difference, check_sides, pai
 from cranfield.stats.family import LEVELS, degrees
 from cranfield.stats.roots import crossing, smallest_integer
 from cranfield.stats.tails import t_critical
-
-Array = npt.NDArray[Any]
-Numbers = npt.ArrayLike
+from cranfield.types import Array, ArrayLike
 
 # Where a number can lie; wide enough for any score anybody computes.
 _ENDS = {"min_range": (1e-9, 1e6), "difference": (1e-9, 1e6), "variance": (1e-12, 1e12), "sd": (1e-9, 1e9)}
 
 
-def power_of(method: Method, topics: Numbers, **inputs: Any) -> Array:
+def power_of(method: Method, topics: ArrayLike, **inputs: Any) -> Array:
     """The power ``method`` has with ``topics``."""
     names = [name for name in method.inputs if name != "power"]
     flat, shape = broadcast({"topics": topics, **{name: inputs[name] for name in names}})
@@ -66,11 +63,11 @@ def _most_systems(method: Method, flat: dict[str, Array]) -> Array:
 
 def power_for_range(
     *,
-    topics: Numbers,
-    systems: Numbers,
-    min_range: Numbers,
-    variance: Numbers,
-    alpha: Numbers = 0.05,
+    topics: ArrayLike,
+    systems: ArrayLike,
+    min_range: ArrayLike,
+    variance: ArrayLike,
+    alpha: ArrayLike = 0.05,
     method: str = "exact",
 ) -> Array:
     """The power to detect that the means of m systems, which range over ``min_range``, are not all equal."""
@@ -80,13 +77,13 @@ def power_for_range(
 
 def power_for_difference(
     *,
-    topics: Numbers,
-    difference: Numbers | None = None,
-    sd: Numbers | None = None,
-    effect_size: Numbers | None = None,
-    systems: Numbers | None = None,
+    topics: ArrayLike,
+    difference: ArrayLike | None = None,
+    sd: ArrayLike | None = None,
+    effect_size: ArrayLike | None = None,
+    systems: ArrayLike | None = None,
     test: str | None = None,
-    alpha: Numbers = 0.05,
+    alpha: ArrayLike = 0.05,
     sides: int = 2,
     method: str = "t",
 ) -> Array:
@@ -104,11 +101,11 @@ def power_for_difference(
 
 def detectable_range(
     *,
-    topics: Numbers,
-    systems: Numbers,
-    variance: Numbers,
-    alpha: Numbers = 0.05,
-    power: Numbers = 0.8,
+    topics: ArrayLike,
+    systems: ArrayLike,
+    variance: ArrayLike,
+    alpha: ArrayLike = 0.05,
+    power: ArrayLike = 0.8,
     method: str = "exact",
 ) -> Array:
     """The smallest range of m systems' means that ``topics`` detect with ``power``."""
@@ -118,12 +115,12 @@ def detectable_range(
 
 def detectable_difference(
     *,
-    topics: Numbers,
-    sd: Numbers = 1.0,
-    systems: Numbers | None = None,
+    topics: ArrayLike,
+    sd: ArrayLike = 1.0,
+    systems: ArrayLike | None = None,
     test: str | None = None,
-    alpha: Numbers = 0.05,
-    power: Numbers = 0.8,
+    alpha: ArrayLike = 0.05,
+    power: ArrayLike = 0.8,
     sides: int = 2,
     method: str = "t",
 ) -> Array:
@@ -140,7 +137,7 @@ def detectable_difference(
 
 
 def significant_difference(
-    *, topics: Numbers, sd: Numbers, systems: Numbers, test: str = "tukey", alpha: Numbers = 0.05
+    *, topics: ArrayLike, sd: ArrayLike, systems: ArrayLike, test: str = "tukey", alpha: ArrayLike = 0.05
 ) -> Array:
     """The smallest observed difference that ``test`` calls significant: Tukey's threshold q·√(MSE/n) and its like.
 
@@ -153,13 +150,13 @@ def significant_difference(
     return np.asarray(critical * flat["sd"] / np.sqrt(n)).reshape(shape)
 
 
-def width_with(*, topics: Numbers, sd: Numbers, alpha: Numbers = 0.05) -> Array:
+def width_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05) -> Array:
     """The expected width of a confidence interval with ``topics``."""
     flat, shape = broadcast({"topics": topics, "sd": sd, "alpha": alpha})
     return interval_width.expected_width(flat["topics"], flat["sd"], flat["alpha"]).reshape(shape)
 
 
-def sensitivity_with(*, topics: Numbers, sd: Numbers, alpha: Numbers = 0.05, sides: int = 2) -> Array:
+def sensitivity_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05, sides: int = 2) -> Array:
     """What a mean over ``topics`` may be off by, by the central limit theorem.
 
     >>> f"{sensitivity_with(topics=50, sd=0.1479):.6f}"  # D13 §3 prints .0409, cut off

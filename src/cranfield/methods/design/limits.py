@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 _POSITIVE = {
     "variance": "Variance is the average squared distance from the mean; AP on news has about 0.05.",

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import InputError
@@ -15,8 +14,7 @@ from cranfield.methods.design.limits import broadcast
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.stats.tails import normal_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 EDGES = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.design.formulas import Method
@@ -15,10 +14,10 @@ from cranfield.methods.design.limits import broadcast
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods
 from cranfield.methods.design.sample_size import Size, size
 from cranfield.methods.variance import VarianceEstimate, Variances
+from cranfield.types import Array
 
 __all__ = ["PilotSize", "Request", "cautions_of", "check_pilot", "pilot_caution", "plan", "plan_from_pilot"]
 
-Array = npt.NDArray[Any]
 
 FEW_TOPICS, FEWEST_TOPICS = 10, 5  # of a pilot: below, a warning; below, refused
 _QUANTILES = (np.arange(200) + 0.5) / 200

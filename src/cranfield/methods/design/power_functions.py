@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.stats.family import LEVELS, degrees
@@ -17,8 +14,7 @@ from cranfield.stats.tails import (
     normal_critical,
     t_critical,
 )
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def _noncentrality(topics: Array, min_range: Array, variance: Array) -> Array:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import (
@@ -25,10 +24,7 @@ from cranfield.methods.design.formulas import (
 from cranfield.methods.design.limits import broadcast
 from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.stats.roots import smallest_integer
-
-Array = npt.NDArray[Any]
-Numbers = npt.ArrayLike
-
+from cranfield.types import Array, ArrayLike
 
 GOAL_INPUTS = ("min_range", "effect_size", "difference", "equivalence", "non_inferiority", "true_difference")
 SPREAD_INPUTS = ("within_variance", "variance", "correlation", "sd")
@@ -163,11 +159,11 @@ def size(method: Method, *, limit: int = MOST_TOPICS, **inputs: Any) -> Size:
 
 def size_for_range(
     *,
-    systems: Numbers,
-    min_range: Numbers,
-    variance: Numbers,
-    alpha: Numbers = 0.05,
-    power: Numbers = 0.8,
+    systems: ArrayLike,
+    min_range: ArrayLike,
+    variance: ArrayLike,
+    alpha: ArrayLike = 0.05,
+    power: ArrayLike = 0.8,
     method: str = "exact",
     limit: int = MOST_TOPICS,
 ) -> Size:
@@ -185,13 +181,13 @@ def size_for_range(
 
 def size_for_difference(
     *,
-    difference: Numbers | None = None,
-    sd: Numbers | None = None,
-    effect_size: Numbers | None = None,
-    systems: Numbers | None = None,
+    difference: ArrayLike | None = None,
+    sd: ArrayLike | None = None,
+    effect_size: ArrayLike | None = None,
+    systems: ArrayLike | None = None,
     test: str | None = None,
-    alpha: Numbers = 0.05,
-    power: Numbers = 0.8,
+    alpha: ArrayLike = 0.05,
+    power: ArrayLike = 0.8,
     sides: int = 2,
     method: str = "t",
     limit: int = MOST_TOPICS,
@@ -233,7 +229,7 @@ def size_for_difference(
     return size(found, limit=limit, **given, **({} if systems is None else {"systems": systems}))
 
 
-def pair_method(test: str | None, *, systems: Numbers | None, method: str = "t", sides: int = 2) -> Method:
+def pair_method(test: str | None, *, systems: ArrayLike | None, method: str = "t", sides: int = 2) -> Method:
     """The method for a pair: of ``systems`` systems by a family's test, or named in advance."""
     chosen = test or ("t" if systems is None else ALL_PAIRS_TEST)
     if chosen == "t":
@@ -249,11 +245,11 @@ def pair_method(test: str | None, *, systems: Numbers | None, method: str = "t",
 
 def size_for_equivalence(
     *,
-    margin: Numbers,
-    sd: Numbers = 1.0,
-    true_difference: Numbers = 0.0,
-    alpha: Numbers = 0.05,
-    power: Numbers = 0.8,
+    margin: ArrayLike,
+    sd: ArrayLike = 1.0,
+    true_difference: ArrayLike = 0.0,
+    alpha: ArrayLike = 0.05,
+    power: ArrayLike = 0.8,
     method: str = "tost",
     limit: int = MOST_TOPICS,
 ) -> Size:
@@ -276,11 +272,11 @@ def size_for_equivalence(
 
 def size_for_non_inferiority(
     *,
-    margin: Numbers,
-    sd: Numbers = 1.0,
-    true_difference: Numbers = 0.0,
-    alpha: Numbers = 0.05,
-    power: Numbers = 0.8,
+    margin: ArrayLike,
+    sd: ArrayLike = 1.0,
+    true_difference: ArrayLike = 0.0,
+    alpha: ArrayLike = 0.05,
+    power: ArrayLike = 0.8,
     method: str = "t",
     limit: int = MOST_TOPICS,
 ) -> Size:
@@ -294,7 +290,12 @@ def size_for_non_inferiority(
 
 
 def size_for_width(
-    *, width: Numbers, sd: Numbers, alpha: Numbers = 0.05, probability: Numbers | None = None, limit: int = MOST_TOPICS
+    *,
+    width: ArrayLike,
+    sd: ArrayLike,
+    alpha: ArrayLike = 0.05,
+    probability: ArrayLike | None = None,
+    limit: int = MOST_TOPICS,
 ) -> Size:
     """Topics for a confidence interval whose expected width is at most ``width``; ``sd`` is of paired differences.
 
@@ -316,7 +317,7 @@ def size_for_width(
 
 
 def size_for_sensitivity(
-    *, sensitivity: Numbers, sd: Numbers, alpha: Numbers = 0.05, sides: int = 2, limit: int = MOST_TOPICS
+    *, sensitivity: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05, sides: int = 2, limit: int = MOST_TOPICS
 ) -> Size:
     """Topics with which a mean is within ± ``sensitivity`` of the truth with probability 1 − α, by D13.
 
@@ -331,8 +332,8 @@ def size_for_sensitivity(
 
 
 def as_difference(
-    difference: Numbers | None, sd: Numbers | None, effect_size: Numbers | None
-) -> tuple[Numbers, Numbers]:
+    difference: ArrayLike | None, sd: ArrayLike | None, effect_size: ArrayLike | None
+) -> tuple[ArrayLike, ArrayLike]:
     """A difference and its sd; an effect size is a difference in units of its sd."""
     if effect_size is not None:
         if difference is not None or sd is not None:

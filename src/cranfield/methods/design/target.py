@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import Method, range_method, width_method
 from cranfield.methods.design.inverse import solve, width_with
 from cranfield.methods.design.sample_size import pair_method, size
 from cranfield.stats.family import ALL_PAIRS_TEST
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 GOALS = ("min_range", "difference", "width")
 USUAL_RANGE = 0.15  # SS16's

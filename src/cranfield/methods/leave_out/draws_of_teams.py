@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.runtime.random import generator
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection
 from cranfield.collection.contributors import Contributors, pack_bits
@@ -23,9 +22,7 @@ from cranfield.methods.variance.components import Squares
 from cranfield.methods.variance.kernels import every_squares
 from cranfield.runtime.threads import available_workers, pieces, tasks
 from cranfield.scores.rescoring import Rescorer
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, Progress
 
 ESTIMATES: dict[str, Callable[[Squares], Any]] = {
     "within": lambda found: found.within_systems,  # SS16 Eq. 1

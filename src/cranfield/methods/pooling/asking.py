@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
@@ -22,7 +22,9 @@ from cranfield.methods.pooling.depths import DepthStudy, SystemChoice, depth_stu
 from cranfield.methods.pooling.newcomers import Reusability, reusability
 from cranfield.methods.pooling.run_pairs import BUDGETS, PairStudy, pair_study
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from cranfield.types import Progress
+
 Answer = Budget | AffordableDesigns | PairStudy | Reusability
 
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.problems import Problem
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out.goal import variance_words
 from cranfield.methods.pooling.depths import DepthStudy, DepthVariance
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 EQUAL_POWER, RAW_DIFFERENCE = "equal-power", "raw-difference"
 RULES = (EQUAL_POWER, RAW_DIFFERENCE)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection
 from cranfield.collection.collection import NOWHERE
@@ -20,9 +19,7 @@ from cranfield.measures import Measure, parse_measures
 from cranfield.methods.leave_out.pilots import ESTIMATES, check_estimate
 from cranfield.methods.variance.components import jackknife_df, leave_one_out_squares, squares
 from cranfield.scores.rescoring import Rescorer
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, Progress
 
 DEPTHS = (5, 10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 FEWEST_HALF = 10

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
@@ -16,9 +15,7 @@ from cranfield.measures import parse_measures
 from cranfield.methods.pooling.depths import check_judged
 from cranfield.scores.rescoring import Rescorer
 from cranfield.stats.kendall import kendall_tau
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, Progress
 
 TOP = "Judged@10"
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
@@ -20,9 +19,7 @@ from cranfield.methods.pooling.kernels import found_by, unions
 from cranfield.runtime.random import generator
 from cranfield.runtime.threads import Counter, available_workers, slices, spread
 from cranfield.scores.rescoring import Rescorer
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, Progress
 
 DEPTHS = (2, 5, 10, 20, 50, 100)  # WMZ08 Figs 7 and 8, and §6
 BUDGETS = tuple(sorted({round(10 ** (2 + at / 8)) for at in range(25)}))  # 100 to 100,000

@@ -16,7 +16,6 @@ from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, G
 from cranfield.methods.reliability.halves import SplitHalves, split_halves
 from cranfield.methods.reliability.indicators import indicators
 from cranfield.methods.reliability.rankings import RankStability, rank_stability
-from cranfield.methods.reliability.resampling import Progress
 from cranfield.methods.reliability.score_matrix import (
     check_alpha,
     check_confidence,
@@ -27,6 +26,7 @@ from cranfield.methods.reliability.score_matrix import (
 from cranfield.methods.reliability.swaps import SwapRates, swap_rates
 from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
+from cranfield.types import Progress
 
 Row = dict[str, Any]
 

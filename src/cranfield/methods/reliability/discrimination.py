@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.comparison.comparison import compare
 from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.reliability.score_matrix import check_alpha, chosen_scores
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

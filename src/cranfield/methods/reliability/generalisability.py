@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.reliability.score_matrix import check_confidence, check_target, check_topics, chosen_scores
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.scores import ScoreTable
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 RELATIVE, ABSOLUTE = "relative", "absolute"
 SOURCES = ("system", "topic", "residual")

@@ -7,18 +7,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.comparison.comparison import FAMILY, pair_p_values
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
-from cranfield.methods.reliability.resampling import Progress, Task, in_waves, tasks
+from cranfield.methods.reliability.resampling import Task, in_waves, tasks
 from cranfield.methods.reliability.score_matrix import check_alpha, check_trials, chosen_scores
 from cranfield.methods.sharding.replication import Replication, Verdicts, halves, joined, replication_of
 from cranfield.methods.variance.components import squares
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
-from cranfield.methods.reliability.resampling import Progress, check_sizes, default_sizes, set_means, tasks
+from cranfield.methods.reliability.resampling import check_sizes, default_sizes, set_means, tasks
 from cranfield.methods.reliability.score_matrix import check_trials, chosen_scores
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
 from cranfield.stats.kendall import kendall_taus, symmetric_tau_aps
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, Progress
 
 
 @dataclass(frozen=True, eq=False)

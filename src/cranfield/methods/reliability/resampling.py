@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import slices, spread
+from cranfield.types import Array, Progress
 
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
 Result = TypeVar("Result")
 
 _TASK = 20  # trials a task has: fixed, so that no number depends on how many workers share the tasks

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.balance import REMEDY
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 def chosen_scores(

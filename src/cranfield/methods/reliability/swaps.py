@@ -17,18 +17,16 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
-from cranfield.methods.reliability.resampling import Progress, check_sizes, default_sizes, set_means, tasks
+from cranfield.methods.reliability.resampling import check_sizes, default_sizes, set_means, tasks
 from cranfield.methods.reliability.score_matrix import check_trials, chosen_scores
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
 from cranfield.stats.roots import crossing
 from cranfield.stats.tails import normal_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, Progress
 
 _BLOCK = 60_000  # differences at a time: they stay in the cache, and memory does not grow with the trials
 BINS = 21  # of the difference: twenty of one width, and all beyond

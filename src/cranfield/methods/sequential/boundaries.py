@@ -12,15 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.stats.roots import crossing
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Numbers = Sequence[float] | Array
 
 FARTHEST = 12.0  # in standard deviations: a boundary beyond is never met

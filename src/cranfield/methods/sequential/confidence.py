@@ -21,14 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import InputError
 from cranfield.methods.sequential.study_goal import Goal
 from cranfield.runtime import random
 from cranfield.stats.roots import crossing
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, ArrayLike
 
 TINY = float(np.nextafter(0, 1))
 BOLDEST = 0.95  # the largest share ever staked: one topic at the bound leaves a twentieth
@@ -86,12 +84,7 @@ def wealth(gains: Array, bets: Bets) -> Array:
 
 
 def confidence_sequence(
-    differences: npt.ArrayLike,
-    *,
-    alpha: float = 0.05,
-    lowest: float = -1.0,
-    highest: float = 1.0,
-    bets: Bets | None = None,
+    differences: ArrayLike, *, alpha: float = 0.05, lowest: float = -1.0, highest: float = 1.0, bets: Bets | None = None
 ) -> Sequence:
     """The interval for the mean after these topics, in the order they were added; it lies within all earlier ones.
 
@@ -165,7 +158,7 @@ def _why_no_claim(topics: int, mean: float, lower: float, upper: float, alpha: f
     return ""
 
 
-def check_bounded(differences: npt.ArrayLike, lowest: float, highest: float) -> Array:
+def check_bounded(differences: ArrayLike, lowest: float, highest: float) -> Array:
     """The differences, when all of them lie within the bounds the guarantee rests on."""
     x = np.asarray(differences, float)
     if not len(x):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.sequential.confidence import TINY, beside_zero, bets_for, confidence_sequence
 from cranfield.methods.sequential.groups import levels_for
@@ -14,8 +13,7 @@ from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
 from cranfield.methods.sequential.study_goal import Goal
 from cranfield.methods.sequential.study_state import Edit, Progress, achieved_power
 from cranfield.methods.sequential.topic_order import Order
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 SKEWED = 0.25  # skewness over √n beyond which t's level is off by a quarter or so
 DIFFERS, NOT_SIGNIFICANT, NO_CLAIM = "differs", "not significant", "no claim"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.sequential.boundaries import (
@@ -19,8 +17,7 @@ from cranfield.methods.sequential.boundaries import (
 )
 from cranfield.methods.sequential.student import t_levels
 from cranfield.methods.sequential.study_goal import Goal, fixed_topics
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 FEWEST_AT_A_LOOK = 5  # with fewer topics t has hardly a scale to measure by
 

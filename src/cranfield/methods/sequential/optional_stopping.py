@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
@@ -14,8 +13,8 @@ from cranfield.methods.sequential.paired_differences import Pairs
 from cranfield.methods.sequential.paths import Population, t_rule_paths
 from cranfield.methods.sequential.thresholds import t_squares
 from cranfield.runtime import random
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 SHOWN = 12  # paths that a chart can still show one by one
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.runtime import random
 from cranfield.scores import ScoreTable, check_balance
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 DRAWS = 100  # of pairs in place of those that do not vary
 

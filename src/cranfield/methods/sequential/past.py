@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.design import detectable_difference, power_for_difference
@@ -14,8 +13,7 @@ from cranfield.methods.sequential.paired_differences import complete_scores
 from cranfield.methods.sequential.study_goal import fixed_topics
 from cranfield.methods.variance.components import pair_variances
 from cranfield.scores import ScoreTable
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 TABLE_1_TOPICS = 50
 

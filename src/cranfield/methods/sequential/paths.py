@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.sequential import kernels
 from cranfield.methods.sequential.confidence import Bets, check_bounded
 from cranfield.methods.sequential.thresholds import t_squares
 from cranfield.runtime.random import Seed, words
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, ArrayLike
 
 _BLOCKS = 64
 COMPILE = 10**9  # steps claimed: the generator's unsigned arithmetic is only right as machine code
@@ -30,7 +28,7 @@ class Population:
     sd: Array
 
     @classmethod
-    def of(cls, differences: npt.ArrayLike) -> Population:
+    def of(cls, differences: ArrayLike) -> Population:
         rows = np.atleast_2d(np.asarray(differences, float))
         if rows.shape[1] < 2:
             raise RequestError("one topic has no sd", fix="Give two topics or more.")

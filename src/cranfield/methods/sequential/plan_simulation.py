@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import CranfieldError, RequestError
 from cranfield.methods.sequential.confidence import bets_for
@@ -26,9 +25,7 @@ from cranfield.methods.sequential.plans import CATALOG, NEVER, WITH_T
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, FEWEST, Goal
 from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
 from cranfield.runtime.random import sequence
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, ArrayLike, Progress
 
 MOST_TOPICS = 20_000
 EVERY_TOPIC = "every-topic"
@@ -283,7 +280,7 @@ _RUN: dict[str, Callable[[_Request, str], Paths]] = {
 
 
 def simulate(
-    pairs: Pairs | npt.ArrayLike,
+    pairs: Pairs | ArrayLike,
     *,
     difference: float | None = None,
     detectable_with: int = 100,
@@ -375,7 +372,7 @@ def simulate(
     )
 
 
-def _unnamed(differences: npt.ArrayLike) -> Pairs:
+def _unnamed(differences: ArrayLike) -> Pairs:
     rows = np.atleast_2d(np.asarray(differences, float))
     if not np.isfinite(rows).all():
         raise RequestError("some differences are missing or infinite", fix="Leave those topics out.")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import Caution
 from cranfield.methods.sequential import confidence
@@ -14,8 +13,7 @@ from cranfield.methods.sequential.groups import group_design
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, PLANS, Goal, fixed_topics
 from cranfield.methods.sequential.thresholds import variance_limits
 from cranfield.runtime import random
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 _MODEL_PATHS = 2000
 _MANY = 4000  # topics after which an sd is known to a hundredth, and plans that go by it take what a fixed one does

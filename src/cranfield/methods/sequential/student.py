@@ -15,21 +15,18 @@ what it should however few topics there are. Taking the normal boundary's level 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.sequential.boundaries import FARTHEST, panels, spending_bounds
 from cranfield.stats.roots import crossing
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, ArrayLike
 
 CLOSEST = 4  # topics between looks: with fewer, the density of c has corners that quadrature does not follow
 _SHARES = 20  # nodes for B
 
 
-def t_levels(topics: npt.ArrayLike, spent: npt.ArrayLike) -> Array:
+def t_levels(topics: ArrayLike, spent: ArrayLike) -> Array:
     """The two-sided p at which t stops at each look, when so much of α may have been spent by then.
 
     >>> t_levels([30], [0.05]).round(4).tolist()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import InputError
 from cranfield.methods.design import power_for_difference
@@ -15,8 +14,8 @@ from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.plans import needed_topics
 from cranfield.methods.sequential.study_goal import Goal
 from cranfield.methods.sequential.topic_order import Order
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Step = Mapping[str, Any]
 
 ROUNDING = 1e-12  # of the scores: a smaller sd is what subtracting them rounded off

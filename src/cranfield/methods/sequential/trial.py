@@ -6,22 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.design import size_for_difference
 from cranfield.runtime.random import sequence
 from cranfield.stats.tails import t_critical
+from cranfield.types import Array, ArrayLike
 
-Array = npt.NDArray[Any]
 
-
-def standard_error(sd: npt.ArrayLike, topics: npt.ArrayLike) -> Array:
+def standard_error(sd: ArrayLike, topics: ArrayLike) -> Array:
     """σ/√(2n): the standard error of a sample's sd if differences are normal."""
     return np.asarray(np.asarray(sd, float) / np.sqrt(2 * np.asarray(topics, float)))  # WMZ08 Eq. 4
 
 
-def upper_limit(sd: npt.ArrayLike, topics: npt.ArrayLike, *, confidence: float = 0.95) -> Array:
+def upper_limit(sd: ArrayLike, topics: ArrayLike, *, confidence: float = 0.95) -> Array:
     """The sd that, after a trial, is exceeded with probability 1 − ``confidence``.
 
     >>> round(float(upper_limit(0.15, 30)), 3)  # WMZ08 §5.2
@@ -31,7 +29,7 @@ def upper_limit(sd: npt.ArrayLike, topics: npt.ArrayLike, *, confidence: float =
     return np.asarray(sd + t_critical(1 - confidence, n - 1) * standard_error(sd, n))
 
 
-def sd_interval(sd: npt.ArrayLike, topics: int, *, confidence: float = 0.95) -> tuple[Array, Array]:
+def sd_interval(sd: ArrayLike, topics: int, *, confidence: float = 0.95) -> tuple[Array, Array]:
     """The theoretical two-sided interval of a sample's sd: the line of Fig. 2."""
     reach = t_critical((1 - confidence) / 2, topics - 1) * standard_error(sd, topics)
     return np.maximum(np.asarray(sd, float) - reach, 0.0), np.asarray(sd, float) + reach
@@ -100,8 +98,8 @@ class TrialPlan:
 def plan_trial(
     *,
     difference: float,
-    sd: npt.ArrayLike,
-    sizes: npt.ArrayLike | None = None,
+    sd: ArrayLike,
+    sizes: ArrayLike | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
     confidence: float = 0.95,
@@ -167,7 +165,7 @@ class TrialCoverage:
 
 
 def trial_coverage(
-    differences: npt.ArrayLike, *, topics: int = 30, confidence: float = 0.95, repeats: int = 1000, seed: int = 1
+    differences: ArrayLike, *, topics: int = 30, confidence: float = 0.95, repeats: int = 1000, seed: int = 1
 ) -> TrialCoverage:
     """Draw trials from every row of ``differences`` (pairs × topics), with replacement, and compare their sds."""
     from cranfield.methods.sequential.paths import Population, fixed_paths

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.anova import check_table
 from cranfield.methods.comparison.corrections import benjamini_hochberg
 from cranfield.runtime.random import Seed, generator
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from cranfield.types import Array
+
 Verdicts = tuple[Array, Array]  # of every pair: the sign of its difference, and whether it is significant
 
 # What can become of a significant pair on the other half of the topics; one of the four does.

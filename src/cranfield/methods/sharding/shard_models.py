@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.collection import Collection, View
 from cranfield.errors import Caution, RequestError
@@ -42,9 +41,8 @@ from cranfield.scores import ScoreTable, score_view
 from cranfield.scores.balance import check_balance
 from cranfield.scores.frames import rows_frame
 from cranfield.stats.kendall import kendall_tau
+from cranfield.types import Array, Progress
 
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
 PairTest = Tukey | BootstrapAnova
 
 RANDOM = "MD6r"  # MD6's table, topics a sample: the claim covers new topics

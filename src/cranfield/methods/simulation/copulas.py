@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-Array = npt.NDArray[Any]
+from cranfield.types import Array
+
 Function = Callable[[Array, Array, Array], Array]
 
 LEAST = 1e-12  # uniforms stay this far from 0 and 1

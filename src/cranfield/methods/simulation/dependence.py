@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.copulas import PAIRS, fit_pairs, inside
 from cranfield.methods.simulation.marginals import Margin
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 TERMS = 60  # of the Hermite series
 COPULAS = ("rows", "gaussian", "vine")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.simulation.kernels import scores_of
 from cranfield.methods.simulation.marginals import Margin
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError, WriteError
 from cranfield.formats.qrels import write_qrels
 from cranfield.formats.runs import write_run
 from cranfield.formats.teams import write_teams
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 # Runs of each team, and how good the team's engine is. The last team came too late for the pool.
 TEAMS = {"Aldgate": (3, 1.3), "Barnhill": (2, 1.1), "Cleverdon": (3, 1.6), "Dovedale": (2, 0.8), "Eskdale": (2, 1.2)}

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.methods.simulation.dependence import correlations
 from cranfield.methods.simulation.simulator import Simulator
 from cranfield.scores import ScoreTable
-
-Array = npt.NDArray[Any]
-
+from cranfield.types import Array
 
 _SCORES = 4_000_000  # differences at a time, so that memory does not grow with the pairs
 

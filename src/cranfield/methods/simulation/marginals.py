@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, special
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.support import Support
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 CELLS = 512  # pieces an interval is cut into
 FAMILIES = ("beta", "normal", "kernel", "empirical")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.fit_quality import Fit, goodness_of_fit
 from cranfield.methods.simulation.simulator import Means, Simulator, fit_simulator
-from cranfield.runtime.threads import Progress
 from cranfield.scores import ScoreTable
+from cranfield.types import Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.simulation.dependence import (
@@ -24,10 +22,10 @@ from cranfield.methods.simulation.draws import MarginTable
 from cranfield.methods.simulation.marginals import FAMILIES, Margin, fit_margin, move
 from cranfield.methods.simulation.support import Support, support_of
 from cranfield.runtime.random import generator
-from cranfield.runtime.threads import Progress, tasks
+from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable, check_balance
+from cranfield.types import Array, Progress
 
-Array = npt.NDArray[Any]
 Means = Sequence[float] | Mapping[str, float]
 
 _BLOCK = 500_000  # scores at a time, so that memory does not grow with the topics but for the answer

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.measures import parse_measure
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 PRINTED = 5.1e-5  # scores printed with four decimals are off by up to half a unit of the last
 DEEPEST = 1000  # ranks a list is usually cut at

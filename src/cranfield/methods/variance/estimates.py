@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.variance.components import (
@@ -19,8 +18,7 @@ from cranfield.methods.variance.components import (
     squares,
 )
 from cranfield.scores import ScoreTable, check_balance
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array, ArrayLike
 
 INDEPENDENT = "How much one system's scores vary over topics: for systems that will be compared without sharing topics."
 SHARED = "How much systems differ beyond what topics do to all of them: for systems compared on the same topics."
@@ -64,7 +62,7 @@ class VarianceEstimate:
     systems: int
     parts: Mapping[str, float]
 
-    def quantiles(self, levels: npt.ArrayLike) -> Array:
+    def quantiles(self, levels: ArrayLike) -> Array:
         """Quantiles of what the true variance may be: df·σ̂² over a χ² with df degrees of freedom."""
         from scipy import special
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from cranfield.errors import RequestError
@@ -26,8 +25,7 @@ from cranfield.methods.simulation.dependence import product
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.stats.dunnett import dunnett_critical
 from cranfield.stats.tails import f_critical
-
-Array = npt.NDArray[Any]
+from cranfield.types import Array
 
 BASELINE = 1  # the worst system
 HAIR = 1e-12  # equal statistics may differ by rounding

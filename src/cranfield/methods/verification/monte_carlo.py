@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.simulator import fit_simulator
@@ -19,9 +18,7 @@ from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
 from cranfield.stats.proportions import anytime_interval, wilson_interval
-
-Array = npt.NDArray[Any]
-Progress = Callable[[int, int], None]
+from cranfield.types import Array, Progress
 
 BATCH = 250  # collections a task draws, whoever runs it
 _FIRST = 4  # batches before the first look; each round from there is half as long as all before it

@@ -7,18 +7,17 @@ says (the first is best, the second worst, the others half way), or not at all. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.draws import MarginTable
 from cranfield.methods.simulation.marginals import Margin, move
 from cranfield.methods.simulation.simulator import Simulator
+from cranfield.types import Array
 
-Array = npt.NDArray[Any]
 Random = np.random.Generator
 
 
