@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cranfield.cli.generation import make_command
+from cranfield.cli.generation import Command, make_command
 from cranfield.errors import CranfieldError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
@@ -53,7 +53,7 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     for name in names:
         if name in MODULES:
-            made.command(name)(make_command(find_question(name)))
+            made.command(name, cls=Command)(make_command(find_question(name)))
             continue
         module = import_module(f"cranfield.cli.{name}")
         if hasattr(module, "app"):

@@ -8,19 +8,41 @@ from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from cranfield.cli import options
+from cranfield.cli.outputs import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.runtime.progress import reporting
 
 _TYPES: dict[str, Any] = {"flag": bool, "count": int, "number": float, "names": list[str], "data": list[str]}
+_METAVARS = {"choice": "NAME", "text": "TEXT", "numbers": "N", "counts": "N", "count": "N", "number": "X"}
+OLD_FLAGS = {
+    "--cluster": "--dask",
+    "--matrix": "--chart matrix",
+    "--figure": "--chart",
+    "compare --unpaired": "--test unpaired",
+}
+"""Flags of earlier versions, of all commands or of one, and what they are called now."""
+
+
+class Command(TyperCommand):
+    """A command that knows what its flags were called in earlier versions."""
+
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        for each in args:
+            flag = each.partition("=")[0]
+            new = OLD_FLAGS.get(f"{self.name} {flag}") or OLD_FLAGS.get(flag)
+            if new and flag not in {name for option in self.params for name in option.opts}:
+                raise RequestError(f"{flag} is called {new} now")
+        return list(super().parse_args(context, args))
 
 
 def make_command(question: Question) -> Callable[..., None]:
     """The command of a question."""
     own = [_flag(each) for each in question.parameters.values()]
-    added = [*_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
+    added = [*_file_flags(question), *_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
 
     def command(**given: Any) -> None:
         _run(question, given)
@@ -52,7 +74,9 @@ def _flag(parameter: Parameter) -> inspect.Parameter:
         names = [f"{name}/--no{name[1:]}"] if parameter.kind == "flag" and parameter.default else [name]
         names += [about.short] if about.short else []
         shown = default not in (None, False, ...) and not (isinstance(default, str) and not default)
-        info = typer.Option(*names, help=help_text, metavar=about.metavar or None, show_default=shown)
+        info = typer.Option(
+            *names, help=help_text, metavar=about.metavar or _METAVARS.get(parameter.kind), show_default=shown
+        )
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -63,6 +87,15 @@ def _flag(parameter: Parameter) -> inspect.Parameter:
 
 def _option(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _file_flags(question: Question) -> list[inspect.Parameter]:
+    if question.name not in FILES:
+        return []
+    made = FILES[question.name].options()
+    return [
+        _option(name, Annotated[kind, info], False if kind is bool else None) for name, (kind, info) in made.items()
+    ]
 
 
 def _chart_flags(question: Question) -> list[inspect.Parameter]:
@@ -86,6 +119,10 @@ def _run(question: Question, given: dict[str, Any]) -> None:
     plot, chart = given.pop("plot", None), given.pop("chart", None)
     where = {name: given.pop(name) for name in ("dask", "workers", "resume") if name in given}
     _check_chart(question, plot, chart)
+    file = FILES.get(question.name)
+    written = {name: given.pop(name) for name in (file.options() if file else ())}
+    if file:
+        file.check(written)
     work = options.machines(question.name, **where) if where else nullcontext()
     with work, options.progress_bar(question.working) as step, reporting(step):
         result = question.ask(**given)
@@ -93,6 +130,8 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         from cranfield.rendering.charts import write_chart
 
         write_chart(result.chart(chart), plot)
+    if file and written[file.name] is not None:
+        file.write(result, written[file.name], written)
     options.output(result.document(), chosen)
     if result.exit_code:
         raise typer.Exit(result.exit_code)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.errors import Caution
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.comparison import Comparison
 from cranfield.questions.compare import ComparisonResult
@@ -363,19 +363,27 @@ def document(result: ComparisonResult) -> Document:
 
 
 def _first(result: ComparisonResult) -> Document:
-    """A chart shows one measure."""
+    """Of the first measure."""
     return compare_document(next(iter(result.comparisons.values())), result.inputs)
+
+
+def _only(result: ComparisonResult) -> Document:
+    if len(result.comparisons) > 1:
+        raise RequestError("a chart shows one measure of one table", fix="Choose it with `measure`.")
+    if result.audits:
+        raise RequestError("there is no chart of an audit", fix="Leave out `audit`.")
+    return _first(result)
 
 
 def intervals(result: ComparisonResult) -> Any:
     """Intervals around means, or around differences from the best system or the baselines."""
-    shown = _first(result)
+    shown = _only(result)
     return interval_chart(shown.rows, shown.extra, title=shown.tables[0].title)
 
 
 def matrix(result: ComparisonResult) -> Any:
     """Every pair as a coloured cell."""
-    shown = _first(result)
+    shown = _only(result)
     return matrix_chart(shown.rows, shown.extra["pairs"], title=shown.tables[0].title)
 
 

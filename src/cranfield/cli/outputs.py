@@ -1,0 +1,62 @@
+"""Files that some commands write besides what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from cranfield.errors import RequestError
+
+Write = Callable[[Any, str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A flag that names a file to write; ``wide`` where a second flag chooses the form of the table in it."""
+
+    name: str
+    help: str
+    write: Write
+    short: str = ""
+    has_wide_form: bool = False
+
+    def options(self) -> dict[str, Any]:
+        short = [self.short] if self.short else []
+        own: dict[str, Any] = {
+            self.name: (str | None, typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE"))
+        }
+        wide = typer.Option("--wide", help="In FILE, one row per topic and one column per system.")
+        return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
+
+    def check(self, given: dict[str, Any]) -> None:
+        if given.get("wide") and given[self.name] is None:
+            raise RequestError(
+                "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
+            )
+
+
+def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.scores import write_scores
+
+    write_scores(result.table, path, wide=given["wide"], details=result.document().details())
+
+
+def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.formats.text import write_text
+    from cranfield.rendering.views import view
+
+    write_text(path, view(type(result)).files["badge"](result))
+
+
+_SCORES = OutputFile(
+    "out", "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", _scores, short="-o", has_wide_form=True
+)
+FILES: dict[str, OutputFile] = {
+    "score": _SCORES,
+    "simulate": _SCORES,
+    "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
+}
+"""By question."""
