@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property, wraps
 from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -113,7 +112,7 @@ class Parameter:
         if value in self.choices:
             return str(value)
         name = str(value)
-        close = get_close_matches(name, self.choices, 1)
+        close = _closest(name, self.choices)
         renamed = RENAMED.get(name)
         if renamed in self.choices:
             fix = f"It is called {renamed} now."
@@ -136,6 +135,12 @@ class Parameter:
         if broken:
             raise RequestError(f"`{self.name}` must be {broken[0]}, not {value:g}", fix=self.about.help)
         return int(value) if self.kind == "count" else float(value)
+
+
+def _closest(name: str, among: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(among), 1)
 
 
 def _is_number(value: Any) -> bool:
@@ -204,7 +209,7 @@ class Question:
         renamed = RENAMED.get(name)
         if renamed in self.parameters:
             return f": it is called {renamed!r} now"
-        close = get_close_matches(name, self.parameters, 1)
+        close = _closest(name, self.parameters)
         return f": did you mean {close[0]!r}?" if close else ""
 
 
@@ -218,10 +223,29 @@ def question(title: str, **more: Any) -> Callable[[Function], Function]:
         def ask(*given: Any, **named: Any) -> Any:
             return declared.ask(*given, **named)
 
+        ask.__doc__ = documented(declared)
+        ask.__signature__ = _plain_signature(function)  # type: ignore[attr-defined]
         ask.question = declared  # type: ignore[attr-defined]
         return ask  # type: ignore[return-value]
 
     return declare
+
+
+def documented(declared: Question) -> str:
+    """The docstring of the function with what its signature says about every parameter."""
+    text = inspect.getdoc(declared.function) or ""
+    lines = ["Parameters", "----------"]
+    for name, each in declared.parameters.items():
+        lines += [name, f"    {each.help}"]
+    before, returns, after = text.partition("Returns\n-------")
+    return "\n".join([before.rstrip(), "", *lines, "", returns + after]).rstrip() + "\n"
+
+
+def _plain_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature as a reader wants it: types, without what is said about each parameter."""
+    signature = inspect.signature(function, eval_str=True)
+    plain = [each.replace(annotation=get_args(each.annotation)[0]) for each in signature.parameters.values()]
+    return signature.replace(parameters=plain)
 
 
 def described(value: Any) -> Any:

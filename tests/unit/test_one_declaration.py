@@ -1,0 +1,144 @@
+"""One question, one function: the command, the page and the JSON have the parameters of its signature, and no others."""
+
+import inspect
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+import typer
+from typer.main import get_command
+
+import cranfield
+from cranfield.cli.app import make_app
+from cranfield.cli.outputs import FILES
+from cranfield.errors import RequestError, speak
+from cranfield.questions import MODULES, find_question
+from cranfield.questions.parameters import Parameter, Question
+from cranfield.web.app import make_app as make_web_app
+from cranfield.web.questions import QUESTIONS as PAGES
+
+ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex"}
+"""What the terminal adds to every question it fits."""
+PAGE_EXTRAS = {"goal", "curve"}  # which of the goals that a form shows is meant, and what its curve is drawn over
+QUESTION_NAMES = sorted(MODULES)
+
+
+def command_of(question: Question) -> Any:
+    found: Any = get_command(make_app([question.command.split()[0]]))
+    for word in question.command.split():
+        found = found.commands[word] if hasattr(found, "commands") else found
+    return found
+
+
+@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_the_public_function_has_the_parameters_of_the_question(name: str) -> None:
+    question = find_question(name)
+    signature = inspect.signature(getattr(cranfield, name))
+    assert list(signature.parameters) == list(question.parameters)
+    for each in signature.parameters.values():
+        assert each.default == question.parameters[each.name].default
+        assert f"{each.name}\n    {question.parameters[each.name].help}" in getattr(cranfield, name).__doc__
+
+
+@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_the_command_has_the_same_names_defaults_choices_and_help(name: str) -> None:
+    question = find_question(name)
+    flags = {each.name: each for each in command_of(question).params if each.name != "help"}
+    files = set(FILES[name].options()) if name in FILES else set()
+    assert set(flags) - ADDED - files == set(question.parameters)
+    for parameter in question.parameters.values():
+        flag = flags[parameter.name]
+        assert flag.help == speak(parameter.help, "command")
+        assert flag.required == parameter.is_required
+        if not parameter.is_required:
+            assert flag.default in (parameter.default, None if parameter.default is None else ..., [])
+        if not parameter.is_positional:
+            assert f"--{parameter.name.replace('_', '-')}" in flag.opts
+        assert all(choice in flag.help for choice in parameter.choices)
+
+
+def page_of(question: Question) -> Any:
+    return PAGES.get(question.command.replace(" ", "-"))
+
+
+def values_of(annotation: Any) -> tuple[str, ...]:
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return next((found for each in get_args(annotation) if (found := values_of(each))), ())
+
+
+def bounds_of(metadata: list[Any]) -> dict[str, float]:
+    return {
+        word: getattr(each, word) for each in metadata for word in ("gt", "ge", "lt", "le") if hasattr(each, word)
+    }
+
+
+def wanted_bounds(parameter: Parameter) -> dict[str, float]:
+    about = parameter.about
+    return {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
+
+
+@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_the_page_has_the_same_names_defaults_choices_bounds_and_help(name: str) -> None:
+    question = find_question(name)
+    page = page_of(question)
+    if page is None:
+        pytest.skip("this question has no page about data")
+    fields = page.query.model_fields
+    asked = {each: parameter for each, parameter in question.parameters.items() if not parameter.is_source}
+    assert set(fields) - PAGE_EXTRAS == set(asked)
+    for each, parameter in asked.items():
+        field = fields[each]
+        assert field.is_required() == parameter.is_required
+        assert parameter.is_required or field.default == parameter.default
+        assert field.description == parameter.help
+        assert values_of(field.annotation) == parameter.choices
+        if parameter.kind in ("count", "number"):
+            assert bounds_of(field.metadata) == wanted_bounds(parameter)
+        assert set(page.query.choices.get(each, {})) - {""} <= set(parameter.choices)
+
+
+@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_the_interface_document_has_the_same_names_defaults_and_help(name: str) -> None:
+    question = find_question(name)
+    page = page_of(question)
+    if page is None:
+        pytest.skip("this question has no page about data")
+    listed = make_web_app().openapi()["paths"][f"/data/{{key}}/{page.name}.json"]["get"]["parameters"]
+    there = {each["name"]: each for each in listed if each["in"] == "query"}
+    asked = {each: parameter for each, parameter in question.parameters.items() if not parameter.is_source}
+    assert set(there) - PAGE_EXTRAS == set(asked)
+    for each, parameter in asked.items():
+        assert there[each]["description"] == parameter.help
+        assert parameter.is_required or there[each]["schema"].get("default") == parameter.default
+
+
+@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_values_out_of_bounds_are_refused_before_any_data_is_read(name: str) -> None:
+    for parameter in find_question(name).parameters.values():
+        for word, step in (("gt", 0.0), ("ge", -1.0), ("lt", 0.0), ("le", 1.0)):
+            limit = getattr(parameter.about, word)
+            if limit is None or parameter.kind not in ("count", "number"):
+                continue
+            with pytest.raises(RequestError, match=f"`{parameter.name}` must be"):
+                parameter.checked(limit + step if parameter.kind == "number" else int(limit + step))
+        if parameter.choices:
+            with pytest.raises(RequestError, match=f"`{parameter.name}` cannot be «nonsense»"):
+                parameter.checked("nonsense")
+
+
+@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_charts_are_those_of_the_result(name: str) -> None:
+    from cranfield.rendering.views import MODULES as SHOWN
+    from cranfield.rendering.views import view
+
+    question = find_question(name)
+    kind = inspect.signature(question.function, eval_str=True).return_annotation
+    assert kind.__name__ in SHOWN
+    assert tuple(view(kind).charts) == question.charts
+
+
+def test_every_question_is_a_function_of_the_package_and_a_command() -> None:
+    for name in QUESTION_NAMES:
+        assert callable(getattr(cranfield, name))
+        assert name in cranfield.__all__
+        assert isinstance(command_of(find_question(name)), typer.core.TyperCommand)
