@@ -67,9 +67,7 @@ def values_of(annotation: Any) -> tuple[str, ...]:
 
 
 def bounds_of(metadata: list[Any]) -> dict[str, float]:
-    return {
-        word: getattr(each, word) for each in metadata for word in ("gt", "ge", "lt", "le") if hasattr(each, word)
-    }
+    return {word: getattr(each, word) for each in metadata for word in ("gt", "ge", "lt", "le") if hasattr(each, word)}
 
 
 def wanted_bounds(parameter: Parameter) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.records import Record
-from cranfield.scores.columns import Columns, known_layout, name_of_measure, table_from_records
+from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable
 
 BACKENDS = ("pandas", "polars", "pyarrow")
@@ -110,11 +110,7 @@ def table_from_columns(
         return _from_long([*columns, PLACE], placed, measure)
     if "topic" in columns:
         return _from_wide([*columns, PLACE], placed, measure)
-    raise InputError(
-        "there is no column «topic»",
-        fix=f"Long: {', '.join(COLUMNS)}. Wide: topic, then one column for each system. Others: say which is "
-        'which, with `columns="topic=COLUMN,score=COLUMN"`.',
-    )
+    raise InputError("there is no column «topic»", fix=suggest(columns))
 
 
 def _from_long(columns: list[str], rows: Iterator[Any], measure: str | None) -> ScoreTable:

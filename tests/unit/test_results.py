@@ -1,0 +1,157 @@
+"""Every result, whatever question it answers: frame, dict, JSON, summary, chart, short repr, HTML, pickle."""
+
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.questions import MODULES, find_question
+from cranfield.results import Result
+
+Ask = Callable[[Path, str], Result]
+
+EXAMPLES: dict[str, Ask] = {
+    "score": lambda runs, scores: cf.score(runs / "runs", qrels=str(runs / "qrels.txt")),
+    "check": lambda runs, scores: cf.check([str(runs / "runs"), str(runs / "qrels.txt")]),
+    "variance": lambda runs, scores: cf.variance(scores),
+    "size": lambda runs, scores: cf.size(scores, difference=[0.05, 0.1]),
+    "power": lambda runs, scores: cf.power(scores),
+    "compare": lambda runs, scores: cf.compare(scores, resamples=500),
+    "shards": lambda runs, scores: cf.shards(
+        runs / "runs", qrels=str(runs / "qrels.txt"), shards="2", resamples=100, halvings=5
+    ),
+    "pilot": lambda runs, scores: cf.pilot(
+        runs / "runs", qrels=str(runs / "qrels.txt"), teams=str(runs / "teams.tsv"), trials=3
+    ),
+    "budget": lambda runs, scores: cf.budget(runs / "runs", qrels=str(runs / "qrels.txt"), depths="5,10"),
+    "reliability": lambda runs, scores: cf.reliability(scores, resamples=100),
+    "simulate": lambda runs, scores: cf.simulate(scores, topics=30),
+    "verify": lambda runs, scores: cf.verify(systems=2, difference=0.1, sd=0.15, test="t", collections=500),
+    "report": lambda runs, scores: cf.report(scores, section=["size", "compare"]),
+    "study_plans": lambda runs, scores: cf.study_plans(difference=0.05, sd=0.15),
+    "study_past": lambda runs, scores: cf.study_past(scores, difference=0.05),
+    "study_trial": lambda runs, scores: cf.study_trial(difference=0.05, sd="0.12,0.15"),
+    "study_simulate": lambda runs, scores: cf.study_simulate(scores, pairs=2, repeats=50),
+    "study_peek": lambda runs, scores: cf.study_peek(scores, first=10, low=0.0, high=1.0, repeats=5),
+}
+
+
+@pytest.fixture(scope="module")
+def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("scores") / "scores.csv"
+    cf.write_scores(cf.read_collection(example / "runs", example / "qrels.txt").score("AP"), path)
+    return str(path)
+
+
+@pytest.fixture(scope="module", params=sorted(MODULES))
+def result(request: pytest.FixtureRequest, example: Path, scores: str) -> Result:
+    return EXAMPLES[request.param](example, scores)
+
+
+def test_every_question_has_an_example() -> None:
+    assert set(MODULES) <= set(EXAMPLES)
+
+
+def test_a_result_is_complete_frozen_and_pickles(result: Result) -> None:
+    assert isinstance(result, Result)
+    question = find_question(str(next(name for name in MODULES if name in _asked_by(result))))
+    assert set(question.parameters) <= set(result.inputs)
+    with pytest.raises(FrozenInstanceError):
+        result.seed = 7  # type: ignore[misc]
+    again = pickle.loads(pickle.dumps(result))
+    assert again.to_dict() == result.to_dict()
+
+
+def _asked_by(result: Result) -> set[str]:
+    """Questions whose parameters the inputs of a result are."""
+    return {name for name in MODULES if set(find_question(name).parameters) <= set(result.inputs)}
+
+
+def test_a_result_is_a_dict_that_json_keeps(result: Result) -> None:
+    found = result.to_dict()
+    assert {"inputs", "method", "citations", "warnings", "seed", "version", "rows"} <= set(found)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["rows"]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_a_result_is_a_frame_with_one_row_per_row(result: Result, backend: str) -> None:
+    frame = result.to_frame(backend)
+    rows = result.to_dict()["rows"]
+    assert (frame.num_rows if backend == "pyarrow" else len(frame)) == len(rows)
+    names = frame.column_names if backend == "pyarrow" else list(frame.columns)
+    assert set(names) == {name for row in rows for name in row}
+
+
+def test_a_result_says_what_may_be_claimed_in_few_words(result: Result) -> None:
+    assert result.summary()
+    assert len(repr(result)) <= 1000
+    assert type(result).__name__ in repr(result)
+
+
+def test_a_result_is_html_in_a_notebook(result: Result) -> None:
+    html = result._repr_html_()
+    assert html.startswith("<div>")
+    assert "<table>" in html
+    assert "<script" not in html
+
+
+def test_a_result_is_a_chart(result: Result) -> None:
+    name = next(each for each in MODULES if each in _asked_by(result))
+    charts = find_question(name).charts
+    if not charts:
+        with pytest.raises(cf.RequestError, match="no chart"):
+            result.chart()
+        return
+    assert "$schema" in result.chart().to_dict()
+    with pytest.raises(cf.RequestError, match="there is no chart «nonsense»"):
+        result.chart("nonsense")
+
+
+def _frames(kind: str, scores: str) -> Any:
+    table = cf.read_scores(scores)
+    if kind == "dict":
+        values = table.values[0, :, :, 0]
+        return {
+            system: {topic: float(values[at, column]) for at, topic in enumerate(table.topics)}
+            for column, system in enumerate(table.systems)
+        }
+    return scores if kind == "path" else table if kind == "table" else table.to_frame(kind)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "dict", "path", "table"])
+def test_compare_takes_what_people_have(kind: str, scores: str) -> None:
+    expected = cf.compare(scores, resamples=200).to_dict()["pairs"]
+    named = {"measure": "AP"} if kind == "dict" else {}
+    found = cf.compare(_frames(kind, scores), resamples=200, **named).to_dict()["pairs"]
+    assert found == expected
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_a_frame_with_other_names_gets_the_suggestion_of_the_command_line(
+    backend: str, scores: str, tmp_path: Path
+) -> None:
+    frame = cf.read_scores(scores).to_frame("pandas").rename(columns={"topic": "query", "system": "run", "score": "ap"})
+    path = tmp_path / "other.csv"
+    frame.drop(columns="measure").to_csv(path, index=False)
+    other = frame.drop(columns="measure")
+    if backend == "polars":
+        import polars
+
+        other = polars.DataFrame(other.to_dict("list"))
+    elif backend == "pyarrow":
+        import pyarrow
+
+        other = pyarrow.table(other.to_dict("list"))
+    with pytest.raises(cf.InputError) as of_frame:
+        cf.compare(other)
+    with pytest.raises(cf.InputError) as of_file:
+        cf.compare(path)
+    assert of_frame.value.fix == of_file.value.fix
+    assert "topic=query" in of_frame.value.fix
+    assert cf.compare(other, columns="topic=query,system=run,score=ap", resamples=200).comparisons
