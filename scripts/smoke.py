@@ -82,7 +82,7 @@ def parts(extras: set[str]) -> None:
     if "cluster" in extras:
         run("shards", "example.cran", "-s", "2", "-m", "AP", "--samples", "2", "--workers", "2")
     else:
-        said = run("shards", "example.cran", "-s", "2", "--cluster", "tcp://127.0.0.1:9", code=2)
+        said = run("shards", "example.cran", "-s", "2", "--dask", "tcp://127.0.0.1:9", code=2)
         expect("cranfield[cluster]" in said, "a cluster is optional")
     if "web" in extras:
         with page() as address:

@@ -121,7 +121,7 @@ SHOWN = (
     "compare scores.csv --test t --correct none",
     "compare scores.csv --test wilcoxon",
     "compare scores.csv --test tukey",
-    "compare scores.csv --unpaired",
+    "compare scores.csv --test unpaired",
     "compare scores.csv --baseline cleverdon1 --non-inferiority 0.1",
     "compare scores.csv --audit --resamples 200",
     "shards example/runs --qrels example/qrels.txt -s 2 --samples 2 --resamples 0",

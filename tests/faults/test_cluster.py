@@ -374,7 +374,7 @@ def lasting_cluster(part: Callable[[Any, int], Any]) -> Iterator[Running]:
 def test_a_command_says_the_same_on_a_cluster(name: str, demo: Path, lasting_cluster: Running) -> None:
     line = [part.format(demo=demo) for part in COMMANDS[name]] + ["--json"]
     here = CliRunner().invoke(app, line)
-    there = CliRunner().invoke(app, [*line, "--cluster", lasting_cluster.address])
+    there = CliRunner().invoke(app, [*line, "--dask", lasting_cluster.address])
     assert here.exit_code == there.exit_code == 0, there.output
     assert here.stdout == there.stdout
 
@@ -386,7 +386,7 @@ def test_a_command_whose_scheduler_is_lost_says_how_to_go_on(demo: Path, tmp_pat
         # A pseudo-terminal is not needed: the file of finished parts shows that work is under way.
         code = "from cranfield.cli.app import main; main()"
         command = subprocess.Popen(
-            [sys.executable, "-c", code, *line, "--cluster", running.address],
+            [sys.executable, "-c", code, *line, "--dask", running.address],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -48,11 +48,11 @@ def test_compare_ranks_systems_and_lists_all_pairs(scores: str) -> None:
 
 
 def test_the_unpaired_test_says_what_it_loses(scores: str) -> None:
-    assert "ignores that topics are shared" in run("compare", scores, "--unpaired").stdout
-    assert answer("compare", scores, "--unpaired")["significant_pairs"] < answer("compare", scores)["significant_pairs"]
+    assert "ignores that topics are shared" in run("compare", scores, "--test", "unpaired").stdout
+    assert answer("compare", scores, "--test", "unpaired")["significant_pairs"] < answer("compare", scores)["significant_pairs"]
 
 
-@pytest.mark.parametrize("extra", [[], ["--matrix"]])
+@pytest.mark.parametrize("extra", [[], ["--chart", "matrix"]])
 def test_compare_draws_intervals_or_the_matrix(scores: str, tmp_path: Path, extra: list[str]) -> None:
     path = tmp_path / "chart.svg"
     assert run("compare", scores, "--plot", str(path), *extra).exit_code == 0
@@ -196,9 +196,9 @@ def test_too_few_topics_for_a_test_of_signs_are_warned_about(write: Callable[[st
 
 
 def test_the_unpaired_warning_counts_what_is_lost(scores: str) -> None:
-    asked = (("--test", "tukey"), ("--unpaired",))
+    asked = (("--test", "tukey"), ("--test", "unpaired"))
     blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in asked)
-    text = warned("compare", scores, "--unpaired")["topics-ignored"]
+    text = warned("compare", scores, "--test", "unpaired")["topics-ignored"]
     assert f"finds {unpaired} pairs" in text
     assert f"find {blocked}." in text or f"find {blocked}L" in text
 
@@ -259,7 +259,7 @@ def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp
         "--halvings",
         "0",
     )
-    result = run(*given, "--plot", str(path), "--figure", "shards", "--anova", "md2,MD3")
+    result = run(*given, "--plot", str(path), "--chart", "shards", "--anova", "md2,MD3")
     assert result.exit_code == 0
     assert "4 shards" in path.read_text()
     assert "MD2, 4 shards" in result.stdout
@@ -363,7 +363,7 @@ def test_constant_scores_are_answered_with_a_warning(write: Callable[[str, str],
 
 def test_constant_scores_can_be_drawn_and_audited(write: Callable[[str, str], str], tmp_path: Path) -> None:
     flat, constant = write("flat.csv", "topic,a,b\n1,0.5,0.5\n2,0.4,0.4\n"), write("c.csv", replicated(score="0.5"))
-    for at, given in enumerate((("compare", flat), ("compare", flat, "--matrix"), ("shards", constant))):
+    for at, given in enumerate((("compare", flat), ("compare", flat, "--chart", "matrix"), ("shards", constant))):
         path = tmp_path / f"{at}.svg"
         assert run(*given, "--plot", str(path)).exit_code == 0
         assert path.exists()

@@ -126,7 +126,7 @@ def test_plans_are_compared_before_one_is_chosen(run: Run) -> None:
 def test_simulate_shows_the_price_of_every_plan(run: Run, tmp_path: Path, figure: str) -> None:
     who = ("--system", "s9", "--baseline", "s2") if figure == "inclusion" else ("--pairs", 5)
     out = tmp_path / f"{figure}.json"
-    shown = run("simulate", "all.csv", *who, "--repeats", 200, "--json", "--plot", out, "--figure", figure)
+    shown = run("simulate", "all.csv", *who, "--repeats", 200, "--json", "--plot", out, "--chart", figure)
     content = json.loads(shown.output)
     assert len(content["rows"]) == 8
     assert {"topics", "sd_bias", "false_positives", "power"} <= set(content["rows"][0])
@@ -181,8 +181,8 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         (("status", "all.csv"), "no study file"),
         (("simulate", "all.csv"), "which two are meant"),
         (("simulate", "all.csv", "--pairs", 3, "--plans", "x"), "no plan «x»"),
-        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "inclusion", "--plot", "x.svg"), "one pair"),
-        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--figure", "no", "--plot", "x.svg"), "no figure"),
+        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--chart", "inclusion", "--plot", "x.svg"), "one pair"),
+        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--chart", "no", "--plot", "x.svg"), "no figure"),
         (("trial", "--difference", 0.03, "--sd", "0.1", "--trial-size", "30", "--plot", "x.svg"), "a point"),
         (("peek", "all.csv", "--first", 500), "the first look cannot be"),
     ],
