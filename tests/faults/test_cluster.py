@@ -147,7 +147,7 @@ def test_a_lost_scheduler_leaves_what_is_done(
 
     with (
         pytest.raises(ClusterError, match=r"scheduler was lost; \d+ finished parts are kept") as lost,
-        work_on("test", cluster=cluster.address, resume=path),
+        work_on("test", dask=cluster.address, resume=path),
     ):
         tasks(part, ITEMS, shared=SHARED, progress=kill)
     assert f"--resume {path}" in lost.value.fix
@@ -166,7 +166,7 @@ CLIENT = """
     from cranfield.runtime.dask import work_on
     from cranfield.runtime.threads import tasks
 
-    with work_on("test", cluster=sys.argv[1], resume=sys.argv[2]):
+    with work_on("test", dask=sys.argv[1], resume=sys.argv[2]):
         tasks(part, range(24), shared=np.arange(1000.0), progress=lambda done, _: print(done, flush=True))
 """
 
@@ -185,7 +185,7 @@ def test_a_killed_client_can_be_started_again(
     client.wait()
     client.stdout.close()
     seen: list[int] = []
-    with work_on("test", cluster=cluster.address, resume=path):
+    with work_on("test", dask=cluster.address, resume=path):
         assert same(tasks(part, ITEMS, shared=SHARED, progress=lambda done, _: seen.append(done)), answer)
     assert min(seen) > 6
 
@@ -233,7 +233,7 @@ def test_a_scheduler_without_workers_is_said_so(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(tmp_path)
     running = Running(0)
     try:
-        with pytest.raises(ClusterError, match="no workers") as refusal, work_on("test", cluster=running.address):
+        with pytest.raises(ClusterError, match="no workers") as refusal, work_on("test", dask=running.address):
             pass
         assert f"dask worker {running.address}" in refusal.value.fix
         assert list(tmp_path.iterdir()) == []
@@ -311,7 +311,7 @@ def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
 
 
 def test_a_cluster_and_workers_exclude_each_other() -> None:
-    with pytest.raises(RequestError, match="exclude"), work_on("test", cluster="tcp://x:1", workers=2):
+    with pytest.raises(RequestError, match="exclude"), work_on("test", dask="tcp://x:1", workers=2):
         pass
 
 
