@@ -49,7 +49,10 @@ def test_compare_ranks_systems_and_lists_all_pairs(scores: str) -> None:
 
 def test_the_unpaired_test_says_what_it_loses(scores: str) -> None:
     assert "ignores that topics are shared" in run("compare", scores, "--test", "unpaired").stdout
-    assert answer("compare", scores, "--test", "unpaired")["significant_pairs"] < answer("compare", scores)["significant_pairs"]
+    assert (
+        answer("compare", scores, "--test", "unpaired")["significant_pairs"]
+        < answer("compare", scores)["significant_pairs"]
+    )
 
 
 @pytest.mark.parametrize("extra", [[], ["--chart", "matrix"]])

@@ -88,7 +88,7 @@ def test_a_vine_names_its_copulas_and_charts_are_drawn(scores: str, tmp_path: Pa
     result = run("simulate", scores, "-m", "AP", "--dependence", "vine", "--plot", str(chart))
     assert result.exit_code == 0, result.output
     assert any(name in result.stdout for name in ("clayton", "frank"))
-    assert "correlation, drawn" in chart.read_text()
+    assert "correlation, simulated" in chart.read_text()
     assert "Nothing was written" in result.stdout
 
 

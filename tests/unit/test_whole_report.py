@@ -96,14 +96,14 @@ def test_sections_can_be_chosen_and_keep_the_order_asked_for(material: Material)
 def test_a_section_of_others_needs_one_line(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
     from cranfield.rendering.report_sections import read_section
 
-    monkeypatch.setitem(SECTIONS, "again", ("What was read, again", read_section))
-    assert [section.title for section in make_report(material).sections][-1] == "What was read, again"
+    monkeypatch.setitem(SECTIONS, "again", ("Input, again", read_section))
+    assert [section.title for section in make_report(material).sections][-1] == "Input, again"
 
 
 def test_scores_alone_leave_out_what_takes_runs_and_say_why() -> None:
     made = make_report(Material({"scores.csv": table()}))
     titles = [each.title for each in made.left_out]
-    assert titles == ["Shards", "What a smaller pilot would have said", "Topics against depth"]
+    assert titles == ["Shards", "Results of smaller pilots", "Topics and pool depth"]
     assert all("only scores were given" in each.reason for each in made.left_out)
 
 

@@ -1,4 +1,4 @@
-"""Results as people read them: the only place where numbers are rounded."""
+"""Output of results in every format; the only place where numbers are rounded."""
 
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.output_formats import to_csv, to_json, to_latex, to_markdown

@@ -1,4 +1,4 @@
-"""References as BibTeX, read off the one list of references there is."""
+"""References as BibTeX, generated from the list of references."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"}
 
 
 def to_bibtex(keys: Sequence[str]) -> str:
-    """An entry for every key, ready for a ``.bib`` file in UTF-8."""
+    """Return an entry for every key, for a ``.bib`` file in UTF-8."""
     return "\n\n".join(bibtex_entry(key, REFERENCES[key]) for key in keys)
 
 
 def bibtex_entry(key: str, reference: str) -> str:
-    """One entry.
+    """Return one entry.
 
     >>> print(bibtex_entry("Sakai2014", REFERENCES["Sakai2014"]))
     @inproceedings{Sakai2014,
@@ -34,14 +34,14 @@ def bibtex_entry(key: str, reference: str) -> str:
 
 
 def bibtex_fields(reference: str) -> tuple[str, dict[str, str]]:
-    """The kind of an entry and its fields, from «Authors: Title. Where, year.»."""
+    """Return the type of an entry and its fields, from «Authors: Title. Where, year.»."""
     authors, _, rest = reference.partition(": ")
     title, _, place = rest.partition("? " if "? " in rest.split(". ")[0] else ". ")
     title += "?" * rest.startswith(f"{title}?")
     year = re.findall(r"\b(?:19|20)\d\d\b", place)[-1]
     where = place[: place.rindex(year)].rstrip(" ,")
     kind, fields = _where(where)
-    # Two braces keep the capitals of a title as they are.
+    # Two braces preserve the capitals of a title.
     return kind, {"author": _authors(authors), "title": f"{{{title}}}", **fields, "year": year}
 
 
@@ -51,7 +51,7 @@ def _authors(text: str) -> str:
 
 
 def _where(text: str) -> tuple[str, dict[str, str]]:
-    """A chapter says «In:», a journal has a volume, a publisher no digits; all else are proceedings."""
+    """Find the type: a chapter has «In:», a journal a volume, a publisher no digits; all else are proceedings."""
     if text.startswith("In: "):
         book, _, publisher = text[4:].rpartition(", ")
         return "incollection", {"booktitle": book, "publisher": publisher}

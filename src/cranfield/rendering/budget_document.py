@@ -68,7 +68,7 @@ DETECTABLE = {"min_range": "detectable range", "difference": "detectable differe
 
 
 def budget_answer(found: Answer, inputs: Mapping[str, Any], budget: float | None = None) -> Document:
-    """Any answer about a budget as a document."""
+    """Return the document of any result about a budget."""
     if isinstance(found, PairStudy):
         return pair_document(found, inputs, None if budget is None else int(budget))
     if isinstance(found, Reusability):
@@ -84,7 +84,7 @@ def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) 
 
 
 def budget_document(found: Budget, inputs: Mapping[str, Any]) -> Document:
-    """Equivalent designs, cheapest first, one measure after the other: S14 Table 9 and Fig. 4."""
+    """Equivalent designs by measure, cheapest first: Sakai (2014), Table 9 and Fig. 4."""
     rows = found.to_dict()
     words = (
         *("measure", "depth", "judged", "coverage", "lost", "variance", "signal_to_noise", "relative_topics", "topics"),
@@ -143,7 +143,7 @@ def affordable_document(found: AffordableDesigns, inputs: Mapping[str, Any]) -> 
 
 
 def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | None = None) -> Document:
-    """Effect sizes at each depth (WMZ08 Fig. 7), and the share that judgments make detectable (Fig. 8)."""
+    """Effect sizes at each depth, and the share that is detectable: Webber et al. (2008), Fig. 7 and Fig. 8."""
     rows = found.to_dict()
     once = [row for row in rows if row["judgments"] == found.budgets[0]]
     words = ("depth", "documents", "effect_size_low", "effect_size", "effect_size_high", "effect_size_most")
@@ -172,7 +172,7 @@ def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | Non
 
 
 def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
-    """Every team left out in turn: the worst of them at each depth, then all of them."""
+    """Results with each team left out in turn: the largest effect at each depth, then all teams."""
     words = (
         "measure",
         "depth",

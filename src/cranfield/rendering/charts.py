@@ -1,4 +1,4 @@
-"""Charts in one quiet look, written without a browser or a network."""
+"""Charts in one style, written without a browser or a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.formats.text import atomic_write
 from cranfield.rendering.document import finite
 
 ENDINGS = (".html", ".svg", ".png", ".json")
-# Okabe and Ito's colours, told apart by everybody and in grey.
+# Okabe and Ito's colours, distinguishable with colour blindness and in grey.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"]
 
 
@@ -26,7 +26,7 @@ def line_chart(
     title: str = "",
     log: bool = False,
 ) -> Any:
-    """A curve for every value of ``colour``; numbers on hover."""
+    """Draw one curve for every value of ``colour``, with tooltips."""
     import altair
 
     data = altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
@@ -42,7 +42,7 @@ def line_chart(
     if colour:
         order = list(dict.fromkeys(str(row[colour]) for row in rows))
         scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
-        # One legend for colour and dashes, so that curves can be told apart in grey too.
+        # One legend for colour and dashes, so that curves can also be distinguished in grey.
         named: dict[str, Any] = {"title": titles.get(colour, colour) or None, "sort": None}
         encode["color"] = altair.Color(
             f"{colour}:N", scale=scale, legend=altair.Legend(symbolType="stroke", symbolSize=300), **named
@@ -53,7 +53,7 @@ def line_chart(
 
 
 def styled(chart: Any) -> Any:
-    """The one look all charts have."""
+    """Apply the style of all charts."""
     return (
         chart.configure_axis(
             gridColor="#e5e5e5",
@@ -72,7 +72,7 @@ def styled(chart: Any) -> Any:
 
 
 def check_chart_name(path: str) -> None:
-    """Refuse a name whose format is unknown before anything is computed."""
+    """Raise an error for a file name with an unknown format, before anything is computed."""
     if Path(path).suffix not in ENDINGS:
         raise RequestError(
             f"«{path}» does not say which picture to draw", fix=f"End the name in one of: {', '.join(ENDINGS)}."
@@ -80,7 +80,7 @@ def check_chart_name(path: str) -> None:
 
 
 def write_chart(chart: Any, path: str) -> None:
-    """Write a chart as its name says."""
+    """Write a chart in the format of its file name."""
     check_chart_name(path)
     import vl_convert
 
@@ -119,7 +119,7 @@ TITLES = {
 
 
 def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    """The input that varies most, and the rows of the first method with the others that vary as ``curve``."""
+    """Return the input with most values, and the rows of the first method; other inputs that vary become ``curve``."""
     known = [row for row in rows if row["topics"] is not None]
     first = known[0]["method"] if known else None
     known = [row for row in known if row["method"] == first]
@@ -136,7 +136,7 @@ def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, 
 
 
 def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """n against the input that varies most, a curve for every combination of the others that vary."""
+    """Draw n against the input with most values, one curve for every combination of the other inputs that vary."""
     x, labelled = size_curves(rows)
     titles = {**TITLES, "curve": "design"}
     colour = "curve" if labelled[0]["curve"] else None
@@ -144,7 +144,7 @@ def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def is_wide(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the numbers of topics span so much that only a logarithmic axis shows them all."""
+    """Return whether the range of the numbers of topics requires a logarithmic axis."""
     topics = [row["topics"] for row in rows]
     return bool(max(topics) > 200 * min(topics))
 
@@ -159,7 +159,7 @@ CARD_CURVES = {
 
 
 def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
-    """What n topics detect against n: S14 Fig. 3 and its like."""
+    """Draw the detectable differences and ranges against n: Sakai (2014), Fig. 3."""
     if len({card["topics"] for card in cards}) < 2:
         raise RequestError(
             "one number of topics is a point, not a curve", fix='Give a range, e.g. `topics="10:200:10"`.'
@@ -179,7 +179,7 @@ def card_chart(cards: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _names_axis(count: int, *, upright: bool = False) -> Any:
-    """Names of systems under or beside a chart: plain while they are few, small while they fit, else on hover."""
+    """Return the axis of system names: normal size for few systems, small for more, tooltips only for many."""
     import altair
 
     few, fitting = count <= 40, count <= 160
@@ -195,12 +195,13 @@ INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3e
 def interval_chart(
     rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], *, title: str = "", pairs: Sequence[Any] = ()
 ) -> Any:
-    """The intervals that decide, best system first. Where there are very many, names are on hover.
+    """Draw the intervals that decide about pairs, best system first; names are in tooltips if there are many systems.
 
-    Where the test has an interval around means that decides about pairs, every system's mean with that interval in
-    front, and ANOVA's and the standard error's behind (FS19 Fig. 3). Else the differences of ``pairs`` from the best
-    system, or from the baselines, with theirs. ``found`` has the half-widths that all systems share:
-    ``interval_tukey`` (nan where the test has none) and ``interval_anova``.
+    If the test has an interval around means that decides about pairs, the chart shows the mean of every system with
+    that interval, and behind it the intervals of ANOVA and of the standard error: Ferro and Sanderson (2019), Fig. 3.
+    Otherwise it shows the differences of ``pairs`` from the best system, or from the baselines, with their intervals.
+    ``found`` has the half-widths that all systems share: ``interval_tukey`` (nan if the test has none) and
+    ``interval_anova``.
     """
     if found["interval_tukey"] is None or found["interval_tukey"] != found["interval_tukey"]:
         return difference_chart(rows, pairs or found["pairs"], interval=found["interval"], title=title)
@@ -212,7 +213,7 @@ def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], tit
 
     decides = "permutation" if found["test"] == "randomised" else "Tukey"
     shared = {"ANOVA": found["interval_anova"], decides: found["interval_tukey"]}
-    widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each shows beside the one in front of it
+    widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each is visible beside the one in front of it
     colour = altair.Color(
         "kind:N",
         title="interval",
@@ -224,7 +225,7 @@ def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], tit
     words = {"system": "N", "rank": "Q", "kind": "N", "score": "Q", "low": "Q", "high": "Q"}
     hover = [altair.Tooltip(f"{name}:{kind}") for name, kind in words.items()]
     layers = []
-    for kind, width in widths.items():  # the one that decides last, and so in front
+    for kind, width in widths.items():  # the deciding interval is drawn last, and so in front
         values = []
         for row in rows:
             reach = shared.get(kind, row["interval_standard_error"])
@@ -240,7 +241,7 @@ def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], tit
 def difference_chart(
     rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, interval: str, title: str = ""
 ) -> Any:
-    """The difference of every system from the best, or from each baseline, with its interval and a line at 0."""
+    """Draw the difference of every system from the best, or from each baseline, with its interval and a line at 0."""
     import altair
 
     values = difference_rows(rows, pairs)
@@ -275,7 +276,7 @@ def difference_chart(
 
 
 def difference_rows(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row per system and the system it is compared with: the baseline, or the best where there is none."""
+    """Return one row per system and its comparison: with the baseline, or with the best system if there is none."""
     with_baseline = any("verdict" in pair for pair in pairs)
     best = rows[0]["system"]
     chosen = [pair for pair in pairs if with_baseline or best in (pair["system_a"], pair["system_b"])]
@@ -315,7 +316,7 @@ def _points(rows: Sequence[Mapping[str, Any]], x: Any) -> Any:
 
 
 def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str, Any]], *, title: str = "") -> Any:
-    """Every pair as a cell, coloured by its difference where that is significant, pale where it is not."""
+    """Draw every pair as a cell, coloured by its difference if significant, pale otherwise."""
     import altair
 
     order = [row["system"] for row in rows]
@@ -329,7 +330,7 @@ def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str,
     reach = max(abs(pair["difference"]) for pair in pairs) or 1.0
     colour = altair.Color(
         "difference:Q",
-        title="row less column",
+        title="row minus column",
         scale=altair.Scale(scheme="blueorange", domain=[-reach, reach], reverse=True),
     )
     names = ("system_a", "system_b", "difference", "p_adjusted", "significant")

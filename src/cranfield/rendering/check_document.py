@@ -1,4 +1,4 @@
-"""What a check found, as a document."""
+"""The result of a check as a document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINES = Column("count", "lines", "count")
 
 
 def check_document(report: CheckReport, *, strict: bool, most: int | None) -> Document:
-    """The files, every problem by kind with its places (at most ``most`` of a kind), and a summary."""
+    """Return the files, every kind of problem with its places (at most ``most`` of each), and a summary."""
     counts = count_by_kind(report.problems)
     by_kind = {slug: [problem for problem in report.problems if problem.slug == slug] for slug in counts}
     files = Table(
@@ -50,7 +50,7 @@ def _sentence(report: CheckReport, strict: bool) -> str:
     counts = {severity: sum(p.count for p in report.problems if p.severity is severity) for severity in Severity}
     found = ", ".join(f"{count:,} {severity}{'s' * (count != 1)}" for severity, count in counts.items() if count)
     if counts[Severity.ERROR]:
-        return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are mended."
+        return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are corrected."
     if counts[Severity.WARNING]:
         return f"{found}. The files can be scored" + (
             ", but `strict=True` asks for more." if strict else "; read the warnings."

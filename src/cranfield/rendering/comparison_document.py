@@ -18,7 +18,7 @@ from cranfield.rendering.views import View
 SHOWN = 20  # contested pairs in a table
 
 TITLES = {
-    "max-t": "max-t, each pair by its own standard error",
+    "max-t": "max-t, each pair with its own standard error",
     "tukey": "Tukey's HSD, topics as blocks",
     "dunnett": "Dunnett's test against a baseline, topics as blocks",
     "randomised": "Tukey's HSD by permutation within topics",
@@ -54,16 +54,17 @@ CITATIONS = {
 
 
 INTERVALS = {
-    "tukey": "Tukey's: two systems differ exactly when theirs do not touch",
-    "unpaired": "Tukey's, topics not shared: two systems differ exactly when theirs do not touch",
-    "randomised": "by permutation: two systems differ exactly when theirs do not touch",
+    "tukey": "Tukey's intervals: two systems differ significantly exactly when their intervals do not overlap",
+    "unpaired": "Tukey's intervals for topics not shared: two systems differ significantly exactly when their "
+    "intervals do not overlap",
+    "randomised": "permutation intervals: two systems differ significantly exactly when their intervals do not overlap",
 }
 
 
 def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
-    """One row per system: rank, mean, interval, and the groups it belongs to.
+    """Return one row per system: rank, mean, interval, and its groups.
 
-    The interval is the test's, or for tests that have none around means that of the system's standard error.
+    The interval is that of the test; for tests without an interval around means, that of the system's standard error.
     """
     groups = [] if found.baselines else found.groups()
     rows = []
@@ -93,11 +94,11 @@ def compare_document(
     *,
     most_pairs: int | None = 66,
 ) -> Document:
-    """For every comparison the ranking with its groups, then the pairs (all of them where there are few)."""
+    """Return the ranking with its groups and the pairs of every comparison (all pairs if there are few)."""
     comparisons = [found] if isinstance(found, Comparison) else list(found)
     summaries = [_summary(each) for each in comparisons]
     extra = {
-        # What one comparison says stands at the top; what several say, with each of them.
+        # The sentences of one comparison come first; those of several come with each of them.
         **(summaries[0] if len(summaries) == 1 else {"comparisons": summaries}),
         "pairs": [{"measure": each.measure, **pair} for each in comparisons for pair in each.to_dict()],
     }
@@ -115,7 +116,7 @@ def compare_document(
 
 
 def _text(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
-    """The sentences of one comparison as a paragraph; of several each on its line, after its measure."""
+    """Join the sentences: one comparison as a paragraph, several with one line per measure."""
     if len(comparisons) == 1:
         verdicts, others = _sentences(comparisons[0], most_pairs)
         return "\n".join([*verdicts, " ".join(others)])
@@ -126,7 +127,7 @@ def _text(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
 
 
 def _cautions(comparisons: Sequence[Comparison]) -> list[Caution]:
-    """What all comparisons warn about once, anything else under its measure."""
+    """Return the warnings; one that all comparisons have is given once, others with their measure."""
     said: dict[Caution, list[str]] = {}
     for each in comparisons:
         for caution in each.warnings:
@@ -176,7 +177,7 @@ def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
         Column("lower", "low", "score"),
         Column("upper", "high", "score"),
         *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
-        *([] if found.baselines else [Column("groups", "groups")]),  # not all pairs are known
+        *([] if found.baselines else [Column("groups", "groups")]),  # the groups need all pairs
     )
     title = f"{found.measure}: {TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
     ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in ranking_rows(found)], title)
@@ -216,17 +217,17 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
 
 
 def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], list[str]]:
-    """The verdicts about pairs with a baseline, and what is said of all pairs."""
+    """Return the verdicts about pairs with a baseline, and the sentences about all pairs."""
     count = len(found.first)
     listed = most_pairs is None or count <= most_pairs
     verdicts = [found.verdict(at) for at in range(count)] if found.baselines and listed else []
     text = [found.summary()]
     if found.test == "unpaired":
-        text.append("This test ignores that topics are shared, and loses power by it; the default does not.")
+        text.append("This test ignores that topics are shared and therefore has less power than the default test.")
     text += _margin_sentences(found)
     if not found.baselines:
         shared = "Systems that share a group number are not significantly different"
-        text.append(shared + ("." if found.test in INTERVALS else "; for those that do not, the pairs decide."))
+        text.append(shared + ("." if found.test in INTERVALS else "; for other systems, see the table of pairs."))
     text += _interval_sentences(found)
     if not listed:
         text.append(f"`all_pairs=True` lists the {count:,} pairs.")
@@ -260,20 +261,20 @@ def _interval_sentences(found: Comparison) -> list[str]:
             f"± {found.intervals.anova:.4f}.",
         ]
     decides = (
-        "they do not agree with the adjusted p: p decides"
+        "they are not adjusted for the number of pairs; significance is decided by p"
         if found.interval.startswith("unadjusted")
         else "they exclude 0 exactly when a pair is significant"
     )
     return [
-        "Low and high of systems are confidence intervals of single means, which do not decide about pairs.",
+        "Low and high of systems are confidence intervals of single means, not of differences.",
         f"Low and high of differences are {found.interval} intervals: {decides}.",
     ]
 
 
 def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
-    """How many pairs each test finds, what explains the differences, and the pairs whose verdict hangs on the test.
+    """Return the significant pairs of each test, and the pairs whose verdict depends on the test, with reasons.
 
-    Audits go by measure.
+    ``audits`` are keyed by measure.
     """
     tables = [table for measure, each in found.items() for table in _audit_tables(measure, each)]
     rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
@@ -302,17 +303,17 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
 def _audit_tables(measure: str, found: Audit) -> list[Table]:
     correct = found.comparisons["t"].correct
     named = {"holm": "corrected by Holm", "bh": "corrected by Benjamini–Hochberg", "none": "not corrected"}[correct]
-    # With baselines it is not known which systems differ from the best.
+    # With baselines not all pairs with the best system are tested.
     top = [] if found.comparisons["t"].baselines else [Column("top_group", "top group", "count")]
     tests = Table(
         (
             Column("test", "test"),
             Column("title", "what it is"),
-            Column("significant_pairs", "finds", "count"),
+            Column("significant_pairs", "significant pairs", "count"),
             *top,
             Column("both", f"with {found.default}", "count"),
-            Column("more", "beyond it", "count"),
-            Column("less", "it alone", "count"),
+            Column("more", "this test only", "count"),
+            Column("less", f"{found.default} only", "count"),
             Column("vote", "note"),
         ),
         [
@@ -322,7 +323,7 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
                 each.significant_pairs,
                 *([len(each.top_group)] if top else []),
                 *found.against(name),
-                "does not count" if name in found.mute else "",
+                "not counted" if name in found.mute else "",
             )
             for name, each in found.comparisons.items()
         ],

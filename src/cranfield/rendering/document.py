@@ -1,4 +1,4 @@
-"""The document every face is made from: tables, what may be claimed, and where it all comes from."""
+"""The document from which every output format is made: tables, conclusions, method and inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Warnings = Sequence[Problem | Caution]
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its word in JSON and CSV, its title for people, and how its numbers are shown."""
+    """One column: its name in JSON and CSV, its title, and the format of its numbers."""
 
     word: str
     title: str
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, numbers in full precision."""
+    """A table with columns and rows; numbers have full precision."""
 
     columns: tuple[Column, ...]
     rows: Sequence[tuple[Any, ...]]
@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """A result ready to be shown. ``rows`` are what JSON has; tables may show them in another shape."""
+    """A result for output. ``rows`` are those of JSON; tables may arrange them differently."""
 
     method: str
     inputs: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Document:
     listed: str = ""  # the part of ``extra`` that CSV has in place of the rows
 
     def warned(self, warnings: Warnings) -> Document:
-        """The same with these warnings in front of its own, each once."""
+        """Return a copy with these warnings before its own, without repetitions."""
         return replace(self, warnings=tuple(dict.fromkeys((*warnings, *self.warnings))))
 
     def showing(self, part: str) -> Document:
@@ -57,7 +57,7 @@ class Document:
         return replace(self, listed=part)
 
     def details(self) -> dict[str, Any]:
-        """What JSON says about a result besides its rows."""
+        """Return the content of JSON except the rows."""
         return {
             "inputs": dict(self.inputs),
             "method": self.method,
@@ -104,12 +104,12 @@ def _spoken_table(table: Table, interface: str) -> Table:
 
 
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as JSON can have it: nothing in place of what is not a number."""
+    """Return a row for JSON, with null for nan."""
     return {word: None if value != value else value for word, value in row.items()}
 
 
 def warning_row(problem: Problem | Caution) -> dict[str, Any]:
-    """A problem as JSON has it."""
+    """Return a problem for JSON."""
     if isinstance(problem, Caution):
         return {"kind": problem.slug, "severity": "warning", "problem": problem.what, "fix": problem.fix}
     return {
@@ -126,7 +126,7 @@ def warning_row(problem: Problem | Caution) -> dict[str, Any]:
 
 
 def warning_lines(problems: Warnings) -> list[str]:
-    """One line for each kind of warning, with how often and where first."""
+    """Return one line per kind of warning, with its count and first place."""
     found = [problem for problem in problems if isinstance(problem, Problem)]
     notable = [problem for problem in found if problem.severity is not Severity.NOTE]
     lines = _caution_lines([caution for caution in problems if isinstance(caution, Caution)])
@@ -139,7 +139,7 @@ def warning_lines(problems: Warnings) -> list[str]:
 
 
 def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
-    """One line for each; those about tables are one line of a kind, however many tables and measures there are."""
+    """Return one line per warning; those about tables are one line per kind, for all tables and measures."""
     count = Counter(caution.slug for caution in cautions)
     if len(count) == len(cautions):
         return [str(caution) for caution in cautions]
@@ -151,13 +151,13 @@ def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
             lines[f"{caution.slug} {at}"] = str(caution)
         elif caution.slug not in lines:
             others = count[caution.slug] - 1
-            like = f" ({others:,} more such caution{'s' * (others > 1)} in the JSON output)" if others else ""
+            like = f" ({others:,} more such warning{'s' * (others > 1)} in the JSON output)" if others else ""
             lines[caution.slug] = f"{caution}{like}"
     return list(lines.values())
 
 
 def show(value: Any, kind: str) -> str:
-    """A value as people read it."""
+    """Format a value for display."""
     if value is None or value != value:
         return "–"
     if kind == "score":
@@ -182,7 +182,7 @@ def show(value: Any, kind: str) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same with null for every number that JSON does not know."""
+    """Return the value with null for every number that JSON cannot represent."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

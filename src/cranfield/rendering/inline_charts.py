@@ -1,4 +1,4 @@
-"""Charts as they stand inside a page: SVG that the page's own style colours, or a PNG where marks are very many."""
+"""Charts inside a page: SVG that follows the style of the page, or PNG for charts with very many marks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from cranfield.rendering.manuscript import finite
 
-MOST_MARKS = 2000  # an SVG of more is larger than the same picture as PNG, and slow to show
+MOST_MARKS = 2000  # an SVG with more marks is larger than the same chart as PNG, and slow to render
 _NUMBER = re.compile(r"-?\d+\.\d{4,}(?:e-?\d+)?")
 _SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"')
 
 
 def inline_picture(chart: Any, title: str, name: str) -> str:
-    """Markup for a chart: an ``<svg>``, or an ``<img>`` that holds its own data. ``name`` keeps its ids apart."""
+    """Return the markup of a chart: ``<svg>``, or ``<img>`` with embedded data. ``name`` makes its ids unique."""
     import vl_convert
 
     spec = finite(page_spec(chart))
@@ -30,20 +30,20 @@ def inline_picture(chart: Any, title: str, name: str) -> str:
 
 
 def inline_svg(chart: Any, title: str, name: str) -> str:
-    """The same as ``<svg>`` however many marks there are, for a page that may not show data of its own as an image."""
+    """Return the chart as ``<svg>`` for any number of marks, for a page that does not allow embedded images."""
     import vl_convert
 
     return _fitting(vl_convert.vegalite_to_svg(json.dumps(finite(page_spec(chart)))), title, name)
 
 
 def picture_width(markup: str) -> float:
-    """The width in pixels that a picture's markup asks for."""
+    """Return the width in pixels of the markup of a chart."""
     found = re.search(r'width="([\d.]+)"', markup)
     return float(found[1]) if found else 0.0
 
 
 def page_spec(chart: Any) -> dict[str, Any]:
-    """The chart as a page has room for it: legends below, and space for a font wider than the one it is drawn with."""
+    """Fit the chart to a page: legends below, and space for a font that is wider than the default."""
     spec: dict[str, Any] = dict(chart) if isinstance(chart, Mapping) else chart.to_dict()
     config = spec.get("config", {})
     legend = {**config.get("legend", {}), "orient": "bottom", "columns": 1 if _wordy(spec) else 3}
@@ -52,7 +52,7 @@ def page_spec(chart: Any) -> dict[str, Any]:
 
 
 def _wordy(spec: dict[str, Any]) -> bool:
-    """Whether names in a legend are too long to stand side by side."""
+    """Return whether names in a legend are too long for one line."""
     domains = [
         name
         for layer in [spec, *spec.get("layer", [])]
@@ -62,7 +62,7 @@ def _wordy(spec: dict[str, Any]) -> bool:
 
 
 def _marks(spec: dict[str, Any]) -> int:
-    """How many rows are drawn, in every layer that draws them."""
+    """Count the marks over all layers."""
     layers = spec.get("layer", [])
     shared = len(spec.get("data", {}).get("values", []))
     own = [len(layer.get("data", {}).get("values", [])) for layer in layers]
@@ -70,12 +70,12 @@ def _marks(spec: dict[str, Any]) -> int:
 
 
 def _fitting(svg: str, title: str, name: str) -> str:
-    """The SVG with ids of its own, a name for those who cannot see it, and rounded numbers in its labels."""
+    """Make the ids unique, add a label for screen readers, and round the numbers in labels."""
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
-    svg = re.sub(r' aria-roledescription="[^"]*"', "", svg)  # a fifth of the file, and said by the label
+    svg = re.sub(r' aria-roledescription="[^"]*"', "", svg)  # a fifth of the file, and redundant with the label
     svg = re.sub(r'aria-label="[^"]*"', lambda label: _NUMBER.sub(_rounded, label[0]), svg)
-    svg = re.sub(r"(?<=[\s,.\dMLHVhvlcCZ-])(\d+\.\d{3})\d+", r"\1", svg)  # a thousandth of a pixel is not seen
+    svg = re.sub(r"(?<=[\s,.\dMLHVhvlcCZ-])(\d+\.\d{3})\d+", r"\1", svg)  # a thousandth of a pixel is not visible
     return _SIZE.sub(
         lambda found: (
             f'<svg {found[1]}role="img" aria-label="{_attribute(title)}" width="{found[2]}" height="{found[3]}"'

@@ -13,11 +13,11 @@ from cranfield.rendering.output_formats import latex_table, latex_text, markdown
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import CITED, Report
 
-MOST_ROWS = 60  # more rows of a table are not for reading on paper; JSON and the workbook have them all
+MOST_ROWS = 60  # more rows are not useful in print; JSON and the workbook have all of them
 
 
 def cite_in_words(text: str) -> str:
-    """Citations as authors and year.
+    """Replace citations by authors and year.
 
     >>> cite_in_words("by two-way ANOVA [@Sakai2014]")
     'by two-way ANOVA (Sakai 2014)'
@@ -33,7 +33,7 @@ def _short(key: str) -> str:
 
 
 def cite_in_latex(text: str) -> str:
-    r"""The text escaped for LaTeX, its citations as ``\cite``.
+    r"""Escape the text for LaTeX, with citations as ``\cite``.
 
     >>> cite_in_latex("5 % of pairs [@Sakai2014]")
     '5 \\% of pairs~\\cite{Sakai2014}'
@@ -44,17 +44,17 @@ def cite_in_latex(text: str) -> str:
 
 
 def _latex_cite(key: str) -> str:
-    """A citation; what only looks like one (in a name, say) stays text."""
+    """Return a citation; text that only looks like one, for example in a name, is unchanged."""
     return rf"\cite{{{key}}}" if key in REFERENCES else latex_text(f"[@{key}]")
 
 
 def report_json(report: Report) -> str:
-    """One object; its rows are the documents, each with its own inputs, method, citations and rows."""
+    """Return one object; its rows are the documents, each with its inputs, method, citations and rows."""
     return json.dumps(finite(report.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def finite(value: Any) -> Any:
-    """The same without nan and infinity, which JSON does not have."""
+    """Replace nan and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -63,7 +63,7 @@ def finite(value: Any) -> Any:
 
 
 def report_markdown(report: Report) -> str:
-    """Headings, sentences and tables; citations in Pandoc's way, with the BibTeX they need at the end."""
+    """Return headings, sentences and tables; citations have Pandoc syntax, and the BibTeX is at the end."""
     lines = [f"# {markdown_text(_line(report.title))}"]
     for section in report.sections:
         lines.append(f"## {section.title}")
@@ -84,7 +84,7 @@ def _line(text: str) -> str:
 
 def _short_table(table: Table) -> str:
     kept, left = _kept(table)
-    note = f"\n\n*… and {left:,} rows more.*" if left else ""
+    note = f"\n\n*… and {left:,} more rows.*" if left else ""
     return markdown_table(kept) + note
 
 
@@ -110,7 +110,7 @@ _PREAMBLE = r"""\documentclass{article}
 
 
 def report_latex(report: Report) -> str:
-    """A whole article with booktabs tables; its BibTeX comes at the end, to be saved as ``cranfield.bib``."""
+    """Return an article with booktabs tables; the BibTeX is at the end, to be saved as ``cranfield.bib``."""
     lines = [_PREAMBLE, rf"\title{{{latex_text(_line(report.title))}}}", r"\maketitle"]
     for section in report.sections:
         lines.append(rf"\section{{{latex_text(section.title)}}}")
@@ -130,8 +130,8 @@ def _latex_tables(tables: Sequence[Table]) -> list[str]:
     for table in tables:
         kept, left = _kept(table)
         title = [rf"\medskip\noindent\textbf{{{latex_text(table.title)}}}"] if table.title else []
-        more = [f"… and {left:,} rows more."] if left else []
-        # A table wider than the page is made to fit; one that is not keeps its size.
+        more = [f"… and {left:,} more rows."] if left else []
+        # A table wider than the page is scaled to fit; others keep their size.
         fitted = "\\begin{center}\\small\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
         lines += [*title, f"{fitted}{latex_table(kept)}}}\n\\end{{center}}", *(latex_text(each) for each in more)]
     return lines

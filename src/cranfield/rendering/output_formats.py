@@ -10,7 +10,7 @@ from cranfield.rendering.document import Document, Table, finite, show, warning_
 from cranfield.scores.frames import make_frame
 from cranfield.scores.table import ScoreTable
 
-_FORMULA = ("=", "+", "-", "@", "\t")  # what may start a formula in a spreadsheet
+_FORMULA = ("=", "+", "-", "@", "\t")  # characters that may start a formula in a spreadsheet
 
 
 def to_json(document: Document) -> str:
@@ -39,16 +39,16 @@ def to_csv(document: Document) -> str:
 
 
 def scores_csv(table: ScoreTable) -> str:
-    """Every score of a table, a row each, in which no name is a formula."""
+    """Return one row per score of a table; no name can be a formula."""
     rows = ([no_formula(value) for value in row] for row in table.rows())
     return format_scores(list(table.columns), rows)
 
 
 def no_formula(value: Any) -> Any:
-    """Text that a spreadsheet shows and does not run; numbers as they are."""
+    """Escape text that a spreadsheet would execute; numbers are unchanged."""
     if not isinstance(value, str):
         return value
-    line = value.replace("\r", " ")  # a bare one would start a line of its own
+    line = value.replace("\r", " ")  # a bare one would start a new line
     return f"'{line}" if line[:1] in _FORMULA else line
 
 
@@ -74,12 +74,12 @@ def _bars(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """One line in which a name cannot pass for HTML."""
+    """Return one line in which names are escaped for HTML."""
     return text.replace("<", "\\<").replace("\r", " ").replace("\n", " ")
 
 
 def to_latex(document: Document) -> str:
-    """booktabs tables, ready to paste."""
+    """Return the tables in booktabs style."""
     return "\n\n".join(latex_table(table) for table in document.tables)
 
 
@@ -130,7 +130,7 @@ _LATEX |= {
 
 
 def latex_text(text: str) -> str:
-    """Text in which LaTeX finds nothing to act on."""
+    """Escape text for LaTeX."""
     return "".join(_LATEX.get(mark, mark) for mark in text)
 
 

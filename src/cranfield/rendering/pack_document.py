@@ -1,4 +1,4 @@
-"""What a packed collection holds, as a document."""
+"""The content of a packed collection as a document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.rendering.document import Column, Document, Table
 
 
 def pack_document(collection: Collection, path: str, inputs: Mapping[str, Any]) -> Document:
-    """How much of what is in the file."""
+    """Return the sizes of a packed file."""
     row = {
         "file": path,
         "topics": len(collection.topics),
@@ -23,7 +23,7 @@ def pack_document(collection: Collection, path: str, inputs: Mapping[str, Any]) 
         "bytes": os.path.getsize(path),
     }
     columns = tuple(Column(word, word, "text" if word == "file" else "count") for word in row)
-    sentence = f"Packed. Any command takes {path} in place of runs and judgments."
+    sentence = f"Packed. Every command takes {path} in place of runs and judgments."
     return Document(
         "pack", inputs, [Table(columns, [tuple(row.values())])], [row], sentence, warnings=collection.warnings
     )

@@ -1,4 +1,4 @@
-"""A report on paper: the page, printed to PDF by a browser on this machine."""
+"""A report as PDF: the page, printed by a browser on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BROWSERS = (
     "microsoft-edge",
     "msedge",
 )
-PLACES = (  # where a browser stands that is not on the path
+PLACES = (  # usual places of browsers that are not on the path
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
@@ -42,7 +42,7 @@ QUIET = (
 
 
 def find_browser() -> str:
-    """A browser that prints; RequestError where there is none. ``CRANFIELD_BROWSER`` names one of your own."""
+    """Find a browser, or raise RequestError. ``CRANFIELD_BROWSER`` names another one."""
     wanted = os.environ.get("CRANFIELD_BROWSER")
     for name in [wanted] if wanted else [*BROWSERS, *PLACES]:
         found = shutil.which(name)
@@ -56,7 +56,7 @@ def find_browser() -> str:
 
 
 def to_pdf(page: str, *, browser: str | None = None, seconds: float = 180) -> bytes:
-    """The page as PDF. The browser gets an empty profile and no network to speak of: the page asks for nothing."""
+    """Print the page to PDF. The browser has an empty profile, and the page loads nothing from the network."""
     chosen = browser or find_browser()
     with tempfile.TemporaryDirectory(prefix="cranfield-") as folder:
         source, target = Path(folder, "report.html"), Path(folder, "report.pdf")
@@ -79,7 +79,7 @@ def to_pdf(page: str, *, browser: str | None = None, seconds: float = 180) -> by
 
 
 def _as_root() -> Sequence[str]:
-    """A browser run by root, in a container say, starts only without its own sandbox; the page is ours alone."""
+    """Return the options for root, for whom a browser starts only without its sandbox; the page is trusted."""
     return ("--no-sandbox",) if sys.platform != "win32" and os.geteuid() == 0 else ()
 
 

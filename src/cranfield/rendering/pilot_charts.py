@@ -12,7 +12,7 @@ from cranfield.rendering.document import Document, known
 
 
 def budget_figure(document: Document) -> Any:
-    """The chart of an answer about a budget."""
+    """Return the chart of a result about a budget."""
     if document.method == "pairs":
         return pair_chart(document.rows)
     if document.method == "reuse":
@@ -23,7 +23,7 @@ def budget_figure(document: Document) -> Any:
 
 
 def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Variance with its interval against k, one panel per measure: SS16 Fig. 1; below it the fewest topics: Fig. 2."""
+    """Draw the variance against k, one panel per measure: Sakai and Shang (2016), Fig. 1; below it fewer topics."""
     import altair
 
     sizes = sorted({row["pilot_topics"] for row in rows})
@@ -55,7 +55,7 @@ def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def budget_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Topics against documents judged per topic, one curve per measure: S14 Fig. 4; numbers are depths."""
+    """Draw topics against documents judged per topic, one curve per measure: Sakai (2014), Fig. 4."""
     import altair
 
     hover = ("depth", "judged", "topics", "judgments", "cost", "variance")
@@ -71,7 +71,7 @@ def budget_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def affordable_chart(rows: Sequence[Mapping[str, Any]], goal: str) -> Any:
-    """The detectable difference of a budget against the depth, one curve per measure."""
+    """Draw the detectable difference of a budget against the depth, one curve per measure."""
     import altair
 
     hover = ("depth", "judged", "topics", "judgments", "cost", "detectable")
@@ -101,7 +101,7 @@ def _curves(values: Sequence[Mapping[str, Any]], x: Any, y: Any, hover: Sequence
 
 
 def pair_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Left: effect sizes by depth (WMZ08 Fig. 7); right: the share detectable against judgments (Fig. 8)."""
+    """Draw effect sizes by depth, and the detectable share: Webber et al. (2008), Fig. 7 and Fig. 8."""
     import altair
 
     once = [row for row in rows if row["judgments"] == rows[0]["judgments"]]
@@ -133,7 +133,7 @@ def pair_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def reuse_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """The largest drop of a run of every team left out, one panel per measure, one colour per depth."""
+    """Draw the largest drop of a run of every team left out, one panel per measure, one colour per depth."""
     import altair
 
     data = altair.Data(values=[{**known(row), "depth": f"depth {row['depth']}"} for row in rows])  # type: ignore[no-untyped-call]

@@ -8,11 +8,11 @@ from typing import Any
 from cranfield.methods.leave_out import PilotStudy
 from cranfield.rendering.document import Column, Document, Table, known
 
-SHOWN = 12  # values of k in the terminal; files and charts have them all
+SHOWN = 12  # values of k in the terminal; files and charts have all of them
 
 
 def pilot_document(found: PilotStudy, inputs: Mapping[str, Any]) -> Document:
-    """The teams and topics each measure needs, SS16's Table 3, and the variance against k."""
+    """Return the teams and topics that each measure needs: Sakai and Shang (2016), Table 3; and the variance by k."""
     rows = found.to_dict()
     tables = [_needs(found), _fewer_topics(found, rows), _fewer_teams(found, rows)]
     extra = {
@@ -41,7 +41,7 @@ def _needs(found: PilotStudy) -> Table:
         Column("measure", "measure"),
         Column("variance", "variance", "score"),
         Column("topics", "topics n", "count"),
-        Column("first_miss", "first k to miss it", "count"),
+        Column("first_miss", "first biased k", "count"),
         Column("teams_needed", "teams needed", "count"),
         Column("topics_needed", "topics needed", "count"),
     )
@@ -90,7 +90,7 @@ def _fewer_teams(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _some(numbers: Sequence[int]) -> set[int]:
-    """The numbers, or about a dozen of them, the first and the last included."""
+    """Return the numbers, or about a dozen of them with the first and the last."""
     if len(numbers) <= SHOWN:
         return set(numbers)
     return {numbers[round(at * (len(numbers) - 1) / (SHOWN - 1))] for at in range(SHOWN)}

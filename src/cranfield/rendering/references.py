@@ -1,4 +1,4 @@
-"""Where methods and measures come from, by citation key."""
+"""References of methods and measures, by citation key."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ _WIDTH, _HEIGHT = 400, 260
 
 
 def check_chart(name: str) -> None:
-    """Refuse an unknown chart before anything is computed."""
+    """Raise an error for an unknown chart, before anything is computed."""
     if name not in CHARTS:
         raise RequestError(f"there is no chart «{name}»", fix=f"Choose one of: {', '.join(CHARTS)}.")
 
 
 def reliability_chart(found: Reliability, chart: str = "all") -> Any:
-    """One chart, for every measure beside each other; or all of them as one page."""
+    """Draw one chart with one panel per measure, or all charts."""
     import altair
 
     check_chart(chart)
@@ -85,12 +85,12 @@ def _hover(*names: str) -> list[Any]:
 
 
 def _grid(topics: int) -> list[int]:
-    """Numbers of topics up to four times as many."""
+    """Return numbers of topics, up to four times those of the collection."""
     return sorted({int(each) for each in np.geomspace(2, 4 * topics, 60)})
 
 
 def _here(topics: int) -> Any:
-    """A line where the collection stands."""
+    """Draw a line at the number of topics of the collection."""
     import altair
 
     return (
@@ -101,7 +101,7 @@ def _here(topics: int) -> Any:
 
 
 def _coefficients(found: Reliability, each: MeasureReliability) -> Any:
-    """Eρ² and Φ against n with their intervals."""
+    """Draw Eρ² and Φ against n with their intervals."""
     import altair
 
     rows = []
@@ -125,7 +125,7 @@ HOW = ("resampled", "closed form, shared topics", "closed form, own topics")
 
 
 def _swaps(found: Reliability, each: MeasureReliability) -> Any:
-    """Swap rate against the difference, a colour for every size of the topic set."""
+    """Draw the swap rate against the difference, one colour per size of the topic set."""
     import altair
 
     words = ("swap_rate", "closed_form_paired", "closed_form")
@@ -157,7 +157,7 @@ def _level(value: float, name: str) -> Any:
 
 
 def _sizes(found: Reliability, each: MeasureReliability) -> Any:
-    """Swap rate over all pairs against the size of the topic set."""
+    """Draw the swap rate over all pairs against the size of the topic set."""
     import altair
 
     swaps = each.swaps
@@ -182,7 +182,7 @@ def _sizes(found: Reliability, each: MeasureReliability) -> Any:
 
 
 def _rankings(found: Reliability, each: MeasureReliability) -> Any:
-    """τ and τ_AP between sets, and what more topics would bring."""
+    """Draw τ and τ_AP between sets of topics, and the expected τ with more topics."""
     import altair
 
     words = {"tau": "τ between two sets", "tau_ap": "τ_AP between two sets"}
@@ -218,7 +218,7 @@ def _rankings(found: Reliability, each: MeasureReliability) -> Any:
 
 
 def _p_values(found: Reliability) -> Any:
-    """Pairs sorted by their p-value: the lower the curve, the more a measure tells apart."""
+    """Draw the pairs sorted by p-value: the lower the curve, the more pairs are significant."""
     import altair
 
     several = len({each.collection for each in found.studies}) > 1

@@ -1,4 +1,4 @@
-"""Reliability of a collection, as one page."""
+"""Reliability of a collection as a document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN_BINS = (1, 3, 5, 7, 10)  # of a width of .01: differences around .015, .03
 
 
 def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
-    """Generalisability, swaps, halves, discrimination and rankings of every measure, and what may be claimed."""
+    """Return generalisability, swaps, halves, discrimination and rankings of every measure, and the conclusions."""
     parts = {part: [_plain(row) for row in found.to_dict(part)] for part in PARTS if part != "headline"}
     tables = [
         _headline(found),
@@ -39,14 +39,14 @@ def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings
 
 
 def _plain(row: Row) -> dict[str, Any]:
-    """A row that JSON can hold: neither infinite nor missing numbers."""
+    """Return a row for JSON, without infinite and missing numbers."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
     }
 
 
 def _table(rows: Sequence[Row], columns: Sequence[tuple[str, str, str]], title: str) -> Table:
-    """Rows under (word, title, kind); the collection comes first where there are several."""
+    """Return rows with columns (name, title, kind); the collection comes first if there are several."""
     named = [("collection", "collection", "text")] if rows and "collection" in rows[0] else []
     made = tuple(Column(*each) for each in (*named, *columns))
     return Table(made, [tuple(row[column.word] for column in made) for row in rows], title)
@@ -82,7 +82,7 @@ def _components(found: Reliability) -> Table:
         ("mean_square", "mean square", "number"),
         ("df", "df", "count"),
     ]
-    return _table(found.to_dict("components"), columns, f"Where scores vary ({_percent(found)} jackknife intervals)")
+    return _table(found.to_dict("components"), columns, f"Variance components ({_percent(found)} jackknife intervals)")
 
 
 def _coefficients(found: Reliability) -> Table:
@@ -123,13 +123,13 @@ def _swap_totals(found: Reliability) -> Table:
         ("difference_closed_form_paired", "closed form, shared", "score"),
         ("difference_closed_form", "closed form, own", "score"),
         ("difference_dependable", "dependable difference", "score"),
-        ("difference_observed", "closest pairs it suffices for", "score"),
+        ("difference_observed", "closest distinguishable pairs", "score"),
     ]
     return _table(found.to_dict("swap_totals"), columns, "Two sets of topics that disagree on a pair of systems")
 
 
 def _swap_rates(found: Reliability) -> Table:
-    """A few differences out of all the bins; JSON has the rest."""
+    """Select a few of the bins of differences; JSON has all of them."""
     rows = [row for row in found.to_dict("swaps") if row["high"] is not None and _bin(row) in SHOWN_BINS]
     columns = [
         MEASURE,
@@ -201,7 +201,7 @@ def _sentences(found: Reliability) -> str:
 
 
 def claims(found: Reliability, each: MeasureReliability) -> list[str]:
-    """What may be claimed of one measure, sentence by sentence."""
+    """Return the conclusions about one measure, one sentence each."""
     study, halves = each.generalisability, each.halves
     relative, needed = study.relative(), study.topics_for(found.targets[0])
     name = f"{each.measure} ({each.collection})" if len({one.collection for one in found.studies}) > 1 else each.measure
@@ -215,10 +215,11 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
             f"other half too; {_percentage(share('opposite_sign'))} have the opposite sign there."
         )
     return [
-        f"{name}: {study.topics} topics order these systems with Eρ² {relative.value:.3f} "
-        f"[{relative.lower:.3f}, {relative.upper:.3f}]; {found.targets[0]:g} takes {topics} topics [{low}, {high}].",
-        f"A system no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of such "
-        "topic sets, on average over pairs.",
+        f"{name}: the order of these systems on {study.topics} topics has the reliability Eρ² = {relative.value:.3f} "
+        f"[{relative.lower:.3f}, {relative.upper:.3f}]; Eρ² = {found.targets[0]:g} requires {topics} topics "
+        f"[{low}, {high}].",
+        f"A system that is no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of "
+        "such topic sets, averaged over pairs.",
         replicated,
         f"On all {study.topics} topics {each.discrimination.share:.1%} of the pairs differ significantly.",
     ]

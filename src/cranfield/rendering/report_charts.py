@@ -1,4 +1,4 @@
-"""The report's own charts, in the look all charts have: scores, variances, sizes, power, shards."""
+"""Charts of the report: scores, variances, numbers of topics, power, shards."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from cranfield.rendering.charts import COLOURS, TITLES, line_chart, matrix_chart
 
 Rows = Sequence[Mapping[str, Any]]
 BLUE, PALE = COLOURS[0], "#9ebcda"  # a point, and the interval around it
-FEW = 40  # names of more than so many systems cannot be read on an axis
+FEW = 40  # more names of systems cannot be read on an axis
 
 
 def spread_figure(rows: Rows, measure: str) -> Any:
-    """Each system's scores over topics: from least to most, the middle half, the median."""
+    """Draw the distribution of each system's scores over topics: range, middle half, median."""
     return styled(_spread(rows, measure))
 
 
@@ -33,14 +33,14 @@ def _spread(rows: Rows, measure: str) -> Any:
 
 
 def spreads_figure(spreads: Mapping[str, Rows]) -> Any:
-    """The spread of every measure, one below the other."""
+    """Draw the distributions of every measure, one below the other."""
     import altair
 
     return styled(altair.vconcat(*(_spread(rows, measure) for measure, rows in spreads.items())))
 
 
 def variance_figure(rows: Rows) -> Any:
-    """Every estimate of σ² with its interval, measure by measure."""
+    """Draw every estimate of σ² with its interval, one panel per measure."""
     import altair
 
     words = ("measure", "collection", "method", "variance", "lower", "upper")
@@ -57,18 +57,18 @@ def _estimate(row: Mapping[str, Any]) -> str:
 
 
 def size_figure(rows: Rows, *, x: str) -> Any:
-    """n against one input of the design, a curve for each ``curve``, n on a logarithmic axis."""
+    """Draw n on a logarithmic axis against one input of the design, one curve per ``curve``."""
     known = [row for row in rows if row["topics"] is not None]
     return line_chart(known, x=x, y="topics", colour="curve", titles={**TITLES, "curve": "scores"}, log=True)
 
 
 def power_figure(rows: Rows) -> Any:
-    """The power to see a difference against the number of topics, a curve for each difference."""
+    """Draw the power against the number of topics, one curve per difference."""
     return line_chart(rows, x="topics", y="power", colour="difference", titles=TITLES)
 
 
 def shards_figure(rows: Rows) -> Any:
-    """How many pairs each model finds, a line for each number of shards."""
+    """Draw the number of significant pairs of each model, one line per number of shards."""
     import altair
 
     labelled = [
@@ -96,10 +96,10 @@ def shards_figure(rows: Rows) -> Any:
 
 
 def matrix_figure(rows: Rows, pairs: Rows) -> dict[str, Any]:
-    """Every pair as a cell, as a specification.
+    """Return the specification of a chart with every pair as a cell.
 
-    Altair would look at each of thousands of cells more than once, for seconds; it is shown the widest pair alone, and
-    the others are put in its place.
+    Altair would validate each of thousands of cells several times, which takes seconds; the chart is created with the
+    pair with the widest interval only, and its data are then replaced by those of all pairs.
     """
     spec: dict[str, Any] = matrix_chart(rows, [max(pairs, key=lambda pair: abs(pair["difference"]))]).to_dict()
     words = ("system_a", "system_b", "difference", "p_adjusted", "significant")

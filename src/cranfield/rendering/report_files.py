@@ -1,4 +1,4 @@
-"""A report as a file, in the face its name asks for."""
+"""A report as a file, in the format of its file name."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ FACES: dict[str, Callable[[Report], bytes]] = {
     ".xlsx": _read_by_people(_xlsx),
     ".bib": _bib,
 }
-"""Every face by the ending of its files."""
+"""Every output format, by the extension of its files."""
 
 
 def check_report_name(path: str) -> None:
-    """Refuse a name whose face is unknown, or cannot be made here, before anything is computed."""
+    """Raise an error for a format that is unknown or not available here, before anything is computed."""
     ending = Path(path).suffix.lower()
     if ending not in FACES:
         raise RequestError(
@@ -68,7 +68,7 @@ def check_report_name(path: str) -> None:
 
 
 def write_report(report: Report, path: str | Path) -> int:
-    """Write a report as its name says: .html, .pdf, .md, .tex, .json, .xlsx or .bib. Returns the file's bytes."""
+    """Write a report in the format of its name (.html, .pdf, .md, .tex, .json, .xlsx or .bib); return the bytes."""
     check_report_name(str(path))
     data = FACES[Path(path).suffix.lower()](report)
     with atomic_write(path) as stream:

@@ -1,4 +1,4 @@
-"""The whole report: sections made of documents and pictures; every face of it derives from here."""
+"""The report: sections of documents and charts, from which every output format is made."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cranfield.rendering.document import Document, spoken, spoken_warnings
 from cranfield.rendering.references import REFERENCES
 from cranfield.versions import versions
 
-CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's way of citing, which the methods text is written in
+CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's citation syntax, used in the methods text
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart (Altair's, or its specification) and the words that stand for it where it cannot be seen."""
+    """A chart (of Altair, or its specification) and its text alternative."""
 
     title: str
     chart: Any
@@ -27,7 +27,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Part:
-    """A document with its pictures, under a title where a section has several."""
+    """A document with its charts, and a title if the section has several documents."""
 
     document: Document
     pictures: tuple[Picture, ...] = ()
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """One question and its answer. ``methods`` is what a paper would say of it, citations as ``[@Key]``."""
+    """One section. ``methods`` is a text for the methods section of a paper, with citations as ``[@Key]``."""
 
     slug: str
     title: str
@@ -52,7 +52,7 @@ class Section:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A section the input cannot have, and why."""
+    """A section that is not possible for the input, and the reason."""
 
     title: str
     reason: str
@@ -60,9 +60,9 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Start:
-    """Where the calculators of page and workbook start: a goal, and the estimates of one measure.
+    """The initial values of the calculators of page and workbook: a goal, and the estimates of one measure.
 
-    ``variances`` has, by the name of the estimate, σ² with the lower and upper end of its interval.
+    ``variances`` maps the name of an estimate to σ² and the lower and upper end of its interval.
     """
 
     measure: str
@@ -77,7 +77,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything there is to say about an input."""
+    """A report about an input."""
 
     title: str
     inputs: Mapping[str, Any]
@@ -94,18 +94,18 @@ class Report:
 
     @property
     def methods(self) -> str:
-        """The methods paragraph, ready to paste, citations as ``[@Key]``."""
+        """Text for the methods section of a paper, with citations as ``[@Key]``."""
         return " ".join(section.methods for section in self.sections if section.methods)
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """Keys of everything the sections rest on, by name."""
+        """Citation keys of all sections, sorted."""
         keys = {key for document in self.documents for key in document.citations}
         return tuple(sorted(keys | {key for key in CITED.findall(self.methods) if key in REFERENCES}))
 
     @property
     def command(self) -> str:
-        """The command line that makes this report again; empty where it was not made of files."""
+        """The command line that reproduces this report; empty if it was not made from files."""
         given = dict(self.inputs)
         files = given.pop("scores", None)
         if not files:
@@ -118,13 +118,13 @@ class Report:
 
     @property
     def warnings(self) -> tuple[Problem | Caution, ...]:
-        """What the input and the sections should be read with, each once however many sections carry it."""
+        """The warnings of the input and the sections, without repetitions."""
         found = (problem for document in self.documents for problem in document.warnings)
         return tuple(dict.fromkeys((*self.input_warnings, *found)))
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """The warnings that are about results; problems of files are listed in the section on what was read."""
+        """The warnings about results; problems of files are listed in the section on the input."""
         return tuple(warning for warning in self.warnings if isinstance(warning, Caution))
 
     def spoken(self, interface: str) -> Report:
@@ -137,7 +137,7 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON has: the usual words, and one row a document."""
+        """Return the content for JSON, with one row per document."""
         rows = [
             {
                 "section": section.slug,
@@ -155,6 +155,6 @@ class Report:
         return {**whole.details(), **extra, "left_out": left, "rows": rows}
 
     def summary(self) -> str:
-        """One sentence on what the report has."""
+        """Return one sentence that lists the sections."""
         names = ", ".join(section.title.lower() for section in self.sections)
         return f"{self.title}: {names}."

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: charts, style, scripts and data are in it."""
+"""A report as one HTML file that contains its charts, style, scripts and data."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-LONG = 25  # a table of more rows is folded
-WIDE = 700  # a picture of more pixels has a row of its own
+LONG = 25  # tables with more rows are collapsed
+WIDE = 700  # wider charts have a row of their own
 
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table as text, cell by cell."""
+    """A table with formatted cells."""
 
     title: str
     columns: Sequence[Column]
@@ -65,7 +65,7 @@ class ShownSection:
 
 
 def to_html(report: Report, *, printed: bool = False) -> str:
-    """The page; ``printed`` leaves nothing folded, for paper."""
+    """Return the page; with ``printed`` nothing is collapsed."""
     from markupsafe import Markup
 
     scripts = [] if printed else [asset(name) for name in SCRIPTS]
@@ -88,7 +88,7 @@ def to_html(report: Report, *, printed: bool = False) -> str:
 
 
 def asset(name: str) -> str:
-    """A file that comes with the package."""
+    """Return a file of the package."""
     return (files("cranfield.rendering") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -100,7 +100,7 @@ def _environment() -> Environment:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Nothing is fetched, and no script runs but ours, whatever the names in the data look like."""
+    """Return the content security policy: nothing is loaded, and only the scripts of the page run."""
     hashes = " ".join(map(_hash, scripts))
     return (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; style-src 'unsafe-inline'; "
@@ -109,7 +109,7 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def served_policy() -> str:
-    """The policy of a report that a server shows: only our scripts and our style, apart from the server's pages."""
+    """Return the policy of a report shown by the server: only its scripts and style, isolated from other pages."""
     known = {"script": [asset(name) for name in SCRIPTS], "style": [asset("report.css")]}
     sources = {kind: " ".join(map(_hash, texts)) for kind, texts in known.items()}
     return (
@@ -123,7 +123,7 @@ def _hash(text: str) -> str:
 
 
 def _data(value: Any) -> str:
-    """JSON that no name in it can break out of."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -144,7 +144,7 @@ def _part(part: Part, name: str) -> ShownPart:
 
 
 def shown_table(table: Table) -> ShownTable:
-    """Every cell as people read it."""
+    """Format every cell."""
     rows = [[show(value, column.kind) for value, column in zip(row, table.columns, strict=True)] for row in table.rows]
     return ShownTable(table.title, table.columns, rows)
 

@@ -1,4 +1,4 @@
-"""What a report is made of: one function a section, and the list of them that others add to."""
+"""The sections of a report: one function per section, and the list of them, which can be extended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cranfield.types import Progress
 
 @dataclass(frozen=True)
 class Goal:
-    """What the topics are wanted for. ``systems`` are the input's own unless said otherwise."""
+    """The goal of the design. ``systems`` is the number of systems of the input by default."""
 
     systems: int | None = None
     min_range: float = 0.1
@@ -36,7 +36,7 @@ class Goal:
     power: float = 0.8
 
     def check(self) -> None:
-        """RequestError for a goal that makes no sense, before anything is computed."""
+        """Raise RequestError for an invalid goal, before anything is computed."""
         from cranfield.methods.design.limits import broadcast
 
         broadcast({name: value for name, value in vars(self).items() if value is not None})
@@ -44,7 +44,7 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """The input of a report: score tables by collection, the collection itself where there is one, and a goal."""
+    """The input of a report: score tables by collection, the collection itself if there is one, and a goal."""
 
     tables: Mapping[str, ScoreTable]
     collection: Collection | None = None
@@ -61,32 +61,32 @@ class Material:
 
     @cached_property
     def variances(self) -> Variances:
-        """Every estimate; pooled where there are several collections."""
+        """The variance estimates, pooled if there are several collections."""
         return estimate_variance(self.tables if len(self.tables) > 1 else self.table)
 
     @property
     def measures(self) -> list[str]:
-        """Those all collections share."""
+        """The measures that all collections have."""
         return list(dict.fromkeys(estimate.measure for estimate in self.variances.estimates))
 
     @property
     def systems(self) -> int:
-        """How many systems are to be compared."""
+        """The number of systems to compare."""
         return self.goal.systems or max(2, len(self.table.systems))
 
     def each(self) -> Iterator[tuple[str, ScoreTable, str]]:
-        """Every (title, table, measure); the title names the collection where there are several."""
+        """Return every (title, table, measure); the title names the collection if there are several."""
         for name, table in self.tables.items():
             for measure in table.measures:
                 yield (f"{name}: {measure}" if len(self.tables) > 1 else measure), table, measure
 
 
 Maker = Callable[[Material], tuple[list[Part], str]]
-"""From the material, the parts of a section and its methods text; a CranfieldError says why it cannot be made."""
+"""Function from the report input to the parts of a section and its methods text; CranfieldError if not possible."""
 
 
 def read_section(material: Material) -> tuple[list[Part], str]:
-    """What was read, and what was odd about it."""
+    """Return the input and its problems."""
     found = material.collection
     rows = [_table_row(name, table) for name, table in material.tables.items()]
     if found is not None:
@@ -103,7 +103,7 @@ def read_section(material: Material) -> tuple[list[Part], str]:
     problems = [warning for warning in warnings if isinstance(warning, Problem)]
     tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(problems)]
     odd = len(warnings) - sum(problem.severity is Severity.NOTE for problem in problems)
-    sentence = "Reading it gave no warning." if not odd else "Some of it was odd; the table says what became of it."
+    sentence = "There were no warnings." if not odd else "There were problems; the table shows how they were treated."
     document = Document("read", material.inputs, tables, rows, sentence, (), tuple(warnings))
     return [Part(document)], _read_methods(rows)
 
@@ -120,7 +120,7 @@ def _table_row(name: str, table: ScoreTable) -> dict[str, Any]:
 
 
 def _odd_tables(problems: Sequence[Any]) -> list[Table]:
-    """One row a kind: what, how often, where first, what it does, what to do."""
+    """Return one row per kind of problem: title, count, first place, effect and remedy."""
     rows = []
     for slug in dict.fromkeys(problem.slug for problem in problems):
         mine = [problem for problem in problems if problem.slug == slug]
@@ -133,10 +133,10 @@ def _odd_tables(problems: Sequence[Any]) -> list[Table]:
         Column("problem", "what"),
         Column("count", "how often", "count"),
         Column("place", "where"),
-        Column("effect", "what it does"),
-        Column("fix", "what to do"),
+        Column("effect", "effect"),
+        Column("fix", "remedy"),
     )
-    return [Table(columns, rows, "What was odd")] if rows else []
+    return [Table(columns, rows, "Problems of the input")] if rows else []
 
 
 def _read_methods(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -148,7 +148,7 @@ def _read_methods(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def scores_section(material: Material) -> tuple[list[Part], str]:
-    """Mean scores, and how they vary over topics."""
+    """Return mean scores and their distribution over topics."""
     parts = []
     for name, table in material.tables.items():
         pictures = [spread_picture(table, measure) for measure in table.measures]
@@ -159,7 +159,7 @@ def scores_section(material: Material) -> tuple[list[Part], str]:
 
 
 def spread_picture(table: ScoreTable, measure: str) -> Picture:
-    """How every system's scores spread over topics."""
+    """Draw the distribution of every system's scores over topics."""
     return Picture(
         f"{measure} of every system over topics", report_charts.spread_figure(quartile_rows(table, measure), measure)
     )
@@ -171,11 +171,11 @@ def _cite_measure(name: str) -> str:
 
 
 def variance_section(material: Material) -> tuple[list[Part], str]:
-    """Every estimate of the variance."""
+    """Return every estimate of the variance."""
     from cranfield.rendering.variance_document import variance_document
 
     if len(material.table.systems) < 2:
-        raise RequestError("one system alone cannot be compared, so no variance follows that sizing needs")
+        raise RequestError("there is only one system, so the variance for a comparison cannot be estimated")
     found = material.variances
     document = variance_document(found, material.inputs)
     picture = Picture("Estimates of the variance with their intervals", report_charts.variance_figure(found.to_dict()))
@@ -198,7 +198,7 @@ def _ranged(estimate: Any) -> str:
 
 
 def size_section(material: Material) -> tuple[list[Part], str]:
-    """How many topics, with the range the variance's interval makes of it."""
+    """Return the required topics, with their range over the interval of the variance."""
     from cranfield.methods.design.formulas import SHARED
     from cranfield.methods.design.planning import Request, plan_from_pilot
     from cranfield.rendering.size_document import pilot_size_document
@@ -212,13 +212,13 @@ def size_section(material: Material) -> tuple[list[Part], str]:
         alpha=[goal.alpha],
         power=[goal.power],
     )
-    # One goal, one n: systems share topics, as in every other section; other designs are asked for by name.
+    # One goal, one n: systems share topics, as in every other section; other designs have to be requested.
     sizes = [
         size
         for size in plan_from_pilot(request, material.variances)
         if size.size.method.design == SHARED and size.estimate.method == "residual"
     ]
-    sizes.sort(key=lambda size: "difference" not in size.size.method.inputs)  # what compare will test comes first
+    sizes.sort(key=lambda size: "difference" not in size.size.method.inputs)  # the test of compare comes first
     document = pilot_size_document(sizes, material.inputs)
     pictures = (
         Picture("Topics against the smallest difference to detect", _size_figure(material, "difference")),
@@ -232,7 +232,7 @@ _SYSTEMS = (3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
 
 
 def _size_figure(material: Material, x: str) -> Any:
-    """n for a difference between two of m systems on shared topics, a curve for each measure."""
+    """Draw n for a difference between two of m systems on shared topics, one curve per measure."""
     rows = []
     for measure in material.measures:
         variance = np.array([material.variances.get("residual", measure=measure).variance])
@@ -253,7 +253,7 @@ def _size_methods(material: Material, document: Document) -> str:
         said.append(f"{measure}: {_counted(wide)} topics for the range, {_counted(pair)} for the difference")
     among, title = _pair_words(document)
     return (
-        f"Topic set sizes are the smallest that find, with power {goal.power:g} at α = {goal.alpha:g}, a range of "
+        f"Topic set sizes are the smallest that detect, with power {goal.power:g} at α = {goal.alpha:g}, a range of "
         f"{goal.min_range:g} among {material.systems} systems that share their topics (two-way ANOVA, non-central F) "
         f"or a difference of {goal.difference:g} between {among} ({title}, non-central t) "
         f"[@Sakai2014] [@Webber2008]; {'; '.join(said)}, in brackets the numbers at the ends of the interval of the "
@@ -262,7 +262,7 @@ def _size_methods(material: Material, document: Document) -> str:
 
 
 def _pair_words(document: Document) -> tuple[str, str]:
-    """Between which systems the first difference is, and by which test."""
+    """Return the pair of systems and the test of the first difference."""
     from cranfield.methods.design.power_card import TEST_TITLES
 
     row = next(row for row in document.rows if "difference" in row)
@@ -279,7 +279,7 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 
 def card_section(material: Material) -> tuple[list[Part], str]:
-    """What the topics there are detect."""
+    """Return the differences that the given topics detect."""
     from cranfield.methods.design.power_card import TEST_TITLES, cards_from_pilot
     from cranfield.rendering.charts import card_chart
     from cranfield.rendering.size_document import card_document
@@ -298,7 +298,7 @@ def card_section(material: Material) -> tuple[list[Part], str]:
     for card in cards:
         curve = [each.to_dict() for each in curves if each.measure == card.measure]
         pictures += [
-            Picture(f"{card.measure}: what a number of topics detects", card_chart(curve)),
+            Picture(f"{card.measure}: detectable differences by number of topics", card_chart(curve)),
             Picture(f"{card.measure}: power against the number of topics", _power_figure(card, grid)),
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
@@ -312,7 +312,7 @@ def card_section(material: Material) -> tuple[list[Part], str]:
 
 
 def _topic_grid(topics: int) -> list[float]:
-    """From a few to three times what there is."""
+    """Return numbers of topics from a few to three times the given number."""
     top = max(60, 3 * topics)
     return sorted({float(round(each)) for each in np.geomspace(5, top, 24)} | {float(topics)})
 
@@ -333,7 +333,7 @@ def _power_figure(card: Any, grid: Sequence[float]) -> Any:
 
 
 def compare_section(material: Material) -> tuple[list[Part], str]:
-    """Which systems differ, by the default test of all pairs."""
+    """Return which systems differ, by the default test of all pairs."""
     from cranfield.methods.comparison.comparison import compare
     from cranfield.rendering.charts import interval_chart
     from cranfield.rendering.comparison_document import CITATIONS, TITLES, compare_document
@@ -357,7 +357,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
 
 
 def shard_section(material: Material) -> tuple[list[Part], str]:
-    """FS19's models on random shards of the documents, or on the replicates a score table has."""
+    """Return the models of Ferro and Sanderson (2019) on random shards, or on the replicates of a score table."""
     from cranfield.methods.sharding.shard_models import replicate_study, shard_study
     from cranfield.rendering.shard_document import shard_document
 
@@ -381,12 +381,12 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
         ]
         split = f"every topic had {len(material.table.shards)} replicates"
     else:
-        raise RequestError("shards are made of runs and judgments, and only scores were given")
+        raise RequestError("shards require runs and judgments, and only scores were given")
     parts = []
     for study in studies:
         once = [row for row in study.to_dict() if row["sample"] == 0]
         pictures = [
-            Picture(f"{measure}: pairs found by every model", report_charts.shards_figure(_of(once, measure)))
+            Picture(f"{measure}: significant pairs under every model", report_charts.shards_figure(_of(once, measure)))
             for measure in dict.fromkeys(row["measure"] for row in once)
         ]
         parts.append(Part(shard_document(study, material.inputs), tuple(pictures)))
@@ -394,7 +394,7 @@ def shard_section(material: Material) -> tuple[list[Part], str]:
 
 
 def reliability_section(material: Material) -> tuple[list[Part], str]:
-    """Reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
+    """Return the reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
     from cranfield.methods.reliability import assess_reliability
     from cranfield.rendering.reliability_charts import reliability_chart
     from cranfield.rendering.reliability_document import reliability_document
@@ -412,14 +412,14 @@ def reliability_section(material: Material) -> tuple[list[Part], str]:
 
 
 def _target(material: Material) -> Target:
-    """The difference to detect between two of the systems; of two systems, the pair is named."""
+    """Return the target: a difference between two of the systems; two systems are a pair named in advance."""
     goal, systems = material.goal, material.systems
     test = ALL_PAIRS_TEST if systems > 2 else "t"
     return Target("difference", goal.difference, systems, goal.alpha, goal.power, test=test)
 
 
 def pilot_section(material: Material) -> tuple[list[Part], str]:
-    """The estimates that a pilot of fewer teams and topics would have given."""
+    """Return the estimates of pilots with fewer teams and topics."""
     from cranfield.methods.leave_out import pilot_study
     from cranfield.rendering.pilot_charts import pilot_chart
     from cranfield.rendering.pilot_document import pilot_document
@@ -436,7 +436,7 @@ def pilot_section(material: Material) -> tuple[list[Part], str]:
 
 
 def budget_section(material: Material) -> tuple[list[Part], str]:
-    """Topics against pool depth: equivalent designs, and what each costs."""
+    """Return equivalent designs by pool depth, and their costs."""
     from cranfield.methods.pooling import depth_study, equivalent_designs
     from cranfield.rendering.budget_document import budget_document
     from cranfield.rendering.pilot_charts import budget_chart
@@ -462,27 +462,27 @@ def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, An
 
 
 SECTIONS: dict[str, tuple[str, Maker]] = {
-    "read": ("What was read", read_section),
+    "read": ("Input", read_section),
     "scores": ("Scores", scores_section),
     "variance": ("Variances", variance_section),
     "size": ("How many topics", size_section),
-    "power": ("What the topics detect", card_section),
+    "power": ("Detectable differences", card_section),
     "compare": ("Which systems differ", compare_section),
     "shards": ("Shards", shard_section),
-    "pilot": ("What a smaller pilot would have said", pilot_section),
-    "budget": ("Topics against depth", budget_section),
+    "pilot": ("Results of smaller pilots", pilot_section),
+    "budget": ("Topics and pool depth", budget_section),
     "reliability": ("Reliability", reliability_section),
 }
-"""Every section, in the order of the report: its name, its title, and the function that makes it."""
+"""Every section in the order of the report: its name, its title and its function."""
 
 
 def make_report(
     material: Material, *, title: str = "", sections: Sequence[str] | None = None, progress: Progress | None = None
 ) -> Report:
-    """Everything there is to say about the material.
+    """Make a report about an input.
 
-    A section that the input cannot have (a comparison of one system, shards of a score table) is left out, and the
-    report says why; missing scores are refused. ``sections`` names those wanted; all of them, unless said otherwise.
+    A section that is not possible for the input (a comparison of one system, shards of a score table) is left out, and
+    the report gives the reason; missing scores are an error. ``sections`` names the sections; by default all of them.
     """
     material.goal.check()
     check_sections(sections)
@@ -512,14 +512,14 @@ def make_report(
 
 
 def check_sections(names: Sequence[str] | None) -> None:
-    """RequestError for a section there is none of."""
+    """Raise RequestError for an unknown section."""
     for name in names or ():
         if name not in SECTIONS:
             raise RequestError(f"there is no section «{name}»", fix=f"Choose from: {', '.join(SECTIONS)}.")
 
 
 def _title(material: Material) -> str:
-    """The input's own name, without the folders it lies in."""
+    """Return a title from the names of the input, without folders."""
     names = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name for name in material.tables]
     return f"Report on {', '.join(names)}"
 

@@ -15,7 +15,7 @@ from cranfield.scores import ScoreTable
 
 
 def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
-    """Mean scores, best system first by the first measure."""
+    """Return mean scores, sorted by the first measure."""
     means = {measure: table.mean(measure) for measure in table.measures}
     ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
     columns = (Column("system", "system"), *(Column(name, name, "score") for name in table.measures))
@@ -30,7 +30,7 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
 
 
 def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
-    """How each system's scores spread over topics, best mean first."""
+    """Return the distribution of each system's scores over topics, best mean first."""
     values = table.of(measure)
     values = values if values.ndim == 2 else values.mean(axis=2)
     order = np.argsort(-np.nan_to_num(_means(values), nan=-1.0), kind="stable")
@@ -45,13 +45,13 @@ def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
 
 
 def _means(values: Any) -> Any:
-    """Means over topics that have a score; nan where none has."""
+    """Return means over topics that have a score; nan if none has."""
     counts = np.isfinite(values).sum(axis=0)
     return np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
 
 
 def measure_citation(name: str) -> str | None:
-    """Where a measure comes from; none for one of the user's own."""
+    """Return the citation of a measure; none for a measure that is not in the catalogue."""
     try:
         return parse_measure(name).kind.citation
     except RequestError:
@@ -68,11 +68,11 @@ def _sentence(table: ScoreTable, ranked: Sequence[str]) -> str:
     if count < 2:
         return f"{what}."
     first = table.measures[0]
-    return f"{what}, by {first}. Means alone do not say which differences are real."
+    return f"{what}, by {first}. Means alone do not show which differences are significant."
 
 
 def measures_document() -> Document:
-    """The catalogue."""
+    """Return the catalogue of measures."""
     columns = (
         Column("measure", "measure"),
         Column("title", "what it is"),
@@ -108,7 +108,7 @@ def measures_document() -> Document:
 
 
 def measure_document(text: str) -> Document:
-    """Everything about one measure."""
+    """Return the description of one measure."""
     kind = _look_up(text)
     about = [
         ("measure", _signature(kind)),
@@ -128,7 +128,7 @@ def measure_document(text: str) -> Document:
 
 
 def _look_up(text: str) -> Kind:
-    """A measure by any of its names; one that must have a cutoff may be named without."""
+    """Find a measure by any of its names; a required cutoff may be omitted."""
     try:
         return parse_measure(text).kind
     except RequestError:

@@ -1,4 +1,4 @@
-"""FS19's figures for any shard study: bands around all systems, and what changes from one sharding to the next."""
+"""Figures of Ferro and Sanderson (2019) for any shard study, and the variation between shardings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.rendering.charts import COLOURS, styled
 
 Row = dict[str, Any]
 
-# Bands lie over one another, so they are opaque and differ in lightness too; the widest is drawn first.
+# Bands overlap, so they are opaque and differ in lightness too; the widest is drawn first.
 KINDS = {"Tukey": "#c6dff0", "ANOVA": "#6aaad6", "standard error": COLOURS[1]}
 MODELS = {"MD1": "#d4d4d4", "MD2": "#b8dccf", "MD3": "#f3cf7e", "MD6": "#e58a4e", NESTED: "#e58a4e"}
 OUTLINED = "standard error"  # crosses the others, so only its edges are drawn
@@ -32,7 +32,7 @@ TESTED = {
 COUNTS = {
     "significant_pairs": "significant pairs",
     "top_group": "systems in the top group",
-    "tau": "τ with the whole",
+    "tau": "τ with the whole corpus",
     "omega_squared": "ω² of systems",
 }
 FEW = 40  # systems whose names fit under a panel
@@ -40,7 +40,7 @@ PANEL, HEIGHT = 430, 230
 
 
 def shard_chart(study: ShardStudy, figure: str = "all") -> Any:
-    """One of FS19's figures, or all of them under one another."""
+    """Draw one of the figures of Ferro and Sanderson (2019), or all of them."""
     if figure not in ("all", *FIGURES):
         raise RequestError(f"there is no figure «{figure}»", fix=f"Choose one of: all, {', '.join(FIGURES)}.")
     import altair
@@ -50,7 +50,7 @@ def shard_chart(study: ShardStudy, figure: str = "all") -> Any:
 
 
 def kinds_chart(study: ShardStudy) -> Any:
-    """FS19 Fig. 3: the three kinds of interval on the whole corpus (MD1) and on shards (MD6), one row per measure."""
+    """Ferro and Sanderson (2019), Fig. 3: three kinds of interval, whole corpus (MD1) and shards (MD6)."""
     fewest = min(_numbers(study))
     panels = []
     for measure in _measures(study):
@@ -69,7 +69,7 @@ def kinds_chart(study: ShardStudy) -> Any:
 
 
 def models_chart(study: ShardStudy) -> Any:
-    """FS19 Fig. 4: Tukey's intervals of the models, one panel per measure, on the largest number of shards."""
+    """Ferro and Sanderson (2019), Fig. 4: Tukey's intervals of the models, on the largest number of shards."""
     most = max(_numbers(study))
     colours = {name: colour for name, colour in MODELS.items() if study.get(name)}
     panels = []
@@ -81,11 +81,11 @@ def models_chart(study: ShardStudy) -> Any:
         title = f"{measure}, {most} {study.replicate}, τ = {results[study.richest].tau:.3f}"
         line = _line(study, measure, results[study.richest])
         panels.append(_panel(rows, colours, "model", title, line=line, dotted=_line(study, measure, results["MD1"])))
-    return _grid(panels, 2, "Tukey's intervals, model by model")
+    return _grid(panels, 2, "Tukey's intervals by model")
 
 
 def shards_chart(study: ShardStudy) -> Any:
-    """FS19 Fig. 5: Tukey's intervals of MD1 and MD6, one panel per number of shards."""
+    """Ferro and Sanderson (2019), Fig. 5: Tukey's intervals of MD1 and MD6, one panel per number of shards."""
     import altair
 
     colours = {name: MODELS[name] for name in ("MD1", study.richest)}
@@ -101,18 +101,18 @@ def shards_chart(study: ShardStudy) -> Any:
             line, dotted = _line(study, measure, split), _line(study, measure, whole)
             panels.append(_panel(rows, colours, "model", title, line=line, dotted=dotted))
         rows_of_panels.append(_grid(panels, _columns(study), ""))
-    title = f"Tukey's intervals, one number of {study.replicate} after another"
+    title = f"Tukey's intervals by number of {study.replicate}"
     return altair.vconcat(*rows_of_panels, title=title)
 
 
 def robustness_chart(study: ShardStudy) -> Any:
-    """What the models find against the number of shards: mean over shardings, and from the least to the most."""
+    """Draw the results of the models against the number of shards: mean and range over shardings."""
     panels = [
         _spread_panel(study, measure, word, title) for measure in _measures(study) for word, title in COUNTS.items()
     ]
     samples = 1 + max(result.sample for result in study.results)
-    over = f"{samples} shardings: mean, least and most" if samples > 1 else "one sharding"
-    return _grid(panels, _columns(study), f"What each model finds, over {over} (dashed: MD1, {study.whole})")
+    over = f"{samples} shardings: mean, smallest and largest" if samples > 1 else "one sharding"
+    return _grid(panels, _columns(study), f"Results of each model, over {over} (dashed: MD1, {study.whole})")
 
 
 FIGURES: Mapping[str, Callable[[ShardStudy], Any]] = {
@@ -123,7 +123,7 @@ FIGURES: Mapping[str, Callable[[ShardStudy], Any]] = {
 }
 
 
-# --- what is drawn
+# --- data
 
 
 def _measures(study: ShardStudy) -> list[str]:
@@ -131,7 +131,7 @@ def _measures(study: ShardStudy) -> list[str]:
 
 
 def _columns(study: ShardStudy) -> int:
-    """Panels beside one another: a measure's own in a square, those of several measures in rows."""
+    """Arrange the panels: those of one measure in a square, those of several measures in rows."""
     return 2 if len(_measures(study)) == 1 else 4
 
 
@@ -144,7 +144,7 @@ def _first(study: ShardStudy, model: str, measure: str, shards: int) -> ShardRes
 
 
 def _places(study: ShardStudy, measure: str) -> list[int]:
-    """Systems from the best on the whole corpus down."""
+    """Sort systems by their mean on the whole corpus."""
     order: list[int] = np.argsort(-_first(study, "MD1", measure, 1).means, kind="stable").tolist()
     return order
 
@@ -181,7 +181,7 @@ def _spread_rows(study: ShardStudy, measure: str, word: str) -> Iterable[Row]:
                 yield {"model": model, "shards": count, "samples": len(values), **row}
 
 
-# --- how
+# --- drawing
 
 
 def _values(rows: Iterable[Row]) -> Any:
@@ -199,14 +199,14 @@ def _panel(
     line: Sequence[Row],
     dotted: Sequence[Row] = (),
 ) -> Any:
-    """Bands over the systems, best first, the line of their means, and a dotted one of the whole corpus."""
+    """Draw bands over the systems, best first, the line of their means, and a dotted line for the whole corpus."""
     import altair
 
     scale = altair.Scale(domain=list(colours), range=list(colours.values()))
     names = [row["system"] for row in line]
     few = len(names) <= FEW
     axis = altair.Axis(labels=few, ticks=few, labelAngle=-60, labelLimit=110, grid=False)
-    x = altair.X("system:N", sort=names, title="system, best on the whole first", axis=axis)
+    x = altair.X("system:N", sort=names, title="system, best on the whole corpus first", axis=axis)
     hover = [
         altair.Tooltip("system:N"),
         altair.Tooltip("rank:Q"),

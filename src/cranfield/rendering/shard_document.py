@@ -20,7 +20,7 @@ TABLES = {name.lower(): name for name in (*MODELS, NESTED)}
 
 
 def anova_names(text: str | None) -> tuple[str, ...] | None:
-    """The models named in a list, ``all`` or ``none`` of them; None leaves the choice to the study."""
+    """Parse a list of models, ``all`` or ``none``; None is the default of the study."""
     if text is None:
         return None
     if text in ("all", "none"):
@@ -43,7 +43,7 @@ def shard_document(
     anova: Sequence[str] | None = None,
     pairs: str | None = None,
 ) -> Document:
-    """FS19's Table 1, the intervals of its §5, ANOVA tables of the models named, and Table 2 of several samples."""
+    """Return Ferro and Sanderson (2019), Table 1 and §5, ANOVA tables of the models named, and Table 2."""
     rows = found.to_dict()
     once = [result for result in found.results if result.sample == 0]
     spread, undefined = robustness_rows(found), undefined_rows(found)
@@ -66,13 +66,13 @@ def shard_document(
     )
 
 
-# --- what else JSON has
+# --- further content of JSON
 
 
 def system_rows(found: ShardStudy) -> list[Row]:
-    """The mean of every system on the whole corpus and on the first sharding of each, with its own interval.
+    """Return the mean of every system on the whole corpus and on the first sharding of each number, with its interval.
 
-    The half-widths of Tukey's and ANOVA's intervals are the same for all systems, and stand with the model.
+    The half-widths of Tukey's and ANOVA's intervals are the same for all systems and are given with the model.
     """
     rows = []
     for result in found.results:
@@ -86,7 +86,7 @@ def system_rows(found: ShardStudy) -> list[Row]:
 
 
 def pair_rows(found: ShardStudy, model: str) -> list[Row]:
-    """Every pair by one model, on the first sharding of each; the better system comes first."""
+    """Return every pair under one model, on the first sharding of each number; the better system comes first."""
     chosen = [result for result in found.get(model) if result.sample == 0]
     if not chosen:
         known = ", ".join(dict.fromkeys(result.model for result in found.results))
@@ -114,7 +114,7 @@ def pair_rows(found: ShardStudy, model: str) -> list[Row]:
 
 
 def undefined_rows(found: ShardStudy) -> list[Row]:
-    """(shards, sample, topic, undefined), a row for every topic without relevant documents in some shard."""
+    """Return (shards, sample, topic, undefined), one row per topic without relevant documents in some shard."""
     return [
         {"shards": each.shards, "sample": each.sample, "topic": topic, "undefined": count}
         for each in found.undefined
@@ -124,7 +124,7 @@ def undefined_rows(found: ShardStudy) -> list[Row]:
 
 
 def robustness_rows(found: ShardStudy) -> list[Row]:
-    """FS19 Table 2: means over re-shardings with their spread, and the pairs significant in all of them."""
+    """Ferro and Sanderson (2019), Table 2: means over re-shardings, and the pairs significant in all of them."""
     rows = []
     for key in dict.fromkeys((each.measure, each.shards, each.model) for each in found.results if each.shards > 1):
         mine = [each for each in found.results if (each.measure, each.shards, each.model) == key]
@@ -142,7 +142,7 @@ def robustness_rows(found: ShardStudy) -> list[Row]:
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float]:
-    """A mean and the half-width of its 95 % interval."""
+    """Return a mean and the half-width of its 95 % interval."""
     from cranfield.stats.tails import t_critical
 
     sample = np.asarray(values, float)
@@ -154,7 +154,7 @@ def _anova_rows(result: ShardResult) -> Iterable[Row]:
     return ({"measure": result.measure, "shards": result.shards, **row} for row in result.table.to_dict())
 
 
-# --- tables for people
+# --- tables
 
 
 def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
@@ -175,12 +175,12 @@ def _models_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
     samples = 1 + max(each.sample for each in found.results)
     which = f", the first of {samples} shardings" if samples > 1 else ""
     among = f"{pairs:,} pair{'s' * (pairs != 1)} of {len(found.systems):,} systems"
-    title = f"What each model finds among {among}, α = {found.alpha:g}{which}"
+    title = f"Results of each model for {among}, α = {found.alpha:g}{which}"
     return Table(columns, rows, title)
 
 
 def _replication_tables(found: ShardStudy, once: Sequence[ShardResult]) -> list[Table]:
-    """What becomes of each model's significant pairs on the other half of the topics, if that was measured."""
+    """Return the shares of significant pairs that replicate on the other half of the topics, if requested."""
     columns = (
         Column("measure", "measure"),
         Column("shards", found.replicate, "count"),
@@ -239,7 +239,7 @@ def _intervals_table(found: ShardStudy, once: Sequence[ShardResult]) -> Table:
             )
         )
     return Table(
-        columns, rows, "Intervals around a system's mean, half-widths: Tukey's (about pairs), ANOVA's, by its own sd"
+        columns, rows, "Half-widths of intervals around a system's mean: Tukey's (for pairs), ANOVA's, from its own sd"
     )
 
 
@@ -259,12 +259,12 @@ def _anova_tables(found: ShardStudy, once: Sequence[ShardResult], models: Sequen
 
 
 def _readable(df: float) -> float:
-    """Degrees of freedom by Satterthwaite are no whole numbers."""
+    """Return the format of degrees of freedom; those of Satterthwaite are not integers."""
     return df if isinstance(df, int) else round(df, 1)
 
 
 def _tables_there(found: ShardStudy, models: Sequence[str]) -> tuple[str, ...]:
-    """The tables asked for, which the study must have; ``all`` are those it has."""
+    """Return the requested tables, which the study must have; ``all`` are those it has."""
     there = [name for name in TABLES.values() if found.get(name)]
     absent = [name for name in models if name not in there]
     if absent and len(models) < len(TABLES):
@@ -304,14 +304,14 @@ def _robustness_table(found: ShardStudy, spread: Sequence[Row]) -> Table:
 
 
 def _pair(row: Row, word: str, kind: str) -> str:
-    """A mean and its margin."""
+    """Format a mean and its margin."""
     if row[word] != row[word]:
         return "–"
     return f"{show(row[word], kind)} ± {show(row[f'{word}_margin'], kind)}"
 
 
 def _undefined_table(found: ShardStudy) -> Table:
-    """Topics by how often they are undefined, those with fewest relevant documents first."""
+    """Return topics with undefined scores, those with fewest relevant documents first."""
     counts = list(dict.fromkeys(each.shards for each in found.undefined))
     means = {
         count: np.mean([each.by_topic for each in found.undefined if each.shards == count], axis=0) for count in counts
@@ -339,7 +339,7 @@ def _samples(found: ShardStudy) -> int:
     return 1 + max(result.sample for result in found.results)
 
 
-# --- what may be claimed
+# --- conclusions
 
 
 def _sentence(found: ShardStudy) -> str:
@@ -367,7 +367,7 @@ def _crossed_scope(found: ShardStudy) -> str:
 
 
 def _about_replication(found: ShardStudy) -> str:
-    """How often a significant difference has the opposite sign on other topics, by the model."""
+    """Return how often a significant difference has the opposite sign on other topics, by model."""
     models = (NESTED,) if found.replicates == "nested" else ("MD6", SAMPLED if found.get(SAMPLED) else RANDOM)
     shares = [
         f"{result.model} {share:.4f}"
@@ -390,7 +390,7 @@ def _about_undefined(found: ShardStudy) -> str:
     moved = max(result.shift for model in ("MD2", "MD3", "MD4", "MD5") for result in found.get(model))
     other = 1 if found.x != 1 else 0
     return (
-        f"Up to {cells:,} (topic, shard) cells have no relevant document and count {found.x:g} for all systems; were "
-        f"it {other}, F of the systems would move by {found.largest_shift:.1e} in MD6, as good as nothing, and by up "
-        f"to {100 * moved:.2g} % in MD2 to MD5."
+        f"Up to {cells:,} (topic, shard) cells have no relevant document and are set to {found.x:g} for all systems; "
+        f"with {other} instead, F of the systems would change by {found.largest_shift:.1e} in MD6 (negligible) and "
+        f"by up to {100 * moved:.2g} % in MD2 to MD5."
     )

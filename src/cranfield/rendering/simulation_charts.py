@@ -17,21 +17,21 @@ MOST_POINTS = 4000
 
 
 def fit_chart(found: Simulation) -> Any:
-    """Panels of means, variances, correlations, distributions and pair differences, seen against drawn."""
+    """Draw simulated against observed means, variances, correlations, distributions and pair differences."""
     import altair
 
     fit = found.fit
     names = [" ".join(filter(None, column)) for column in fit.columns]
-    word = "set" if fit.is_moved else "seen"
-    means = _scatter(names, fit.mean, fit.simulated_mean, f"mean, {word}", "mean, drawn")
-    variances = _scatter(names, fit.variance, fit.simulated_variance, f"variance, {word}", "variance, drawn")
+    word = "set" if fit.is_moved else "observed"
+    means = _scatter(names, fit.mean, fit.simulated_mean, f"mean, {word}", "mean, simulated")
+    variances = _scatter(names, fit.variance, fit.simulated_variance, f"variance, {word}", "variance, simulated")
     panels = [means, variances]
     if len(names) > 1:
         first, second = np.triu_indices(len(names), k=1)
         kept = generator(1, "chart", "pairs").permutation(len(first))[:MOST_POINTS]
         pairs = [f"{names[a]} – {names[b]}" for a, b in zip(first[kept], second[kept], strict=True)]
         seen, drawn = (each[first, second][kept] for each in (fit.correlation, fit.simulated_correlation))
-        panels.append(_scatter(pairs, seen, drawn, "correlation, seen", "correlation, drawn", size=8))
+        panels.append(_scatter(pairs, seen, drawn, "correlation, observed", "correlation, simulated", size=8))
     panels.append(_shapes(found))
     panels += _difference_panels(found)
     rows = [altair.hconcat(*panels[at : at + 2], spacing=40) for at in range(0, len(panels), 2)]
@@ -39,7 +39,7 @@ def fit_chart(found: Simulation) -> Any:
 
 
 def _difference_panels(found: Simulation) -> list[Any]:
-    """The sd, skew and kurtosis of the differences of pairs of systems, all measures together."""
+    """Draw the sd, skew and kurtosis of the differences of pairs of systems, for all measures together."""
     each = found.fit.differences
     count = sum(len(one.sd) for one in each)
     kept = generator(1, "chart", "differences").permutation(count)[:MOST_POINTS]
@@ -50,7 +50,9 @@ def _difference_panels(found: Simulation) -> list[Any]:
         seen, drawn = (
             np.concatenate([getattr(one, name) for one in each])[kept] for name in (word, f"simulated_{word}")
         )
-        panels.append(_scatter([names[at] for at in kept], seen, drawn, f"{title}, seen", f"{title}, drawn", size=8))
+        panels.append(
+            _scatter([names[at] for at in kept], seen, drawn, f"{title}, observed", f"{title}, simulated", size=8)
+        )
     return panels
 
 
@@ -71,7 +73,7 @@ def _scatter(names: Sequence[str], x: Any, y: Any, x_title: str, y_title: str, s
 
 
 def _shapes(found: Simulation) -> Any:
-    """Distribution functions of the best, the middle and the worst system of the first measure."""
+    """Draw the distribution functions of the best, the median and the worst system for the first measure."""
     import altair
 
     simulator = found.simulator
@@ -82,8 +84,8 @@ def _shapes(found: Simulation) -> Any:
     rows = []
     for column in chosen:
         name = " ".join(filter(None, found.fit.columns[column][1:]))
-        for kind, scores in (("seen", simulator.pilot[:, column]), ("drawn", drawn[:, column])):
-            if kind == "seen" and found.fit.is_moved:
+        for kind, scores in (("observed", simulator.pilot[:, column]), ("simulated", drawn[:, column])):
+            if kind == "observed" and found.fit.is_moved:
                 continue
             places, counts = np.unique(scores, return_counts=True)
             share = np.cumsum(counts) / len(scores)
@@ -99,15 +101,15 @@ def _shapes(found: Simulation) -> Any:
         .mark_line(interpolate="step-after", strokeWidth=1.5)
         .encode(
             x=altair.X("score:Q", title=title),
-            y=altair.Y("share:Q", title="share of topics up to it"),
+            y=altair.Y("share:Q", title="cumulative share of topics"),
             color=altair.Color("system:N", sort=None, scale=altair.Scale(range=COLOURS)),
-            strokeDash=altair.StrokeDash("topics:N", sort=["drawn", "seen"]),
+            strokeDash=altair.StrokeDash("topics:N", sort=["simulated", "observed"]),
         )
     )
 
 
 def power_chart(found: Sequence[Verification]) -> Any:
-    """Power against topics with its interval, the power wanted, and what the formula promised."""
+    """Draw the power against topics with its interval, the required power, and the power by the formula."""
     import altair
 
     if not any(each.curve for each in found):

@@ -1,4 +1,4 @@
-"""Simulations as documents: how well drawn topics resemble those they were fitted to."""
+"""Simulations as documents: the goodness of fit of simulated topics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SYSTEMS = 40
 
 
 def simulation_document(found: Simulation, inputs: Mapping[str, Any], *, out: str | None) -> Document:
-    """What was fitted to each measure, then system by system what was seen and what was drawn."""
+    """Return the model of each measure, and the observed and simulated scores of each system."""
     fit, simulator = found.fit, found.simulator
     rows = fit.to_dict()
     differences = [each.to_dict() for each in fit.differences]
@@ -58,7 +58,7 @@ def _measures_table(found: Simulation) -> Table:
         rows.append((measure, simulator.supports[at].name, shapes, simulator.dependence, pairs))
     columns = (
         Column("measure", "measure"),
-        Column("support", "scores are"),
+        Column("support", "support"),
         Column("margins", "margins"),
         Column("dependence", "dependence"),
         Column("pairs", "pairs by copula"),
@@ -67,15 +67,15 @@ def _measures_table(found: Simulation) -> Table:
 
 
 def _differences_table(rows: list[dict[str, Any]]) -> Table:
-    """Of all pairs of systems, the median: the spread, the skew and the tails of what tests look at."""
+    """Return the median spread, skew and tails of the differences of all pairs of systems."""
     titles = {
-        "simulated_sd": "drawn",
+        "simulated_sd": "simulated",
         "sd_ratio_lower": "ratio of sds",
         "sd_ratio_upper": "high",
         "skew": "size of skew",
-        "simulated_skew": "drawn",
+        "simulated_skew": "simulated",
         "kurtosis": "excess kurtosis",
-        "simulated_kurtosis": "drawn",
+        "simulated_kurtosis": "simulated",
     }
     kinds = {"measure": "text", "pairs": "count"}
     columns = tuple(Column(word, titles.get(word, word), kinds.get(word, "number")) for word in rows[0])
@@ -97,10 +97,10 @@ def _systems_table(rows: list[dict[str, Any]], *, sharded: bool) -> Table:
         "distance",
     )
     titles = {
-        "simulated_mean": "drawn",
-        "mean_off": "off (s.e.)",
-        "simulated_variance": "drawn",
-        "variance_off": "off (s.e.)",
+        "simulated_mean": "simulated",
+        "mean_off": "difference (s.e.)",
+        "simulated_variance": "simulated",
+        "variance_off": "difference (s.e.)",
         "distance": "distance (K–S)",
         "family": "margin",
     }
@@ -109,7 +109,7 @@ def _systems_table(rows: list[dict[str, Any]], *, sharded: bool) -> Table:
     columns = tuple(
         Column(word, titles.get(word, word), "text" if word in texts else kinds.get(word, "number")) for word in words
     )
-    title = "Seen and drawn"
+    title = "Observed and simulated scores"
     shown = rows
     if len(rows) > MOST_SYSTEMS:
         shown = sorted(rows, key=lambda row: -max(abs(row["mean_off"]), abs(row["variance_off"])))[:MOST_SYSTEMS]

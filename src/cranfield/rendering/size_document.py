@@ -1,4 +1,4 @@
-"""Sizes, powers and cards as documents."""
+"""Numbers of topics, power and power cards as documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield.rendering.document import Column, Document, Table, Warnings
 
 
 def size_inputs(request: Request, given: Mapping[str, str]) -> dict[str, Any]:
-    """What was asked for, as results tell it: the numbers as they were typed, and what they are by default."""
+    """Return the inputs of a request, with defaults."""
     has_power = request.assurance is None and any(goal not in ("width", "sensitivity") for goal in request.goals)
     usual = {"alpha": "0.05", **({"power": "0.8"} if has_power else {})}
     choices = {"sides": request.sides, "paired": request.paired, "test": request.test, "method": request.method}
@@ -21,12 +21,12 @@ def size_inputs(request: Request, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def power_inputs(given: Mapping[str, str], *, test: str | None, gate: str | None) -> dict[str, Any]:
-    """The same of a card."""
+    """Return the inputs of a card."""
     return {"difference": "0.05", "alpha": "0.05", "power": "0.8"} | dict(given) | {"test": test, "gate": gate}
 
 
 def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
-    """Every method that applies, side by side; one row for each combination of inputs."""
+    """Return the results of every method that applies, one row per combination of inputs."""
     tables = [_goal_table(group) for group in _by_goal(sizes)]
     rows = [row for size in sizes for row in size.to_dict()]
     citations = tuple(dict.fromkeys(size.method.citation for size in sizes))
@@ -47,7 +47,7 @@ def _goal(size: Size) -> str:
 
 
 def _input_names(size: Size) -> list[str]:
-    """The inputs worth a column: an effect size stands for difference and sd, a true difference of 0 goes unsaid."""
+    """Select the inputs to show: an effect size replaces difference and sd; a true difference of 0 is left out."""
     hidden = {"difference", "sd"} if "effect_size" in size.inputs else set()
     if "true_difference" in size.inputs and not size.inputs["true_difference"].any():
         hidden.add("true_difference")
@@ -55,7 +55,7 @@ def _input_names(size: Size) -> list[str]:
 
 
 def _goal_table(group: Sequence[Size]) -> Table:
-    """Methods in columns where they have the same inputs, in rows where they do not."""
+    """Arrange methods in columns if they have the same inputs, in rows otherwise."""
     alike = len({tuple(_input_names(size)) for size in group}) == 1
     return _side_by_side(group) if alike else _one_under_another(group)
 
@@ -102,7 +102,7 @@ def _methods_table(sizes: Sequence[Size]) -> Table:
 
 
 def _sentence(sizes: Sequence[Size]) -> str:
-    """What the first method's topics are enough for, and the pair named in advance beside all pairs."""
+    """Return the sentence about the first method, and that about the pair named in advance."""
     first = sizes[0]
     if "correlation" in first.inputs and first.topics.size == 2:
         return _two_correlations(first)
@@ -118,14 +118,14 @@ def _two_correlations(size: Size) -> str:
     if shared["correlation"] != TYPICAL_CORRELATION or None in (apart["topics"], shared["topics"]):
         return size.summary()
     return (
-        f"{apart['topics']:,} topics {claim(size.method, apart)} where scores are uncorrelated ({apart['design']}), "
-        f"{shared['topics']:,} where they correlate by {shared['correlation']:g}, as AP on TREC-8 "
+        f"{apart['topics']:,} topics {claim(size.method, apart)} if scores are uncorrelated ({apart['design']}), "
+        f"{shared['topics']:,} if their correlation is {shared['correlation']:g}, as for AP on TREC-8 "
         f"({shared['design']}; {size.method.title})."
     )
 
 
 def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -> Document:
-    """The same with the variance from data: n, its range over the interval of the variance, and the assurance."""
+    """Return n from pilot data, with its range over the interval of the variance, and the assurance."""
     rows = [row for size in sizes for row in _pilot_rows(size)]
     tables = []
     for goal in dict.fromkeys(_goal(size.size) for size in sizes):
@@ -185,7 +185,7 @@ def _pilot_sentence(pilot: PilotSize) -> str:
 
 
 def card_rows(card: Card) -> list[tuple[str, str]]:
-    """The words of a card's numbers: for all pairs where there are several systems, and for a pair in advance."""
+    """Return the labels of a card: for all pairs if there are several systems, and for a pair named in advance."""
     test, tukey = TEST_TITLES[card.test], TEST_TITLES["tukey"]
     pair, among = "two systems named in advance (paired t test)", f"two of {card.systems} systems"
     families = [("", test), *([("tukey_", tukey)] if card.test != "tukey" else [])] if card.is_family else []
@@ -205,14 +205,14 @@ def card_rows(card: Card) -> list[tuple[str, str]]:
         rows.append(("detectable_range", f"detectable range of {card.systems} systems, power {card.power:g}"))
     rows.append(("width", "expected width of the interval for a difference"))
     if card.sensitivity == card.sensitivity:
-        rows.append(("sensitivity", "a system's mean is known to within ±"))
-    return [*rows, ("difference_sensitivity", "a difference of means is known to within ±")]
+        rows.append(("sensitivity", "confidence interval of a single mean: ±"))
+    return [*rows, ("difference_sensitivity", "confidence interval of a difference of means: ±")]
 
 
 def card_document(
     cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None, warnings: Warnings = ()
 ) -> Document:
-    """What the topics detect, one table per measure."""
+    """Detectable differences, one table per measure."""
     tables = [
         Table(
             (Column("question", "what"), Column("value", "value", "score")),
@@ -260,7 +260,7 @@ FAMILY_WORDS = ("systems", "pair_power", "pair_detectable_difference", "detectab
 def power_grid_document(
     cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None, warnings: Warnings = ()
 ) -> Document:
-    """Many cards as one table, one row each."""
+    """Return many cards as one table, with one row per card."""
     kinds = {"topics": "count", "systems": "count", "test": "text", "design": "text", "measure": "text"}
     rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
     family = any(card.is_family for card in cards)
@@ -281,13 +281,13 @@ def power_grid_document(
 def power_document(
     cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None, warnings: Warnings = ()
 ) -> Document:
-    """A card for each measure where there is one each, else a table of all."""
+    """Return one card per measure if each has one, otherwise one table."""
     one_each = len({card.measure for card in cards}) == len(cards)
     return (card_document if one_each else power_grid_document)(cards, inputs, gate, warnings)
 
 
 def badge(card: Card) -> str:
-    """The card as a small SVG: topics, and the difference they detect."""
+    """Return the card as a small SVG: topics, and the detectable difference."""
     left, right = (
         f"{card.topics} topics",
         f"detect {card.detectable_difference:.3f}" + (f" {card.measure}" if card.measure else ""),

@@ -1,4 +1,4 @@
-"""Charts as plain SVG in a few microseconds: for pages that answer while somebody types, and follow light and dark."""
+"""Charts as plain SVG in a few microseconds, for pages that are recomputed while typing, in light and dark themes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Curve:
-    """Points in the order of x, under a name that may be empty where there is only one curve."""
+    """A curve: points in the order of x, and a name, which may be empty for a single curve."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -36,7 +36,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Axis:
-    """From values to pixels."""
+    """Mapping from values to pixels."""
 
     low: float
     high: float
@@ -69,7 +69,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten; powers alone where those are many.
+    """1, 2 and 5 times powers of ten; only powers of ten if those are many.
 
     >>> log_ticks(3, 150)
     [5.0, 10.0, 20.0, 50.0, 100.0]
@@ -82,7 +82,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 def line_sketch(
     curves: Sequence[Curve], *, x_title: str, y_title: str, log: bool = False, here: tuple[float, float] | None = None
 ) -> str:
-    """Curves, with a mark where the reader is."""
+    """Draw curves, with a mark at the current design."""
     points = [point for curve in curves for point in curve.points]
     named = [curve for curve in curves if curve.name]
     bottom = HIGH - BOTTOM - LEGEND * len(named)
@@ -102,7 +102,7 @@ def line_sketch(
 
 
 def interval_sketch(rows: Sequence[Mapping[str, Any]], *, title: str) -> str:
-    """Every system's mean with its interval, best first; names on hover, and under the axis where they are few."""
+    """Draw every system's mean with its interval, best first; names are tooltips, and axis labels if they are few."""
     few = len(rows) <= 15
     low = min(_or(row["lower"], row["score"]) for row in rows)
     high = max(_or(row["upper"], row["score"]) for row in rows)
@@ -124,14 +124,14 @@ def interval_sketch(rows: Sequence[Mapping[str, Any]], *, title: str) -> str:
 
 
 def standalone(svg: str) -> str:
-    """The same as a file of its own, with its looks inside."""
+    """Return the chart as a stand-alone file with its style."""
     return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
         "</title>", f"</title><style>{STYLE}</style>", 1
     )
 
 
 def stacked(charts: Sequence[str]) -> str:
-    """SVG pictures that say their size, below one another in one file."""
+    """Stack SVG charts of known size in one file."""
     sizes = [[float(number) for number in _SIZE.search(each).groups()] for each in charts]  # type: ignore[union-attr]
     inner, y = [], 0.0
     for each, (_, high) in zip(charts, sizes, strict=True):

@@ -1,10 +1,10 @@
-"""Formulas of a workbook that find n by themselves, and the numbers they come to.
+"""Formulas of a workbook that search for n, and their values.
 
-Sakai's spreadsheets list a power for many n and leave it to the reader to find the first that is enough. Here n is
-found: in every step of a search a power of two is added to a number known to be too small, and kept where the sum is
-too small still. After eighteen steps the next number is n. Only functions that every spreadsheet has had for decades
-are used, so that Excel, LibreOffice and others recompute it. No spreadsheet has the non-central F distribution, but
-all have what it is a mixture of: beta distributions, weighted by a Poisson one.
+Sakai's spreadsheets list the power for many n, and the reader looks for the first that is enough. Here the formulas
+search for n: in every step a power of two is added to a number known to be too small, and the sum is kept if it is
+still too small. After eighteen steps the next number is n. Only functions that every spreadsheet has are used, so
+that Excel, LibreOffice and others can recompute it. No spreadsheet has the non-central F distribution, but all have
+the beta and Poisson distributions of which it is a mixture.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Numbers = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Search:
-    """A question a workbook answers.
+    """A search of the workbook.
 
-    ``inputs`` are the columns of a design: a word and a title each. ``columns`` are those of its search: a word, a
-    title, and a formula in which {words} stand for cells. ``values`` computes the same columns; ``reached`` is the
-    formula that says whether the last of them is enough, ``enough`` the same for numbers.
+    ``inputs`` are the columns of a design, each with a name and a title. ``columns`` are those of its search: a name, a
+    title, and a formula in which {names} stand for cells. ``values`` computes the same columns; ``reached`` is the
+    formula that tests whether the last column is enough, ``enough`` does the same for numbers.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Search:
 
     @property
     def value(self) -> str:
-        """The word of the column that decides."""
+        """The name of the column that decides."""
         return self.columns[-1][0]
 
 
 def _anova_values(topics: float, design: Numbers) -> dict[str, float]:
-    """S14 §3.1, step by step; the power is 0 where the approximation has none (very small n)."""
+    """Sakai (2014), §3.1, step by step; the power is 0 where the approximation is undefined (very small n)."""
     above, below = design["systems"] - 1, design["systems"] * (topics - 1)
     noncentrality = topics * design["min_range"] ** 2 / (2 * design["variance"])
     w = float(f_critical(design["alpha"], above, below))
@@ -68,11 +68,11 @@ def _normal(z: float) -> float:
 
 
 TERMS = 500
-"""Of the Poisson mixture; enough for two thousand systems."""
+"""Number of terms of the Poisson mixture; enough for two thousand systems."""
 
 
 def _mixture(above: str, below: str) -> str:
-    """The formula of P(F' ≥ w), x being above·w/(above·w + below)."""
+    """Return the formula of P(F' ≥ w), where x = above·w/(above·w + below)."""
     k = f"(ROW(About!$1:${TERMS})-1)"  # another sheet's rows, so that nothing refers to itself
     return f"1-SUMPRODUCT(POISSON({k},{{noncentrality}}/2,FALSE)*BETADIST({{x}},({above})/2+{k},({below})/2))"
 
@@ -173,7 +173,7 @@ ANOVA = Search(
 
 
 def _width_values(topics: float, design: Numbers) -> dict[str, float]:
-    """S14 §3.2, with σ_t² = 2σ², σ² the residual variance."""
+    """Sakai (2014), §3.2, with σ_t² = 2σ², where σ² is the residual variance."""
     t = float(t_critical(design["alpha"] / 2, topics - 1))
     sd = float(expected_sd(np.asarray(topics), np.asarray(np.sqrt(2 * design["variance"]))))
     return {"t": t, "expected_sd": sd, "achieved": 2 * t * sd / float(np.sqrt(topics))}
@@ -202,7 +202,7 @@ INTERVAL = Search(
 
 
 def search_steps(search: Search, design: Numbers) -> list[tuple[int, int]]:
-    """Every step's number tried and the number then known to be too small; n is one more than the last of these."""
+    """Return, for every step, the number tried and the number known to be too small; n is one more than the last."""
     known, steps = 1, []
     for step in range(STEPS):
         tried = known + 2 ** (STEPS - 1 - step)

@@ -1,4 +1,4 @@
-"""Charts of studies: topics, errors and power of every plan, WMZ08's figures, and the course of a study."""
+"""Charts of studies: topics, errors and power of every plan, figures of Webber et al. (2008), a study over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = ("plans", "inclusion", "sd", "errors")
 
 
 def study_chart(document: Document, figure: str) -> Any:
-    """A chart of planning or simulating a study: ``past``, ``peek``, ``trial``, ``coverage``, or one of ``FIGURES``."""
+    """Draw a chart about planning or simulating a study: ``past``, ``peek``, ``trial``, ``coverage``, or a figure."""
     if figure == "past":
         return sd_chart(document.extra["sds"])
     if figure == "peek":
@@ -26,7 +26,7 @@ def study_chart(document: Document, figure: str) -> Any:
 
 
 def simulation_chart(document: Document, figure: str = "plans") -> Any:
-    """The chart asked for: all plans, inclusion (Fig. 4), the sd (Fig. 5) or false positives (Fig. 6)."""
+    """Draw the requested figure: all plans, inclusion (Fig. 4), the sd (Fig. 5) or false positives (Fig. 6)."""
     if figure not in FIGURES:
         raise RequestError(f"there is no figure «{figure}»", fix=f"Choose one of: {', '.join(FIGURES)}.")
     if figure == "plans":
@@ -139,7 +139,7 @@ def _errors_chart(pairs: Sequence[Mapping[str, Any]], alpha: float) -> Any:
 
 
 def trial_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """WMZ08 Fig. 3: total topics against the size of the trial, one curve per sd."""
+    """Webber et al. (2008), Fig. 3: total topics against the size of the trial, one curve per sd."""
     if len({row["trial"] for row in rows}) < 2:
         raise RequestError(
             "one size of a trial is a point, not a curve", fix='Give a range of sizes, e.g. `trial_size="10:100:5"`.'
@@ -150,7 +150,7 @@ def trial_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def coverage_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """WMZ08 Fig. 2: the formula's interval as lines, what samples show as points."""
+    """Webber et al. (2008), Fig. 2: the interval of the formula as lines, that of samples as points."""
     import altair
 
     ordered = sorted(rows, key=lambda row: row["sd"])
@@ -158,14 +158,14 @@ def coverage_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     x = altair.X("sd:Q", title="sd of all topics", scale=altair.Scale(zero=False))
     layers = []
     for word in ("lower", "upper"):
-        y = altair.Y(f"{word}:Q", title="sd of a trial: line formula, points samples")
+        y = altair.Y(f"{word}:Q", title="sd of a trial (line: formula, points: samples)")
         layers.append(base.mark_point(filled=True, size=14, opacity=0.5, color=COLOURS[0]).encode(x=x, y=y))
         layers.append(base.mark_line(color=COLOURS[1]).encode(x=x, y=f"theory_{word}:Q"))
     return styled(altair.layer(*layers))
 
 
 def sd_chart(sds: Sequence[float]) -> Any:
-    """WMZ08 Fig. 1: the distribution of the sds of the pairs."""
+    """Webber et al. (2008), Fig. 1: the distribution of the sds of the pairs."""
     import altair
 
     x = altair.X("sd:Q", bin=altair.Bin(maxbins=40), title="sd of a pair's differences")
@@ -174,7 +174,7 @@ def sd_chart(sds: Sequence[float]) -> Any:
 
 
 def course_chart(course: Course) -> Any:
-    """The course of a study: the power after every topic, t at its looks, or the confidence sequence."""
+    """Draw a study over time: the power after every topic, t at its looks, or the confidence sequence."""
     import altair
 
     if not course.rows:
@@ -231,7 +231,7 @@ _COURSES = {"power": _power_course, "looks": _looks_course, "sequence": _sequenc
 
 
 def peek_chart(rows: Sequence[Mapping[str, Any]], alpha: float) -> Any:
-    """p after every topic, one line per pair; pairs below α at some look are coloured."""
+    """Draw p after every topic, one line per pair; pairs below α at some look are coloured."""
     import altair
 
     found = {row["pair"] for row in rows if row["p"] < alpha}

@@ -1,4 +1,4 @@
-"""Studies, their plans and simulations as documents, and the paragraph a paper should have about a study."""
+"""Studies, their plans and simulations as documents, and the paragraph for a paper about a study."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CITATIONS = ("Webber2008",)
 
 
 def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> Document:
-    """What every plan guarantees, and its topics if the first estimate of the sd is right."""
+    """Return the guarantee of every plan, and its topics if the first estimate of the sd is right."""
     columns = (
         Column("plan", "plan"),
         Column("first", "first decision at", "count"),
@@ -33,12 +33,12 @@ def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> 
         [(each.plan, CATALOG[each.plan].rule, each.guarantee) for each in prospects],
     )
     cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
-    sentence = "Expected topics are for paired topics whose differences are normal with the sd first estimated."
+    sentence = "Expected topics assume normal paired differences with the first estimate of the sd."
     return Document("study plans", inputs, [takes, words], rows, sentence, cited)
 
 
 def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) -> Document:
-    """A study that has just begun."""
+    """Return the document of a new study."""
     row = {**status.to_dict(), **{f"plan_{name}": value for name, value in prospect.to_dict().items()}}
     sentence = (
         f"{status.file} fixes the goal: a difference of {status.goal.difference:g} with power {status.goal.power:g} at "
@@ -64,7 +64,7 @@ def _order_sentence(status: Status) -> str:
 
 
 def next_document(topics: Sequence[str], status: Status, inputs: Mapping[str, Any]) -> Document:
-    """The topics to judge next."""
+    """Return the topics to judge next."""
     rows = [{"place": status.topics + at + 1, "topic": topic} for at, topic in enumerate(topics)]
     columns = (Column("place", "place", "count"), Column("topic", "topic"))
     table = Table(columns, [tuple(row.values()) for row in rows])
@@ -89,9 +89,9 @@ def _goal_table(status: Status) -> Table:
     goal = status.goal
     rows: list[tuple[str, str]] = [
         ("plan", f"{goal.plan}: {status.plan.title}"),
-        ("difference sought", show(goal.difference, "number")),
+        ("target difference", show(goal.difference, "number")),
         ("power, α", f"{goal.power:g}, {goal.alpha:g}"),
-        ("sd first estimated", f"{show(goal.sd, 'number')} ({goal.sd_from})"),
+        ("first estimate of sd", f"{show(goal.sd, 'number')} ({goal.sd_from})"),
         ("order of topics", _order(status)),
     ]
     if status.systems:
@@ -105,7 +105,7 @@ def _order(status: Status) -> str:
 
 
 def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
-    """The state of a study, without the observed difference."""
+    """Return the state of a study, without the observed difference."""
     rows = [
         ("topics", show(status.topics, "count")),
         ("sd so far", show(status.sd, "number")),
@@ -157,7 +157,7 @@ def _short(value: Any) -> str:
 
 
 def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
-    """What was added, and the state of the study."""
+    """Return the topics that were added, and the state of the study."""
     document = status_document(added.status, inputs)
     repeated = f" {len(added.repeated):,} were already present with the same scores." if added.repeated else ""
     row = {"added": len(added.taken), "repeated": len(added.repeated), **added.status.to_dict()}
@@ -168,12 +168,12 @@ def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
 
 
 def tested_document(tested: Tested, inputs: Mapping[str, Any]) -> Document:
-    """The test, its caveats, and the paragraph to be reported with it."""
+    """Return the test, its caveats, and the paragraph to report."""
     tables = [Table((Column("what", tested.measure), Column("value", "")), _test_rows(tested))]
     caveats = tested.caveats()
     if caveats:
         tables.append(Table((Column("caveat", "caveats"),), [(text,) for text in caveats]))
-    tables.append(Table((Column("paragraph", "to be reported"),), [(paragraph(tested),)]))
+    tables.append(Table((Column("paragraph", "text for a paper"),), [(paragraph(tested),)]))
     return Document(
         "study test",
         inputs,
@@ -188,7 +188,7 @@ def tested_document(tested: Tested, inputs: Mapping[str, Any]) -> Document:
 
 
 def _test_rows(tested: Tested) -> list[tuple[str, str]]:
-    """Name and value; nothing but the observed mean and sd where no claim is made."""
+    """Return names and values; only the observed mean and sd if no claim is made."""
     start = [
         ("topics", show(tested.topics, "count")),
         (f"{tested.system} minus {tested.baseline}", show(tested.difference, "score")),
@@ -219,7 +219,7 @@ _METHOD = {
 
 
 def paragraph(tested: Tested) -> str:
-    """The method, δ, the first number of topics, the looks, the result and its caveats: what WMZ08 §5.5 asks for."""
+    """Return the paragraph required by Webber et al. (2008), §5.5: method, δ, topics, looks, result and caveats."""
     parts = [
         _design_sentence(tested),
         _course_sentence(tested),
@@ -313,14 +313,14 @@ def _result_sentence(tested: Tested) -> str:
 
 
 def log_document(history: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]) -> Document:
-    """Every step in order."""
+    """Return every step in order."""
     rows = [
         {"step": step["step"], "at": step["at"], "event": step["event"], "what": _told(step) + _cut_off(step)}
         for step in history
     ]
     columns = (Column("step", "step", "count"), Column("at", "when"), Column("event", "step"), Column("what", "what"))
     table = Table(columns, [tuple(row.values()) for row in rows])
-    sentence = f"{len(rows):,} steps, each sealed with the one before; none is missing or altered."
+    sentence = f"{len(rows):,} steps, each with a checksum over the one before; none is missing or altered."
     return Document("study log", inputs, [table], rows, sentence, extra={"steps": [dict(step) for step in history]})
 
 
@@ -355,7 +355,7 @@ def _told(step: Mapping[str, Any]) -> str:
 
 
 def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Table 1 for one table, and the topics for its two estimates."""
+    """Webber et al. (2008), Table 1, for one table, and the topics for its two estimates."""
     rows = found.to_dict()
     columns = (
         Column("estimate", "estimate"),
@@ -371,7 +371,7 @@ def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
 
 
 def trial_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Fig. 3: the best trial for every sd, and some others beside it."""
+    """Webber et al. (2008), Fig. 3: the best trial for every sd, and some others."""
     rows = plan.to_dict()
     shown = [row for at, row in enumerate(rows) if row["best"] or _round(row["trial"], len(plan.sizes))]
     columns = (
@@ -388,12 +388,12 @@ def trial_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
 
 
 def _round(size: int, count: int) -> bool:
-    """Few sizes are all shown; of many, the round ones."""
+    """Select the sizes to show: all of few, the round ones of many."""
     return count <= 20 or size in (10, 20, 30, 40, 50, 75, 100, 150, 200)
 
 
 def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Document:
-    """WMZ08 Fig. 2: the sampling error of the sd of a trial, by formula and by resampling."""
+    """Webber et al. (2008), Fig. 2: the sampling error of the sd of a trial, by formula and by resampling."""
     rows = found.to_dict()
     columns = (
         Column("sd", "sd of all topics", "number"),
@@ -412,7 +412,7 @@ def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Docume
 
 
 def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Document:
-    """Pairs that are not significant on all topics, tested after every topic."""
+    """Return the results of testing after every topic, for pairs that are not significant on all topics."""
     columns = (
         Column("pairs", "pairs near α", "count"),
         Column("of", "of pairs", "count"),
@@ -437,7 +437,7 @@ def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Docume
 
 
 def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
-    """All plans in one table, with intervals for what was simulated."""
+    """Return all plans in one table, with intervals of the simulated rates."""
     rows = found.to_dict()
     columns = (
         Column("plan", "plan"),

@@ -12,7 +12,7 @@ from cranfield.rendering.document import Document, Table, show, warning_lines
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where text goes; a pipe gets lines as long as they need to be."""
+    """Return the console; lines are not wrapped in a pipe."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(
         stderr=stderr, width=None if stream.isatty() else 100_000, highlight=False, soft_wrap=not stream.isatty()
@@ -20,7 +20,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_document(document: Document) -> None:
-    """Tables, then the sentence; warnings on standard error."""
+    """Print tables, then the sentence; warnings go to standard error."""
     out = console()
     for at, table in enumerate(document.tables):
         if at:
@@ -32,7 +32,7 @@ def print_document(document: Document) -> None:
 
 
 def print_warnings(document: Document) -> None:
-    """What was odd, one line a kind, on standard error."""
+    """Print the warnings to standard error, one line per kind."""
     aside = console(stderr=True)
     for line in warning_lines(document.warnings):
         aside.print(f"[yellow]warning:[/] {escape(line)}")

@@ -1,4 +1,4 @@
-"""Variance estimates and D13's pair tables as documents."""
+"""Variance estimates, and the pair tables of Dinçer (2013), as documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.rendering.document import Column, Document, Table, Warnings
 
 
 def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
-    """Every estimate with its interval, two-way with its parts, and the question each answers."""
+    """Return every estimate with its interval, the components of two-way, and the question that each answers."""
     several = len({estimate.collection for estimate in found.estimates}) > 1
     percent = f"{100 * found.confidence:g} %"
     columns = [
@@ -45,7 +45,11 @@ def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
     words = (*_names(mine), "system_part", "topic_part", "residual_part")
     columns = tuple(Column(word, word.replace("_", " "), "number" if "part" in word else "text") for word in words)
     return [
-        Table(columns, [tuple(row[word] for word in words) for row in mine], "Two-way: where the variance comes from")
+        Table(
+            columns,
+            [tuple(row[word] for word in words) for row in mine],
+            "Two-way estimate: components of the variance",
+        )
     ]
 
 
@@ -63,7 +67,7 @@ def _sd_table(rows: Sequence[Mapping[str, Any]], percentile: float) -> list[Tabl
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What tells rows apart: the measure, and the collection where it has a name."""
+    """Return the identifying columns: the measure, and the collection if it has a name."""
     return ("measure", "collection") if any(row["collection"] for row in rows) else ("measure",)
 
 
@@ -74,13 +78,13 @@ def _sentence(found: Variances) -> str:
         return ""
     ratio = wide[-1].variance / slim[-1].variance
     return (
-        f"Within-system variance is {ratio:.1f} times the residual: comparing systems on shared topics needs so many "
-        "times fewer topics than comparing them on topics of their own."
+        f"Within-system variance is {ratio:.1f} times the residual: a comparison on shared topics "
+        "requires fewer topics by this factor than one in which every system has its own topics."
     )
 
 
 def pairs_document(found: PairSizes, inputs: Mapping[str, Any]) -> Document:
-    """D13 Tables 4 and 5."""
+    """Return the tables of Dinçer (2013), Tables 4 and 5."""
     head = (Column("system", "system"), Column("mean", "mean", "score"))
     columns = (*head, *(Column(str(at + 1), str(at + 1)) for at in range(len(found.systems))))
     matrix = [
@@ -101,7 +105,7 @@ def pairs_document(found: PairSizes, inputs: Mapping[str, Any]) -> Document:
         "By size of the difference",
     )
     star = f"* significant at α = {found.alpha:g}"
-    title = f"{found.measure}: differences below the diagonal, topics they need above it; {star}"
+    title = f"{found.measure}: differences below the diagonal, required topics above it; {star}"
     rows = found.to_dict()
     sure = sum(row["significant"] for row in rows)
     sentence = f"{sure} of {len(rows)} pairs differ significantly on {found.n} topics."

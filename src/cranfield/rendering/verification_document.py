@@ -15,7 +15,7 @@ MOST_LOOKS = 12  # of the curve, nearest to the target
 
 
 def verify_document(found: Sequence[Verification], inputs: Mapping[str, Any]) -> Document:
-    """One row per design: the power asked for and achieved, whether it is enough, and the number of topics that is."""
+    """Return one row per design: required and achieved power, the verdict, and the number of topics that is enough."""
     rows = [each.to_dict() for each in found]
     tables = [_power_table(rows), _rates_table(rows)]
     if len(found) == 1 and found[0].curve:
@@ -25,7 +25,7 @@ def verify_document(found: Sequence[Verification], inputs: Mapping[str, Any]) ->
     left_out = sorted({name for each in found for name in each.left_out})
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
-        sentence += f" Left out, as their scores cannot have such means: {names}."
+        sentence += f" Left out, because their scores cannot have the means of the design: {names}."
     return Document("verify", inputs, tables, rows, sentence, CITATIONS, seed=found[0].seed, extra=extra)
 
 
@@ -125,9 +125,9 @@ def _rates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "error_rate_lower": "low",
         "error_rate_upper": "high",
         "variance": "σ² of the formula",
-        "simulated_variance": "σ² drawn",
-        "residual_variance": "residual drawn",
-        "anytime_lower": "power, at any time: low",
+        "simulated_variance": "σ² simulated",
+        "residual_variance": "residual simulated",
+        "anytime_lower": "anytime-valid lower limit of power",
         "anytime_upper": "high",
     }
     shown = [tuple(TITLES[row[word]] if word == "test" else row.get(word) for word in words) for row in rows]

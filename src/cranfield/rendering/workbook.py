@@ -20,7 +20,7 @@ from cranfield.rendering.report_model import Report, Start
 from cranfield.rendering.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, STEPS, Search, search_steps
 from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
-# Names are data: nothing in them is a formula, a link or a number.
+# Names are text, never a formula, a link or a number.
 OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 NUMBERS = {
     "score": "0.0000",
@@ -46,7 +46,7 @@ MOST_ROWS = 1_000_000  # a sheet holds little more
 
 
 def to_xlsx(report: Report) -> bytes:
-    """The workbook's bytes; the same report gives the same bytes."""
+    """Return the workbook as bytes; the same report gives the same bytes."""
     import xlsxwriter
 
     data = io.BytesIO()
@@ -65,7 +65,7 @@ def to_xlsx(report: Report) -> bytes:
 
 
 class _Sheets:
-    """The book, its formats, and names no two sheets share."""
+    """The workbook, its formats, and the sheet names in use."""
 
     def __init__(self, book: Any) -> None:
         self.book = book
@@ -78,7 +78,7 @@ class _Sheets:
         sheet = self.book.add_worksheet(name)
         sheet.hide_gridlines(2)
         sheet.set_landscape()
-        sheet.fit_to_pages(1, 0)  # as wide as a page, as long as it is
+        sheet.fit_to_pages(1, 0)  # fit to the width of a page
         return sheet
 
 
@@ -89,7 +89,7 @@ def sheet_name(title: str, taken: set[str]) -> str:
     '.. etc  a very long name of som'
     """
     clean = re.sub(r"[\[\]:*?/\\\x00-\x1f]", " ", title).strip(" '")[:31].strip(" '") or "sheet"
-    clean = f"{clean[:29]} 2" if clean.lower() == "history" else clean  # Excel keeps that one for itself
+    clean = f"{clean[:29]} 2" if clean.lower() == "history" else clean  # reserved by Excel
     name, number = clean, 2
     while name.lower() in taken:
         name, number = f"{clean[: 30 - len(str(number))]} {number}", number + 1
@@ -111,13 +111,15 @@ def _about(sheets: _Sheets, report: Report) -> None:
     rows += [(f"not here: {each.title}", each.reason) for each in report.left_out]
     rows += list(report.versions.items())
     for at, (name, text) in enumerate(rows, start=2):
-        sheet.set_row(at, 15 * max(1, math.ceil(len(text) / 100)))  # not every program fits a row to its text
+        sheet.set_row(
+            at, 15 * max(1, math.ceil(len(text) / 100))
+        )  # not every program adapts the row height to the text
         sheet.write_string(at, 0, name, sheets.format["wrap"])
         sheet.write_string(at, 1, text[:32_767], sheets.format["wrap"])
 
 
 def _starting(search: Search, starts: Sequence[Start]) -> list[tuple[str, dict[str, float]]]:
-    """Designs to begin with: every measure at its variance and at both ends of its interval, and some to change."""
+    """Return initial designs: every measure at its variance and at both ends of its interval, and some to change."""
     tests = (ALL_PAIRS_TEST, "t") if search is PAIR else ("",)
     designs = []
     for start in starts:
@@ -136,7 +138,7 @@ def _test_words(test: str, start: Start) -> str:
 
 
 def _design(search: Search, start: Start, variance: float, test: str) -> dict[str, float]:
-    """The inputs of a search; the level that all pairs leave to one is computed here, as no spreadsheet can."""
+    """Return the inputs of a search; the level of one of many pairs is computed here, as no spreadsheet can."""
     family = test not in ("", "t")
     level = float(LEVELS[test](start.alpha, start.systems, np.inf)) if family else start.alpha
     known = {"variance": variance, "level": level}
@@ -144,7 +146,7 @@ def _design(search: Search, start: Start, variance: float, test: str) -> dict[st
 
 
 def _tests_table(starts: Sequence[Start]) -> Table:
-    """n for every test, exact: the studentised range and Dunnett's distribution are in no spreadsheet."""
+    """Write the exact n for every test: no spreadsheet has the studentised range and Dunnett's distribution."""
     columns = (
         Column("measure", "measure"),
         Column("test", "test"),
@@ -171,7 +173,7 @@ def _tests_table(starts: Sequence[Start]) -> Table:
 
 
 def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mapping[str, float]]]) -> None:
-    """The sheet people use, and the sheet that searches for it."""
+    """Write the sheet of designs, and the sheet with the search."""
     front, back = sheets.add(f"Topics ({search.name})"), sheets.add(f"Search ({search.name})")
     words = [word for word, _ in search.inputs]
     value_title = search.columns[-1][1]
@@ -183,12 +185,12 @@ def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mappi
         f"{value_title} with n−1",
     ]
     front.write_string(0, 0, search.title, sheets.format["title"])
-    front.write_string(1, 0, "Change the yellow cells: n is computed anew.")
+    front.write_string(1, 0, "Change the yellow cells: n is recomputed.")
     _heads(sheets, front, 3, heads)
     front.set_column(0, 0, 30)
     front.set_column(1, len(heads) - 1, 14)
     front.freeze_panes(4, 1)
-    back.write_string(0, 0, "How n is found: a number known to be too small grows by powers of two.")
+    back.write_string(0, 0, "Search for n: powers of two are added to a number known to be too small.")
     _heads(sheets, back, 2, ["scores", "step", "n tried", *(title for _, title, _ in search.columns), "too small"])
     back.set_column(0, 0, 30)
     back.set_column(1, len(search.columns) + 3, 14)
@@ -206,14 +208,14 @@ def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mappi
 
 
 def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str], kinds: Sequence[str] | None = None) -> None:
-    """Titles over columns, to the side their values are on; without ``kinds`` only the first column is text."""
+    """Write titles, aligned as the values; without ``kinds`` only the first column is text."""
     for column, head in enumerate(heads):
         text = column == 0 if kinds is None else kinds[column] == "text"
         sheet.write_string(row, column, head, sheets.format["head" if text else "number head"])
 
 
 def _validate(sheet: Any, row: int, column: int, word: str) -> None:
-    """A spreadsheet asks again for what makes no sense."""
+    """Add validation rules for the inputs."""
     if word == "systems":
         rule = {"validate": "integer", "criteria": "between", "minimum": 2, "maximum": 10_000}
     elif word in ("alpha", "level", "power"):
@@ -232,7 +234,7 @@ def _search(
     design: Mapping[str, float],
     sources: Mapping[str, str],
 ) -> None:
-    """One row a step, then a row at n and one at n − 1. Cells hold the numbers too, for those who do not recompute."""
+    """Write one row per step, then rows at n and n − 1. Cells also hold values, for programs that do not recompute."""
     steps = search_steps(search, design)
     last = 3 + len(search.columns)
     for step, (tried, known) in enumerate(steps):
@@ -275,7 +277,7 @@ def _line(
 def _answers(
     sheets: _Sheets, front: Any, back: Any, search: Search, row: int, top: int, design: Mapping[str, float]
 ) -> None:
-    """n, what n gives and what n − 1 gives."""
+    """Write n, and the values with n and with n − 1 topics."""
     topics = search_steps(search, design)[-1][1] + 1
     column, value = len(search.inputs) + 1, 2 + len(search.columns)
     place = f"'{back.name}'!{_cell(top + STEPS, 2)}"
@@ -295,7 +297,7 @@ def _cell(row: int, column: int, *, fixed: bool = False) -> str:
 
 
 def _tables(report: Report) -> Iterator[tuple[str, list[Table]]]:
-    """A sheet's title and tables: one a section, and one for the pairs where a document has them."""
+    """Return titles and tables of sheets: one per section, and one for pairs if a document has them."""
     for section in report.sections:
         yield (
             section.title,
@@ -325,7 +327,7 @@ def _pairs(document: Document) -> Table:
 
 
 def _stack(sheets: _Sheets, title: str, tables: Sequence[Table]) -> None:
-    """Tables one under another."""
+    """Write tables one below another."""
     sheet, row = sheets.add(title), 0
     sheet.set_column(0, 30, 15)
     for table in tables:
@@ -343,7 +345,7 @@ def _stack(sheets: _Sheets, title: str, tables: Sequence[Table]) -> None:
 
 
 def _write(sheets: _Sheets, sheet: Any, row: int, column: int, value: Any, kind: str) -> None:
-    """A value in full precision; text is always text."""
+    """Write a value in full precision; text is always text."""
     if value is None or value != value:
         return
     if kind == "yes":

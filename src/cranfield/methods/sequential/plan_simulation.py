@@ -75,7 +75,7 @@ def rate(hits: int, count: int) -> Rate:
 
 @dataclass(frozen=True, eq=False)
 class PlanOutcome:
-    """One plan. ``topics`` if the systems differ by the difference sought, ``topics_null`` if they are equal.
+    """One plan. ``topics`` if the systems differ by the target difference, ``topics_null`` if they are equal.
 
     ``sd_bias`` is the mean of s/σ − 1 at the end, over pairs; the arrays have one value per pair.
     """
@@ -315,7 +315,7 @@ def simulate(
     most
         Largest number of topics of open-ended plans; five times the topics of the fixed plan unless given.
     repeats
-        Simulated studies per pair, with equal systems and again with the difference sought.
+        Simulated studies per pair, with equal systems and again with the target difference.
     """
     given = pairs if isinstance(pairs, Pairs) else _unnamed(pairs)
     chosen = _known(plans)
