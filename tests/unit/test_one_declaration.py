@@ -1,4 +1,4 @@
-"""One question, one function: the command, the page and the JSON have the parameters of its signature, and no others."""
+"""One question, one function: command, page and JSON have the parameters of its signature, and no others."""
 
 import inspect
 from typing import Any, Literal, get_args, get_origin

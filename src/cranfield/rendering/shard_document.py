@@ -329,9 +329,9 @@ def _undefined_table(found: ShardStudy) -> Table:
         for at in touched[:SHOWN_TOPICS]
     ]
     left = len(touched) - len(rows)
-    title = "Shards without a relevant document of a topic" + (", mean over shardings" * (_samples(found) > 1))
+    title = "Number of shards without a relevant document, by topic" + (", mean over shardings" * (_samples(found) > 1))
     return Table(
-        columns, rows, title + (f" (the poorest {len(rows)}; {left} more topics in the JSON output)" * (left > 0))
+        columns, rows, title + (f" (the {len(rows)} worst topics; {left} more in the JSON output)" * (left > 0))
     )
 
 
