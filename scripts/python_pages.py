@@ -38,7 +38,7 @@ MORE = {  # public names that a room keeps in a file of its own
         "planning": ["Request", "plan", "plan_from_pilot"],
         "power_card": ["Card"],
     },
-    "rendering": {"report_sections": ["Material", "make_report"], "report_files": ["write_report"]},
+    "rendering": {"report_sections": ["make_report"], "report_files": ["write_report"]},
 }
 
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
     from cranfield.questions.compare import compare
-    from cranfield.rendering.report_files import write_report
-    from cranfield.rendering.report_sections import Material, make_report
+    from cranfield.questions.report import ReportResult, report
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
 
 __version__ = "0.1.0"
@@ -50,9 +49,8 @@ _HOME = {
     "rank_stability": "methods.reliability",
     "split_halves": "methods.reliability",
     "swap_rates": "methods.reliability",
-    "Material": "rendering.report_sections",
-    "make_report": "rendering.report_sections",
-    "write_report": "rendering.report_files",
+    "ReportResult": "questions.report",
+    "report": "questions.report",
     "ScoreTable": "scores",
     "read_score_files": "scores",
     "read_scores": "scores",
@@ -84,10 +82,10 @@ __all__ = [
     "Design",
     "Goal",
     "InputError",
-    "Material",
     "Measure",
     "PackedFileError",
     "Reliability",
+    "ReportResult",
     "RequestError",
     "ScoreTable",
     "Simulator",
@@ -104,7 +102,6 @@ __all__ = [
     "equivalent_designs",
     "fit_simulator",
     "generalise",
-    "make_report",
     "open_collection",
     "open_study",
     "pair_study",
@@ -114,12 +111,12 @@ __all__ = [
     "read_collection",
     "read_score_files",
     "read_scores",
+    "report",
     "reusability",
     "score",
     "split_halves",
     "swap_rates",
     "write_example",
-    "write_report",
     "write_scores",
 ]
 

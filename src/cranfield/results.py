@@ -38,15 +38,15 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that ``--json`` prints."""
-        return dict(_rendering("output_formats").to_dict(self.document()))
+        return dict(rendering("output_formats").to_dict(self.document()))
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The rows as a data frame of pandas, Polars or PyArrow."""
-        return _rendering("output_formats").to_frame(self.document(), backend)
+        return rendering("output_formats").to_frame(self.document(), backend)
 
     def chart(self, kind: str | None = None) -> Any:
         """An Altair chart; ``kind`` chooses one where there are several."""
-        return _rendering("views").chart(self, kind)
+        return rendering("views").chart(self, kind)
 
     @property
     def exit_code(self) -> int:
@@ -63,13 +63,13 @@ class Result:
         return f"<{type(self).__name__}: {shown}>"
 
     def _repr_html_(self) -> str:
-        return str(_rendering("html").to_html(self.document()))
+        return str(rendering("html").to_html(self.document()))
 
 
-def _rendering(module: str) -> Any:
+def rendering(module: str) -> Any:
     """A module of the layer that renders results, which is built on this one: named here, and never imported."""
     return import_module(f"cranfield.rendering.{module}")
 
 
 def _view(result: Result) -> Any:
-    return _rendering("views").view(type(result))
+    return rendering("views").view(type(result))

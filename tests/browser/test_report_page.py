@@ -17,7 +17,7 @@ from cranfield.errors import RequestError
 from cranfield.rendering.pdf import QUIET, find_browser, to_pdf
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_page import to_html
-from cranfield.rendering.report_sections import Material, make_report
+from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
 
 
@@ -32,8 +32,8 @@ def browser() -> str:
 @pytest.fixture(scope="module")
 def report(example: Path) -> Report:
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
-    asked = Material({"runs": collection.score("AP")}, collection)
-    return make_report(asked, sections=["read", "variance", "size", "compare"])
+    asked = cranfield.report(collection, measure="AP", section=["read", "variance", "size", "compare"])
+    return make_report(asked)
 
 
 def opened(browser: str, page: str, folder: Path) -> tuple[str, str]:
@@ -75,7 +75,9 @@ def test_names_with_markup_do_nothing(browser: str, tmp_path: Path) -> None:
     values = np.random.default_rng(1).random((1, 9, 3, 1))
     names = ("<script>document.title = 'taken'</script>", "<img src=x onerror=\"document.title = 'taken'\">", "plain")
     table = ScoreTable(("</script><b>",), tuple(map(str, range(9))), names, values)
-    document, log = opened(browser, to_html(make_report(Material({"<b>": table}), title="</title><b>x")), tmp_path)
+    document, log = opened(
+        browser, to_html(make_report(cranfield.report({"<b>": table}, title="</title><b>x"))), tmp_path
+    )
     assert complaints(log) == []
     assert "<title>&lt;/title&gt;&lt;b&gt;x</title>" in document
     assert re.search(r'<div id="result">[\d,]+ topics</div>', document)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.questions.report import report
 from cranfield.rendering.report_model import Report
-from cranfield.rendering.report_sections import Material, make_report
+from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
 
 SCRIPT = "<script>alert(1)</script>"
@@ -37,4 +38,4 @@ def hostile_report(title: str = "") -> Report:
     topics = tuple(f"{name}{at}" for at, name in enumerate(NAMES[:8]))
     table = ScoreTable(MEASURES, topics, NAMES, values)
     inputs = {"scores": [f"../{SCRIPT}.csv"], "title": FORMULA}
-    return make_report(Material({f"../{SCRIPT}.csv": table}, inputs=inputs), title=title)
+    return make_report(report({f"../{SCRIPT}.csv": table}, title=title).with_inputs(**inputs))

@@ -16,7 +16,7 @@ from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
 from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
 from cranfield.rendering.report_page import to_html
-from cranfield.rendering.report_sections import Material, make_report
+from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.size_document import pilot_size_document
 from cranfield.scores import ScoreTable
 
@@ -46,7 +46,7 @@ def table(scores: Any) -> ScoreTable:
 @pytest.mark.parametrize("name", GAPS)
 def test_no_report_comes_of_missing_scores(name: str) -> None:
     with pytest.raises(InputError, match="are missing"):
-        make_report(Material({name: table(GAPS[name])}))
+        cranfield.report({name: table(GAPS[name])})
 
 
 def odd(name: str) -> ScoreTable:
@@ -55,7 +55,7 @@ def odd(name: str) -> ScoreTable:
 
 @pytest.mark.parametrize("name", [*ODD, *GAPS])
 def test_a_report_comes_of_any_table_and_says_what_it_leaves_out(name: str) -> None:
-    report = make_report(Material({name: odd(name)}))
+    report = make_report(cranfield.report({name: odd(name)}))
     assert [section.slug for section in report.sections][:2] == ["read", "scores"]
     assert all(each.reason for each in report.left_out)
     content = json.loads(report_json(report), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
@@ -66,7 +66,7 @@ def test_a_report_comes_of_any_table_and_says_what_it_leaves_out(name: str) -> N
 
 @pytest.mark.parametrize("name", ["hardly varying", "two topics, two systems", "holes"])
 def test_the_page_of_an_odd_pilot_can_be_drawn(name: str) -> None:
-    assert "<svg" in to_html(make_report(Material({name: odd(name)})))
+    assert "<svg" in to_html(make_report(cranfield.report({name: odd(name)})))
 
 
 def test_no_mean_square_is_below_0() -> None:

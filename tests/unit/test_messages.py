@@ -20,7 +20,7 @@ from cranfield.errors import COMMANDS_ONLY, Caution, RequestError, speak
 from cranfield.formats.problems import KINDS, Problem
 from cranfield.methods.design.planning import Request, plan
 from cranfield.rendering.document import Column, Document, Table, spoken
-from cranfield.rendering.report_files import FACES
+from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_model import LeftOut, Part, Report, Section
 from cranfield.web.questions import QUESTIONS
 
@@ -174,11 +174,11 @@ def test_a_report_speaks_of_flags_except_in_json(document: Document) -> None:
     section = Section("read", "What was read", (Part(document),))
     report = Report("mine", {}, (section,), (LeftOut("Shards", "`qrels` is missing"),))
     for face in (".md", ".tex", ".html"):
-        text = FACES[face](report).decode()
+        text = FORMATS[face](report).decode()
         assert "--all-pairs lists the pairs" in text
         assert "--qrels is missing" in text
         assert "all_pairs=True" not in text
-    found = json.loads(FACES[".json"](report))
+    found = json.loads(FORMATS[".json"](report))
     assert found["rows"][0]["sentence"] == "`all_pairs=True` lists the pairs."
     assert found["left_out"][0]["reason"] == "`qrels` is missing"
 

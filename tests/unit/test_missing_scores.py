@@ -116,7 +116,7 @@ FUNCTIONS: dict[str, Callable[[ScoreTable], object]] = {
     "assess_reliability": cranfield.assess_reliability,
     "generalise": cranfield.generalise,
     "fit_simulator": cranfield.fit_simulator,
-    "make_report": lambda table: cranfield.make_report(cranfield.Material({"pilot": table})),
+    "report": lambda table: cranfield.report({"pilot": table}),
     "pair_sizes": pair_sizes,
     "past_experience": lambda table: past_experience(table, difference=0.05),
     "all_pairs": lambda table: all_pairs(table),

@@ -14,7 +14,7 @@ import cranfield
 from cranfield.rendering.inline_charts import inline_picture
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_page import asset, to_html
-from cranfield.rendering.report_sections import Material, make_report
+from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
 
 MOST_BYTES = 5_000_000
@@ -23,7 +23,7 @@ MOST_BYTES = 5_000_000
 @pytest.fixture(scope="module")
 def report(example: Path) -> Report:
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
-    return make_report(Material({"runs": collection.score(["AP", "nDCG@10"])}, collection))
+    return make_report(cranfield.report(collection))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def many_systems() -> Report:
         rng.normal(0, 0.15, (1, 50, 1, 1)) + rng.normal(0.25, 0.06, (1, 1, 129, 1)) + rng.normal(0, 0.1, shape), 0, 1
     )
     names = tuple(str(401 + at) for at in range(50)), tuple(f"system{at}" for at in range(129))
-    return make_report(Material({"trec8": ScoreTable(("AP",), *names, values)}))
+    return make_report(cranfield.report({"trec8": ScoreTable(("AP",), *names, values)}))
 
 
 def test_nothing_is_fetched(page: str) -> None:

@@ -127,8 +127,8 @@ def _frames(kind: str, scores: str) -> Any:
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "dict", "path", "table"])
 def test_compare_takes_what_people_have(kind: str, scores: str) -> None:
     expected = cf.compare(scores, resamples=200).to_dict()["pairs"]
-    named = {"measure": "AP"} if kind == "dict" else {}
-    found = cf.compare(_frames(kind, scores), resamples=200, **named).to_dict()["pairs"]
+    measure = "AP" if kind == "dict" else None
+    found = cf.compare(_frames(kind, scores), resamples=200, measure=measure).to_dict()["pairs"]
     assert found == expected
 
 

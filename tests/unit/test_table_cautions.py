@@ -284,7 +284,9 @@ def test_adding_to_a_study_gives_no_hint_of_who_is_ahead(odd: str, tmp_path: Pat
 
 def test_the_report_has_them_whatever_its_sections(odd: str) -> None:
     table = cranfield.read_scores(odd)
-    made = cranfield.make_report(cranfield.Material({"AP": table}), sections=["size"])
+    from cranfield.rendering.report_sections import make_report
+
+    made = make_report(cranfield.report({"AP": table}, section="size"))
     assert [each.slug for each in made.warnings][:2] == list(SLUGS[:2])
     for face in (to_html, report_markdown, report_latex):
         assert "15 topics are few" in face(made)

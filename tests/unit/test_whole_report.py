@@ -13,22 +13,23 @@ import pytest
 import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
+from cranfield.questions.report import SECTIONS, ReportResult
 from cranfield.rendering.manuscript import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Report
-from cranfield.rendering.report_sections import SECTIONS, Goal, Material, make_report
+from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
 
 
 @pytest.fixture(scope="module")
-def material(example: Path) -> Material:
+def asked(example: Path) -> ReportResult:
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt", teams=example / "teams.tsv")
-    return Material({"runs": collection.score(["AP", "P@10"])}, collection, shards=(2, 3), inputs={"scores": ["runs"]})
+    return cranfield.report(collection, measure=["AP", "P@10"], shards=[2, 3]).with_inputs(scores=["runs"])
 
 
 @pytest.fixture(scope="module")
-def report(material: Material) -> Report:
-    return make_report(material)
+def report(asked: ReportResult) -> Report:
+    return make_report(asked)
 
 
 def table(systems: int = 4, topics: int = 12, measures: tuple[str, ...] = ("AP",), **options: Any) -> ScoreTable:
@@ -64,44 +65,49 @@ def test_a_goal_has_one_number_of_topics_in_all_sections(report: Report) -> None
         assert sizes[0]["topics"] == deep["topics"] == full["topics"]
 
 
-def test_numbers_are_those_of_the_commands(report: Report, material: Material) -> None:
+def test_numbers_are_those_of_the_commands(report: Report, asked: ReportResult) -> None:
     from cranfield.methods.comparison import compare
     from cranfield.methods.design.planning import Request, plan_from_pilot
 
     parts = {section.slug: section.parts for section in report.sections}
-    found = compare(material.table, measure="AP")
+    found = compare(asked.about.table, measure="AP")
     assert parts["compare"][0].document.extra["significant_pairs"] == found.significant_pairs
     request = Request(systems=[12], min_range=[0.1], method="blocked")
-    wanted = {size.measure: int(size.size.topics.flat[0]) for size in plan_from_pilot(request, material.variances)}
+    wanted = {size.measure: int(size.size.topics.flat[0]) for size in plan_from_pilot(request, asked.about.variances)}
     rows = [row for row in parts["size"][0].document.rows if row["method"] == "blocked"]
     assert {row["measure"]: row["topics"] for row in rows} == wanted
 
 
-def test_the_goal_is_taken_over(material: Material) -> None:
-    asked = Material(material.tables, None, Goal(systems=30, min_range=0.2, alpha=0.01, power=0.9))
-    made = make_report(asked, sections=["size"])
+def test_the_goal_is_taken_over(asked: ReportResult) -> None:
+    goal: dict[str, Any] = {"systems": 30, "min_range": 0.2, "alpha": 0.01, "power": 0.9}
+    made = make_report(cranfield.report(asked.about.tables, section="size", **goal))
     row = next(row for row in made.sections[0].parts[0].document.rows if "min_range" in row)
     assert (row["systems"], row["min_range"], row["alpha"], row["power"]) == (30, 0.2, 0.01, 0.9)
     assert made.starts[0].systems == 30
 
 
-def test_sections_can_be_chosen_and_keep_the_order_asked_for(material: Material) -> None:
-    made = make_report(material, sections=["compare", "read", "compare"])
+def test_sections_can_be_chosen_and_keep_the_order_asked_for(asked: ReportResult) -> None:
+    tables = asked.about.tables
+    made = make_report(cranfield.report(tables, section=["compare", "read", "compare"]))
     assert [section.slug for section in made.sections] == ["compare", "read"]
     assert made.starts == ()
     with pytest.raises(RequestError, match="there is no section «budget9»"):
-        make_report(material, sections=["budget9"])
+        cranfield.report(tables, section="budget9")
 
 
-def test_a_section_of_others_needs_one_line(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_of_others_needs_one_line(asked: ReportResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cranfield.questions.report import FIND
+    from cranfield.rendering.report_sections import SECTIONS as RENDERED
     from cranfield.rendering.report_sections import read_section
 
-    monkeypatch.setitem(SECTIONS, "again", ("Input, again", read_section))
-    assert [section.title for section in make_report(material).sections][-1] == "Input, again"
+    monkeypatch.setitem(FIND, "again", FIND["read"])
+    monkeypatch.setitem(RENDERED, "again", ("Input, again", read_section))
+    made = make_report(cranfield.report(asked.about.tables, section=["read", "again"]))
+    assert [section.title for section in made.sections] == ["Input", "Input, again"]
 
 
 def test_scores_alone_leave_out_what_takes_runs_and_say_why() -> None:
-    made = make_report(Material({"scores.csv": table()}))
+    made = make_report(cranfield.report({"scores.csv": table()}))
     titles = [each.title for each in made.left_out]
     assert titles == ["Shards", "Results of smaller pilots", "Topics and pool depth"]
     assert all("only scores were given" in each.reason for each in made.left_out)
@@ -110,22 +116,22 @@ def test_scores_alone_leave_out_what_takes_runs_and_say_why() -> None:
 def test_runs_have_every_section(tmp_path: Path) -> None:
     cranfield.write_example(tmp_path, seed=2, topics=12, documents=200, depth=30, pool=15)
     read = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt", teams=tmp_path / "teams.tsv")
-    made = make_report(Material({"x": read.score("AP")}, read, shards=(2,)))
+    made = make_report(cranfield.report(read, measure="AP", shards=2))
     assert [section.slug for section in made.sections] == list(SECTIONS)
     assert {"SakaiShang2016", "Sakai2014", "Urbano2013"} <= set(made.citations)
 
 
 def test_one_system_or_one_topic_is_reported_as_far_as_it_goes() -> None:
-    alone = make_report(Material({"x": table(systems=1)}))
+    alone = make_report(cranfield.report({"x": table(systems=1)}))
     assert {"read", "scores"} <= {section.slug for section in alone.sections}
     assert "Which systems differ" in {each.title for each in alone.left_out}
-    short = make_report(Material({"x": table(topics=1)}))
+    short = make_report(cranfield.report({"x": table(topics=1)}))
     assert "Variances" in {each.title for each in short.left_out}
     assert all(each.reason for each in short.left_out)
 
 
 def test_replicates_of_a_score_table_are_its_shards() -> None:
-    made = make_report(Material({"x": table(shards=("a", "b", "c"))}))
+    made = make_report(cranfield.report({"x": table(shards=("a", "b", "c"))}))
     slugs = [section.slug for section in made.sections]
     assert "shards" in slugs
     assert "variance" not in slugs
@@ -133,26 +139,26 @@ def test_replicates_of_a_score_table_are_its_shards() -> None:
 
 
 def test_several_collections_are_named_and_pooled() -> None:
-    made = make_report(Material({"one": table(), "two": table(topics=20)}))
+    made = make_report(cranfield.report({"one": table(), "two": table(topics=20)}))
     titles = [part.title for section in made.sections for part in section.parts if section.slug == "compare"]
     assert titles == ["one: AP", "two: AP"]
     assert {row["collection"] for row in made.sections[2].parts[0].document.rows} == {"one", "two", "pooled"}
 
 
 def test_a_measure_of_the_users_own_is_reported_without_citation() -> None:
-    made = make_report(Material({"x": table(measures=("my measure",))}))
+    made = make_report(cranfield.report({"x": table(measures=("my measure",))}))
     assert "Effectiveness was measured by my measure." in made.methods
 
 
-@pytest.mark.parametrize("goal", [Goal(alpha=2), Goal(power=0.01), Goal(systems=1), Goal(min_range=-1), Goal(width=0)])
-def test_a_goal_without_sense_is_refused_at_once(goal: Goal) -> None:
+@pytest.mark.parametrize("goal", [{"alpha": 2}, {"power": 0.01}, {"systems": 1}, {"min_range": -1}, {"width": 0}])
+def test_a_goal_without_sense_is_refused_at_once(goal: dict[str, Any]) -> None:
     with pytest.raises(RequestError):
-        make_report(Material({"x": table()}, goal=goal))
+        cranfield.report({"x": table()}, **goal)
 
 
 def test_what_was_odd_is_counted_with_its_place_effect_and_remedy() -> None:
     odd = (Problem("comment", "run", 3, "# x"), Problem("comment", "run", 9), Problem("topic-missing", "b", count=4))
-    made = make_report(Material({"x": table(warnings=odd)}), sections=["read"])
+    made = make_report(cranfield.report({"x": table(warnings=odd)}, section="read"))
     shown = made.sections[0].parts[0].document.tables[1]
     assert [row[2] for row in shown.rows] == [2, 4]
     assert shown.rows[0][3] == "run:3 and 1 more"
@@ -232,6 +238,8 @@ def test_latex_is_a_whole_article_in_balance(report: Report) -> None:
     assert not re.search("[αδστωχ²±−≤≥]", body)
 
 
-def test_the_same_seed_gives_the_same_report(material: Material, report: Report) -> None:
-    again = make_report(Material(material.tables, material.collection, shards=(2, 3), inputs={"scores": ["runs"]}))
+def test_the_same_seed_gives_the_same_report(asked: ReportResult, report: Report) -> None:
+    again = make_report(
+        cranfield.report(asked.about.collection, measure=["AP", "P@10"], shards=[2, 3]).with_inputs(scores=["runs"])
+    )
     assert report_json(again) == report_json(report)

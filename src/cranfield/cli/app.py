@@ -52,14 +52,14 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in names:
-        if name in MODULES:
+        if name in MODULES and name != "report":  # which is written to files
             made.command(name, cls=Command)(make_command(find_question(name)))
             continue
         module = import_module(f"cranfield.cli.{name}")
         if hasattr(module, "app"):
             made.add_typer(module.app, name=name)
         else:
-            made.command(name)(getattr(module, name))
+            made.command(name, cls=Command)(getattr(module, name))
     made.callback(invoke_without_command=True)(_options)
     return made
 

@@ -39,13 +39,19 @@ class Command(TyperCommand):
         return list(super().parse_args(context, args))
 
 
-def make_command(question: Question) -> Callable[..., None]:
-    """The command of a question."""
+Run = Callable[[Question, dict[str, Any]], None]
+
+
+def make_command(
+    question: Question, *, added: list[inspect.Parameter] | None = None, run: Run | None = None
+) -> Callable[..., None]:
+    """The command of a question; ``added`` and ``run`` where its output is not that of the others."""
     own = [_flag(each) for each in question.parameters.values()]
-    added = [*_file_flags(question), *_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
+    if added is None:
+        added = [*_file_flags(question), *_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
 
     def command(**given: Any) -> None:
-        _run(question, given)
+        (run or _run)(question, given)
 
     command.__name__ = question.name
     command.__doc__ = "\n\n".join([question.summary, *_examples(question)])

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from cranfield.formats.problems import Problem
     from cranfield.methods.variance import Variances
     from cranfield.rendering import Document
-    from cranfield.rendering.report_model import Report
     from cranfield.scores import ScoreTable
 
 
@@ -508,70 +506,3 @@ def is_score_table(paths: list[str], qrels: str | None) -> bool:
     from cranfield.collection.packed import is_packed
 
     return qrels is None and not (len(paths) == 1 and is_packed(paths[0]))
-
-
-def load_material(
-    scores: list[str],
-    *,
-    qrels: str | None,
-    teams: str | None,
-    measures: list[str] | None,
-    missing: MissingChoice | None,
-    columns: str | None = None,
-) -> tuple[dict[str, ScoreTable], Collection | None]:
-    """Score tables by collection and, where runs or a packed collection were named, the collection itself."""
-    if is_score_table(scores, qrels):
-        if teams is not None:
-            raise typer.BadParameter("--teams goes with runs and --qrels, not with scores")
-        tables = load_tables(scores, qrels=None, measures=measures, missing=missing, columns=columns, noted=False)
-        return tables, None
-    if columns is not None:
-        raise typer.BadParameter("--columns goes with score files, not with runs or a packed collection")
-    collection = load_collection(
-        scores,
-        qrels=qrels,
-        intents=None,
-        probabilities=None,
-        teams=teams,
-        order=OrderChoice.SCORE,
-        name=NameChoice.AUTO,
-    )
-    return {scores[0]: collection.score(measures or ["AP", "nDCG@10"], missing=missing or "zero")}, collection
-
-
-def report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
-    """The files a report is written to, and the endings of the faces printed because no file was named."""
-    from cranfield.rendering.report_files import check_report_name
-
-    printed = [] if out else [ending for ending in endings if ending in (".json", ".md", ".tex")]
-    if len(printed) > 1:
-        raise typer.BadParameter("only one of --json, --md and --latex can be printed: name a file with --out")
-    first = Path((out or ["report"])[0]).with_suffix("")
-    beside = [str(first.with_name(first.name + ending)) for ending in endings if ending not in printed]
-    files = list(dict.fromkeys([*(out or ([] if endings else ["report.html"])), *beside]))
-    for path in files:
-        check_report_name(path)
-    return files, printed
-
-
-def output_report(report: Report, files: list[str], printed: list[str]) -> None:
-    """Write the files and say so, or print the face asked for; warnings go to standard error."""
-    from cranfield.rendering.document import Document
-    from cranfield.rendering.report_files import FACES, write_report
-    from cranfield.rendering.terminal import print_warnings
-
-    sizes = {}
-    with progress_bar("writing") as step:
-        for at, path in enumerate(files):
-            step(at, len(files))
-            sizes[path] = write_report(report, path)
-    for path, size in sizes.items():
-        typer.echo(f"{path}: {size / 1000:,.0f} kB", err=bool(printed))
-    for ending in printed:
-        typer.echo(FACES[ending](report).decode(), nl=False)
-    if not printed:
-        typer.echo(report.summary())
-    shown = report.spoken("command")
-    for each in shown.left_out:
-        typer.echo(f"left out: {each.title} ({each.reason})", err=True)
-    print_warnings(Document("report", {}, [], [], warnings=shown.warnings))

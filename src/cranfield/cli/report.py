@@ -1,107 +1,98 @@
-"""cranfield report"""
+"""``cranfield report``: a question like others, whose result is written to files."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cranfield.cli import options
+from cranfield.cli.generation import make_command
+from cranfield.questions import find_question
+from cranfield.runtime.progress import reporting
 
+if TYPE_CHECKING:
+    from cranfield.rendering.report_model import Report
 
-def report(
-    scores: options.Scores,
-    out: Annotated[
+_ALSO = {"pdf": ".pdf", "xlsx": ".xlsx", "json": ".json", "md": ".md", "latex": ".tex"}
+_FLAGS: dict[str, Any] = {
+    "out": Annotated[
         list[str] | None,
         typer.Option(
             "--out",
             "-o",
-            help="Where to write it: .html, .pdf, .md, .tex, .json, .xlsx or .bib; may be "
-            "repeated. (default: report.html)",
+            help="File to write: .html, .pdf, .md, .tex, .json, .xlsx or .bib; may be repeated. Default: report.html.",
             metavar="FILE",
             show_default=False,
         ),
-    ] = None,
-    columns: options.Columns = None,
-    qrels: options.Qrels = None,
-    teams: options.Teams = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            help="Only this measure; may be repeated. Runs are scored with it (default: AP, nDCG@10).",
-            show_default=False,
-            metavar="NAME",
-        ),
-    ] = None,
-    systems: Annotated[
-        int | None,
-        typer.Option("--systems", help="How many systems will be compared (default: the input's).", metavar="M"),
-    ] = None,
-    min_range: Annotated[
-        float, typer.Option("--min-range", help="Smallest range of the systems' means to find.", metavar="D")
-    ] = 0.1,
-    difference: Annotated[
-        float, typer.Option("--difference", help="Smallest difference of two systems to find.", metavar="D")
-    ] = 0.05,
-    width: Annotated[float, typer.Option("--width", help="Widest interval for a difference.", metavar="W")] = 0.1,
-    alpha: Annotated[float, typer.Option("--alpha", help="Significance level.")] = 0.05,
-    power: Annotated[float, typer.Option("--power", help="Probability of finding what is there.")] = 0.8,
-    shards: Annotated[str, typer.Option("--shards", "-s", help="How many shards: a list or a range.")] = "2,5,10",
-    samples: Annotated[int, typer.Option("--samples", help="Re-shardings of each.", min=1)] = 1,
-    section: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--section",
-            help="Only this section; may be repeated: read, scores, variance, size, power, compare, shards, pilot, "
-            "budget, reliability.",
-            show_default=False,
-            metavar="NAME",
-        ),
-    ] = None,
-    title: Annotated[str, typer.Option("--title", help="The report's title.", show_default=False)] = "",
-    missing: options.Missing = None,
-    seed: options.Seed = 1,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).")] = False,
-    xlsx: Annotated[bool, typer.Option("--xlsx", help="Also as a workbook with live formulas for n.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Also as JSON; printed where no FILE is named.")] = False,
-    md: Annotated[bool, typer.Option("--md", help="Also as Markdown; printed where no FILE is named.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Also as LaTeX; printed where no FILE is named.")] = False,
-) -> None:
-    """Everything about a pilot or a collection in one file that opens anywhere, without a network.
+    ],
+    "pdf": Annotated[bool, typer.Option("--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).")],
+    "xlsx": Annotated[bool, typer.Option("--xlsx", help="Also as a workbook with live formulas for n.")],
+    "json": Annotated[bool, typer.Option("--json", help="Also as JSON; printed where no file is named.")],
+    "md": Annotated[bool, typer.Option("--md", help="Also as Markdown; printed where no file is named.")],
+    "latex": Annotated[bool, typer.Option("--latex", help="Also as LaTeX; printed where no file is named.")],
+}
 
-    Examples: cranfield report scores.csv -o report.html --xlsx
 
-              cranfield report runs/ --qrels qrels.txt -o report.html --pdf
-    """
-    from cranfield.methods.design.grid import parse_grid
-    from cranfield.methods.design.power_card import whole
-    from cranfield.rendering.report_sections import Goal, Material, check_sections, make_report
+def _run(question: Any, given: dict[str, Any]) -> None:
+    """Compute, then write the files or print the one format that was asked for."""
+    out = given.pop("out")
+    endings = [ending for flag, ending in _ALSO.items() if given.pop(flag)]
+    files, printed = _files(out, endings)
+    with options.progress_bar(question.working) as step, reporting(step):
+        result = question.ask(**given)
+    from cranfield.rendering.report_sections import make_report
 
-    faces = {".pdf": pdf, ".xlsx": xlsx, ".json": json, ".md": md, ".tex": latex}
-    files, printed = options.report_files(out, [ending for ending, wanted in faces.items() if wanted])
-    goal = Goal(systems, min_range, difference, width, alpha, power)
-    goal.check()
-    check_sections(section)
-    counts = [whole(value, "shards") for value in parse_grid(shards, name="shards")]
-    inputs = {
-        **options.sources(scores, columns),
-        "qrels": qrels,
-        "teams": teams,
-        "measure": measure,
-        **vars(goal),
-        "shards": shards,
-        "samples": samples,
-        "section": section,
-        "title": title,
-        "missing": missing,
-        "seed": seed,
-    }
-    tables, collection = options.load_material(
-        scores, qrels=qrels, teams=teams, measures=measure, missing=missing, columns=columns
-    )
-    material = Material(tables, collection, goal, counts, samples, inputs, seed)
-    with options.progress_bar("reporting") as step:
-        made = make_report(material, title=title, sections=section, progress=step)
-    options.output_report(made, files, printed)
+    _output(make_report(result), files, printed)
+
+
+def _files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
+    """The files to write, and the endings of the formats that are printed because no file was named."""
+    from cranfield.rendering.report_files import check_report_name
+
+    printed = [] if out else [ending for ending in endings if ending in (".json", ".md", ".tex")]
+    if len(printed) > 1:
+        raise typer.BadParameter("only one of --json, --md and --latex can be printed: name a file with --out")
+    first = Path((out or ["report"])[0]).with_suffix("")
+    beside = [str(first.with_name(first.name + ending)) for ending in endings if ending not in printed]
+    files = list(dict.fromkeys([*(out or ([] if endings else ["report.html"])), *beside]))
+    for path in files:
+        check_report_name(path)
+    return files, printed
+
+
+def _output(report: Report, files: list[str], printed: list[str]) -> None:
+    """Write the files and print their sizes, or print the format asked for; warnings go to standard error."""
+    from cranfield.rendering.document import Document
+    from cranfield.rendering.report_files import FORMATS, write_report
+    from cranfield.rendering.terminal import print_warnings
+
+    sizes = {}
+    with options.progress_bar("writing") as step:
+        for at, path in enumerate(files):
+            step(at, len(files))
+            sizes[path] = write_report(report, path)
+    for path, size in sizes.items():
+        typer.echo(f"{path}: {size / 1000:,.0f} kB", err=bool(printed))
+    for ending in printed:
+        typer.echo(FORMATS[ending](report).decode(), nl=False)
+    said = report.spoken("command")
+    if not printed:
+        typer.echo(said.summary())
+    for each in said.left_out:
+        typer.echo(f"left out: {each.title} ({each.reason})", err=True)
+    print_warnings(Document("report", {}, [], [], warnings=said.warnings))
+
+
+report = make_command(
+    find_question("report"),
+    added=[
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None if name == "out" else False, annotation=each
+        )
+        for name, each in _FLAGS.items()
+    ],
+    run=_run,
+)

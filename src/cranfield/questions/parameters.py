@@ -96,6 +96,8 @@ class Parameter:
             return self._grid(value)
         if self.kind == "names":
             return [value] if isinstance(value, str) else [str(each) for each in value]
+        if self.kind == "data":
+            return path_list(value)
         if self.kind == "choice":
             return self._choice(value)
         if self.kind in ("count", "number"):
@@ -135,6 +137,15 @@ class Parameter:
         if broken:
             raise RequestError(f"`{self.name}` must be {broken[0]}, not {value:g}", fix=self.about.help)
         return int(value) if self.kind == "count" else float(value)
+
+
+def path_list(value: Any) -> Any:
+    """Paths as a list of text; other data as they are."""
+    if isinstance(value, str | PathLike):
+        return [fspath(value)]
+    if isinstance(value, list | tuple) and all(isinstance(each, str | PathLike) for each in value):
+        return [fspath(each) for each in value]
+    return value
 
 
 def _closest(name: str, among: Iterable[str]) -> list[str]:

@@ -16,6 +16,15 @@ Measures = Annotated[
         metavar="NAME",
     ),
 ]
+ReportMeasures = Annotated[
+    Names,
+    Param(
+        "Only this measure, such as AP or nDCG@10; may be repeated. Runs are scored by it.",
+        default="all of a table, AP and nDCG@10 of runs",
+        short="-m",
+        metavar="NAME",
+    ),
+]
 Measure = Annotated[
     str | None, Param("The measure.", default="the first of the table, AP of runs", short="-m", metavar="NAME")
 ]

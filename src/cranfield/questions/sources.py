@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import RequestError
-from cranfield.questions.parameters import Names, Source
+from cranfield.questions.parameters import Names, Source, path_list
 from cranfield.runtime.progress import listener
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def load_tables(
                 "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
             )
         collection = load_collection(scores, qrels=qrels)
-        tables = {_name(scores): collection.score(measures or usual, missing=missing or "zero")}
+        tables = {name_of(scores): collection.score(measures or usual, missing=missing or "zero")}
     else:
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
@@ -217,13 +217,11 @@ def is_collection(scores: Any, qrels: str | None) -> bool:
 
 def _paths(data: Any) -> list[str] | None:
     """Paths as a list of text; None where the data are no paths."""
-    if isinstance(data, str | PathLike):
-        return [fspath(data)]
-    if isinstance(data, list | tuple) and data and all(isinstance(each, str | PathLike) for each in data):
-        return [fspath(each) for each in data]
-    return None
+    found = path_list(data)
+    return found if isinstance(found, list) and found and isinstance(found[0], str) else None
 
 
-def _name(data: Any) -> str:
+def name_of(data: Any) -> str:
+    """What a collection is called: the first path, where there is one."""
     paths = _paths(data)
     return paths[0] if paths else "collection"

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from cranfield.errors import RequestError
 from cranfield.formats.text import atomic_write
+from cranfield.questions.report import ReportResult
 from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
+from cranfield.rendering.report_sections import make_report
 
 
 def _html(report: Report) -> bytes:
@@ -42,7 +44,7 @@ def _read_by_people(make: Callable[[Report], bytes]) -> Callable[[Report], bytes
     return lambda report: make(report.spoken("command"))
 
 
-FACES: dict[str, Callable[[Report], bytes]] = {
+FORMATS: dict[str, Callable[[Report], bytes]] = {
     ".html": _read_by_people(_html),
     ".pdf": _read_by_people(_pdf),
     ".md": _read_by_people(lambda report: f"{report_markdown(report)}\n".encode()),
@@ -57,9 +59,9 @@ FACES: dict[str, Callable[[Report], bytes]] = {
 def check_report_name(path: str) -> None:
     """Raise an error for a format that is unknown or not available here, before anything is computed."""
     ending = Path(path).suffix.lower()
-    if ending not in FACES:
+    if ending not in FORMATS:
         raise RequestError(
-            f"«{path}» does not say which report to write", fix=f"End the name in one of: {', '.join(FACES)}."
+            f"«{path}» does not say which report to write", fix=f"End the name in one of: {', '.join(FORMATS)}."
         )
     if ending == ".pdf":
         from cranfield.rendering.pdf import find_browser
@@ -67,10 +69,12 @@ def check_report_name(path: str) -> None:
         find_browser()
 
 
-def write_report(report: Report, path: str | Path) -> int:
+def write_report(report: Report | ReportResult, path: str | Path) -> int:
     """Write a report in the format of its name (.html, .pdf, .md, .tex, .json, .xlsx or .bib); return the bytes."""
     check_report_name(str(path))
-    data = FACES[Path(path).suffix.lower()](report)
+    if isinstance(report, ReportResult):
+        report = make_report(report)
+    data = FORMATS[Path(path).suffix.lower()](report)
     with atomic_write(path) as stream:
         stream.write(data)
     return len(data)

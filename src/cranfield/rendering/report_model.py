@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem
+from cranfield.questions import find_question
+from cranfield.questions.command_line import command_of
 from cranfield.rendering.document import Document, spoken, spoken_warnings
 from cranfield.rendering.references import REFERENCES
 from cranfield.versions import versions
@@ -106,15 +107,7 @@ class Report:
     @property
     def command(self) -> str:
         """The command line that reproduces this report; empty if it was not made from files."""
-        given = dict(self.inputs)
-        files = given.pop("scores", None)
-        if not files:
-            return ""
-        words = ["cranfield", "report", *files]
-        for name, value in given.items():
-            values = value if isinstance(value, (list, tuple)) else [value]
-            words += [f"--{name.replace('_', '-')}={each}" for each in values if each not in (None, "")]
-        return shlex.join(words)
+        return command_of(find_question("report"), self.inputs)
 
     @property
     def warnings(self) -> tuple[Problem | Caution, ...]:

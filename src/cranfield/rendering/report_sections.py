@@ -1,110 +1,45 @@
-"""The sections of a report: one function per section, and the list of them, which can be extended."""
+"""The sections of a report: each renders what its question found, with charts and a paragraph of methods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from cranfield.collection import Collection
-from cranfield.errors import CranfieldError, RequestError
+from cranfield.errors import CranfieldError
 from cranfield.formats.problems import Problem, Severity
-from cranfield.methods.design.target import Target
-from cranfield.methods.variance import Variances, estimate_variance
+from cranfield.methods.variance import Variances
+from cranfield.questions.report import ReportInput, ReportResult
 from cranfield.rendering import report_charts
 from cranfield.rendering.document import Column, Document, Table, show
 from cranfield.rendering.report_model import LeftOut, Part, Picture, Report, Section, Start
 from cranfield.rendering.score_document import measure_citation, quartile_rows, score_document
-from cranfield.scores import ScoreTable, check_balance
-from cranfield.scores.quality import table_warnings
-from cranfield.stats.family import ALL_PAIRS_TEST
-from cranfield.types import Progress
+from cranfield.rendering.views import View
+from cranfield.scores import ScoreTable
+
+Maker = Callable[[ReportResult, Any], tuple[list[Part], str]]
+"""From a report and the findings of a section, the parts of the section and its methods text."""
 
 
-@dataclass(frozen=True)
-class Goal:
-    """The goal of the design. ``systems`` is the number of systems of the input by default."""
-
-    systems: int | None = None
-    min_range: float = 0.1
-    difference: float = 0.05
-    width: float = 0.1
-    alpha: float = 0.05
-    power: float = 0.8
-
-    def check(self) -> None:
-        """Raise RequestError for an invalid goal, before anything is computed."""
-        from cranfield.methods.design.limits import broadcast
-
-        broadcast({name: value for name, value in vars(self).items() if value is not None})
-
-
-@dataclass(frozen=True, eq=False)
-class Material:
-    """The input of a report: score tables by collection, the collection itself if there is one, and a goal."""
-
-    tables: Mapping[str, ScoreTable]
-    collection: Collection | None = None
-    goal: Goal = field(default_factory=Goal)
-    shards: Sequence[int] = (2, 5, 10)
-    samples: int = 1
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 1
-
-    @property
-    def table(self) -> ScoreTable:
-        """The first table."""
-        return next(iter(self.tables.values()))
-
-    @cached_property
-    def variances(self) -> Variances:
-        """The variance estimates, pooled if there are several collections."""
-        return estimate_variance(self.tables if len(self.tables) > 1 else self.table)
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures that all collections have."""
-        return list(dict.fromkeys(estimate.measure for estimate in self.variances.estimates))
-
-    @property
-    def systems(self) -> int:
-        """The number of systems to compare."""
-        return self.goal.systems or max(2, len(self.table.systems))
-
-    def each(self) -> Iterator[tuple[str, ScoreTable, str]]:
-        """Return every (title, table, measure); the title names the collection if there are several."""
-        for name, table in self.tables.items():
-            for measure in table.measures:
-                yield (f"{name}: {measure}" if len(self.tables) > 1 else measure), table, measure
-
-
-Maker = Callable[[Material], tuple[list[Part], str]]
-"""Function from the report input to the parts of a section and its methods text; CranfieldError if not possible."""
-
-
-def read_section(material: Material) -> tuple[list[Part], str]:
+def read_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the input and its problems."""
-    found = material.collection
-    rows = [_table_row(name, table) for name, table in material.tables.items()]
-    if found is not None:
+    collection = result.about.collection
+    rows = [_table_row(name, table) for name, table in result.about.tables.items()]
+    if collection is not None:
         rows[0] |= {
-            "teams": 0 if found.teams is None else len(set(found.teams)),
-            "documents": len(found.documents),
-            "retrieved": len(found.arrays["list_documents"]),
-            "judgments": len(found.arrays["grade"]),
-            "relevant": int(found.relevant.sum()),
+            "teams": 0 if collection.teams is None else len(set(collection.teams)),
+            "documents": len(collection.documents),
+            "retrieved": len(collection.arrays["list_documents"]),
+            "judgments": len(collection.arrays["grade"]),
+            "relevant": int(collection.relevant.sum()),
         }
     words = list(rows[0])
     columns = tuple(Column(word, word, "text" if word in ("input", "measures") else "count") for word in words)
-    warnings = dict.fromkeys(warning for table in material.tables.values() for warning in table.warnings)
+    warnings = dict.fromkeys(warning for table in result.about.tables.values() for warning in table.warnings)
     problems = [warning for warning in warnings if isinstance(warning, Problem)]
     tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(problems)]
     odd = len(warnings) - sum(problem.severity is Severity.NOTE for problem in problems)
     sentence = "There were no warnings." if not odd else "There were problems; the table shows how they were treated."
-    document = Document("read", material.inputs, tables, rows, sentence, (), tuple(warnings))
+    document = Document("read", result.inputs, tables, rows, sentence, (), tuple(warnings))
     return [Part(document)], _read_methods(rows)
 
 
@@ -147,14 +82,14 @@ def _read_methods(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"The data are {'; '.join(parts)}."
 
 
-def scores_section(material: Material) -> tuple[list[Part], str]:
+def scores_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return mean scores and their distribution over topics."""
     parts = []
-    for name, table in material.tables.items():
+    for name, table in result.about.tables.items():
         pictures = [spread_picture(table, measure) for measure in table.measures]
-        title = name if len(material.tables) > 1 else ""
-        parts.append(Part(score_document(table, material.inputs), tuple(pictures), title))
-    named = " and ".join(_cite_measure(measure) for measure in material.table.measures)
+        title = name if len(result.about.tables) > 1 else ""
+        parts.append(Part(score_document(table, result.inputs), tuple(pictures), title))
+    named = " and ".join(_cite_measure(measure) for measure in result.about.table.measures)
     return parts, f"Effectiveness was measured by {named}."
 
 
@@ -170,16 +105,13 @@ def _cite_measure(name: str) -> str:
     return name if key is None else f"{name} [@{key}]"
 
 
-def variance_section(material: Material) -> tuple[list[Part], str]:
+def variance_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return every estimate of the variance."""
     from cranfield.rendering.variance_document import variance_document
 
-    if len(material.table.systems) < 2:
-        raise RequestError("there is only one system, so the variance for a comparison cannot be estimated")
-    found = material.variances
-    document = variance_document(found, material.inputs)
+    document = variance_document(found, result.inputs)
     picture = Picture("Estimates of the variance with their intervals", report_charts.variance_figure(found.to_dict()))
-    said = "; ".join(_variance_words(found, measure) for measure in material.measures)
+    said = "; ".join(_variance_words(found, measure) for measure in result.about.measures)
     methods = (
         f"Variances of the scores were estimated by two-way ANOVA [@Sakai2014] ({said}), with "
         f"{100 * found.confidence:g} % intervals from χ² with degrees of freedom from a jackknife over topics."
@@ -197,55 +129,22 @@ def _ranged(estimate: Any) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def size_section(material: Material) -> tuple[list[Part], str]:
-    """Return the required topics, with their range over the interval of the variance."""
-    from cranfield.methods.design.formulas import SHARED
-    from cranfield.methods.design.planning import Request, plan_from_pilot
+def size_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
+    """Return the numbers of topics, with the range from the interval of the variance."""
     from cranfield.rendering.size_document import pilot_size_document
 
-    goal = material.goal
-    request = Request(
-        systems=[material.systems],
-        min_range=[goal.min_range],
-        difference=[goal.difference],
-        width=[goal.width],
-        alpha=[goal.alpha],
-        power=[goal.power],
-    )
-    # One goal, one n: systems share topics, as in every other section; other designs have to be requested.
-    sizes = [
-        size
-        for size in plan_from_pilot(request, material.variances)
-        if size.size.method.design == SHARED and size.estimate.method == "residual"
-    ]
-    sizes.sort(key=lambda size: "difference" not in size.size.method.inputs)  # the test of compare comes first
-    document = pilot_size_document(sizes, material.inputs)
-    pictures = (
-        Picture("Topics against the smallest difference to detect", _size_figure(material, "difference")),
-        Picture("Topics against the number of systems", _size_figure(material, "systems")),
-    )
-    return [Part(document, pictures)], _size_methods(material, document)
+    document = pilot_size_document(found["sizes"], result.inputs)
+    titles = {
+        "difference": "Topics against the smallest difference to detect",
+        "systems": "Topics against the number of systems",
+    }
+    pictures = tuple(Picture(titles[x], report_charts.size_figure(rows, x=x)) for x, rows in found["curves"].items())
+    return [Part(document, pictures)], _size_methods(result.about, document)
 
 
-_DIFFERENCES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
-_SYSTEMS = (3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
-
-
-def _size_figure(material: Material, x: str) -> Any:
-    """Draw n for a difference between two of m systems on shared topics, one curve per measure."""
-    rows = []
-    for measure in material.measures:
-        variance = np.array([material.variances.get("residual", measure=measure).variance])
-        for value in _DIFFERENCES if x == "difference" else _SYSTEMS:
-            changed: dict[str, Any] = {"value" if x == "difference" else x: value}
-            topics = float(replace(_target(material), **changed).topics(variance)[0])
-            rows.append({x: value, "topics": int(topics) if np.isfinite(topics) else None, "curve": measure})
-    return report_charts.size_figure(rows, x=x)
-
-
-def _size_methods(material: Material, document: Document) -> str:
-    goal, said = material.goal, []
-    for measure in material.measures:
+def _size_methods(about: ReportInput, document: Document) -> str:
+    goal, said = about.goal, []
+    for measure in about.measures:
         mine = [row for row in document.rows if row["measure"] == measure]
         wide = next(row for row in mine if row["method"] == "blocked")
         # The first row of the difference is that of the test that compares all pairs by default.
@@ -254,7 +153,7 @@ def _size_methods(material: Material, document: Document) -> str:
     among, title = _pair_words(document)
     return (
         f"Topic set sizes are the smallest that detect, with power {goal.power:g} at α = {goal.alpha:g}, a range of "
-        f"{goal.min_range:g} among {material.systems} systems that share their topics (two-way ANOVA, non-central F) "
+        f"{goal.min_range:g} among {about.systems} systems that share their topics (two-way ANOVA, non-central F) "
         f"or a difference of {goal.difference:g} between {among} ({title}, non-central t) "
         f"[@Sakai2014] [@Webber2008]; {'; '.join(said)}, in brackets the numbers at the ends of the interval of the "
         "variance."
@@ -278,28 +177,20 @@ def _counted(row: Mapping[str, Any]) -> str:
     return f"{topics} [{low}, {high}]"
 
 
-def card_section(material: Material) -> tuple[list[Part], str]:
+def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the differences that the given topics detect."""
-    from cranfield.methods.design.power_card import TEST_TITLES, cards_from_pilot
+    from cranfield.methods.design.power_card import TEST_TITLES
     from cranfield.rendering.charts import card_chart
     from cranfield.rendering.size_document import card_document
 
-    goal, found = material.goal, material.variances
-    asked: dict[str, Any] = {
-        "systems": [float(material.systems)],
-        "difference": [goal.difference],
-        "alpha": [goal.alpha],
-        "power": [goal.power],
-    }
-    cards = cards_from_pilot(found, **asked)
-    grid = _topic_grid(cards[0].topics)
-    curves = cards_from_pilot(found, topics=grid, **asked)
+    cards, goal = found["cards"], result.about.goal
     pictures = []
     for card in cards:
-        curve = [each.to_dict() for each in curves if each.measure == card.measure]
+        curve = [each.to_dict() for each in found["curves"] if each.measure == card.measure]
+        powers = found["powers"][card.measure]
         pictures += [
             Picture(f"{card.measure}: detectable differences by number of topics", card_chart(curve)),
-            Picture(f"{card.measure}: power against the number of topics", _power_figure(card, grid)),
+            Picture(f"{card.measure}: power against the number of topics", report_charts.power_figure(powers)),
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
     first = cards[0]
@@ -308,41 +199,18 @@ def card_section(material: Material) -> tuple[list[Part], str]:
         f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
         f"({TEST_TITLES[first.test]}) down to {said} [@Webber2008]."
     )
-    return [Part(card_document(cards, material.inputs, None), tuple(pictures))], methods
+    return [Part(card_document(cards, result.inputs, None), tuple(pictures))], methods
 
 
-def _topic_grid(topics: int) -> list[float]:
-    """Return numbers of topics from a few to three times the given number."""
-    top = max(60, 3 * topics)
-    return sorted({float(round(each)) for each in np.geomspace(5, top, 24)} | {float(topics)})
-
-
-def _power_figure(card: Any, grid: Sequence[float]) -> Any:
-    from cranfield.methods.design.inverse import power_for_difference
-
-    family: dict[str, Any] = {"systems": card.systems, "test": card.test} if card.is_family else {}
-    rows = []
-    for factor in (0.5, 1, 2):
-        difference = factor * card.difference
-        powers = power_for_difference(topics=grid, difference=difference, sd=card.sd, alpha=card.alpha, **family)
-        rows += [
-            {"topics": topics, "power": float(power), "difference": f"{difference:g}"}
-            for topics, power in zip(grid, powers, strict=True)
-        ]
-    return report_charts.power_figure(rows)
-
-
-def compare_section(material: Material) -> tuple[list[Part], str]:
+def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
-    from cranfield.methods.comparison.comparison import compare
     from cranfield.rendering.charts import interval_chart
     from cranfield.rendering.comparison_document import CITATIONS, TITLES, compare_document
 
     parts, said, tests = [], [], []
-    for title, table, measure in material.each():
-        found = compare(table, measure=measure, alpha=material.goal.alpha, seed=material.seed, label=title)
-        tests.append(found.test)
-        document = compare_document(found, material.inputs)
+    for title, each in found.items():
+        tests.append(each.test)
+        document = compare_document(each, result.inputs)
         pictures = (
             Picture(f"{title}: differences with their intervals", interval_chart(document.rows, document.extra)),
             Picture(
@@ -350,111 +218,72 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
             ),
         )
         parts.append(Part(document, pictures, title))
-        said.append(f"{found.significant_pairs:,} of {len(found.first):,} pairs differ in {title}")
+        said.append(f"{each.significant_pairs:,} of {len(each.first):,} pairs differ in {title}")
     named = " and ".join(f"{TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
-    methods = f"Systems were compared by {named}, at α = {material.goal.alpha:g}: {'; '.join(said)}."
+    methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
 
 
-def shard_section(material: Material) -> tuple[list[Part], str]:
+def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the models of Ferro and Sanderson (2019) on random shards, or on the replicates of a score table."""
-    from cranfield.methods.sharding.shard_models import replicate_study, shard_study
     from cranfield.rendering.shard_document import shard_document
 
-    if material.collection is not None:
-        studies = [
-            shard_study(
-                material.collection,
-                material.table.measures,
-                shards=material.shards,
-                samples=material.samples,
-                alpha=material.goal.alpha,
-                seed=material.seed,
-            )
-        ]
-        split = f"the documents were split at random into {', '.join(map(str, material.shards))} shards"
-    elif material.table.shards:
-        asked: dict[str, Any] = {"alpha": material.goal.alpha, "seed": material.seed}
-        studies = [
-            replicate_study(table, measure, collection=title if len(material.tables) > 1 else "", **asked)
-            for title, table, measure in material.each()
-        ]
-        split = f"every topic had {len(material.table.shards)} replicates"
+    about = result.about
+    if about.collection is not None:
+        split = f"the documents were split at random into {', '.join(map(str, about.shards))} shards"
     else:
-        raise RequestError("shards require runs and judgments, and only scores were given")
+        split = f"every topic had {len(about.table.shards)} replicates"
     parts = []
-    for study in studies:
+    for study in found:
         once = [row for row in study.to_dict() if row["sample"] == 0]
         pictures = [
             Picture(f"{measure}: significant pairs under every model", report_charts.shards_figure(_of(once, measure)))
             for measure in dict.fromkeys(row["measure"] for row in once)
         ]
-        parts.append(Part(shard_document(study, material.inputs), tuple(pictures)))
-    return parts, f"For the models MD1 to MD6 [@FerroSanderson2019] {split} (seed {material.seed})."
+        parts.append(Part(shard_document(study, result.inputs), tuple(pictures)))
+    return parts, f"For the models MD1 to MD6 [@FerroSanderson2019] {split} (seed {result.about.seed})."
 
 
-def reliability_section(material: Material) -> tuple[list[Part], str]:
+def reliability_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
-    from cranfield.methods.reliability import assess_reliability
     from cranfield.rendering.reliability_charts import reliability_chart
     from cranfield.rendering.reliability_document import reliability_document
 
-    found = assess_reliability(material.tables, alpha=material.goal.alpha, trials=200, seed=material.seed)
     pictures = (
         Picture("Swap rates against the difference of two systems", reliability_chart(found, "swaps")),
         Picture("Agreement of rankings against topics", reliability_chart(found, "rankings")),
     )
     methods = (
         "Reliability was assessed by generalisability theory [@Urbano2013] and by the swap rate of topic sets drawn at "
-        f"random [@VoorheesBuckley2002] (seed {material.seed})."
+        f"random [@VoorheesBuckley2002] (seed {result.about.seed})."
     )
-    return [Part(reliability_document(found, material.inputs), pictures)], methods
+    return [Part(reliability_document(found, result.inputs), pictures)], methods
 
 
-def _target(material: Material) -> Target:
-    """Return the target: a difference between two of the systems; two systems are a pair named in advance."""
-    goal, systems = material.goal, material.systems
-    test = ALL_PAIRS_TEST if systems > 2 else "t"
-    return Target("difference", goal.difference, systems, goal.alpha, goal.power, test=test)
-
-
-def pilot_section(material: Material) -> tuple[list[Part], str]:
+def pilot_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the estimates of pilots with fewer teams and topics."""
-    from cranfield.methods.leave_out import pilot_study
     from cranfield.rendering.pilot_charts import pilot_chart
     from cranfield.rendering.pilot_document import pilot_document
 
-    collection = _runs_of(material, "teams are left out")
-    study = pilot_study(collection, material.table.measures, target=_target(material), seed=material.seed)
-    document = pilot_document(study, material.inputs)
+    document = pilot_document(found, result.inputs)
     picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
     methods = (
         "Teams and topics were left out at random, teams with the documents that only they had contributed to the "
-        f"pools, to estimate the variance from smaller pilots [@SakaiShang2016] ({study.trials} trials each)."
+        f"pools, to estimate the variance from smaller pilots [@SakaiShang2016] ({found.trials} trials each)."
     )
     return [Part(document, (picture,))], methods
 
 
-def budget_section(material: Material) -> tuple[list[Part], str]:
+def budget_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return equivalent designs by pool depth, and their costs."""
-    from cranfield.methods.pooling import depth_study, equivalent_designs
     from cranfield.rendering.budget_document import budget_document
     from cranfield.rendering.pilot_charts import budget_chart
 
-    collection = _runs_of(material, "pools are made")
-    target = _target(material)
-    study = depth_study(collection, material.table.measures, estimate=target.estimate)
-    document = budget_document(equivalent_designs(study, target), material.inputs)
+    document = budget_document(found, result.inputs)
     picture = Picture("Judgments of equivalent designs against pool depth", budget_chart(document.rows))
     return [
         Part(document, (picture,))
     ], "Designs of equal power for the same systems were computed at several pool depths [@Sakai2014; @Brennan2001]."
-
-
-def _runs_of(material: Material, what: str) -> Collection:
-    if material.collection is None:
-        raise RequestError(f"{what} of runs and judgments, and only scores were given")
-    return material.collection
 
 
 def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, Any]]:
@@ -476,60 +305,54 @@ SECTIONS: dict[str, tuple[str, Maker]] = {
 """Every section in the order of the report: its name, its title and its function."""
 
 
-def make_report(
-    material: Material, *, title: str = "", sections: Sequence[str] | None = None, progress: Progress | None = None
-) -> Report:
-    """Make a report about an input.
-
-    A section that is not possible for the input (a comparison of one system, shards of a score table) is left out, and
-    the report gives the reason; missing scores are an error. ``sections`` names the sections; by default all of them.
-    """
-    material.goal.check()
-    check_sections(sections)
-    for table in material.tables.values():
-        check_balance(table)
-    wanted = list(SECTIONS) if sections is None else list(dict.fromkeys(sections))
-    made, left_out = [], []
-    for at, name in enumerate(wanted):
+def make_report(result: ReportResult) -> Report:
+    """Render every section of a report."""
+    made, left_out = [], dict(result.left_out)
+    for name, found in result.findings.items():
         heading, maker = SECTIONS[name]
         try:
-            parts, methods = maker(material)
+            parts, methods = maker(result, found)
             made.append(Section(name, heading, tuple(parts), methods))
-        except CranfieldError as error:
-            left_out.append(LeftOut(heading, error.what))
-        if progress is not None:
-            progress(at + 1, len(wanted))
-    starts = _starts(material) if any(section.slug == "size" for section in made) else ()
+        except CranfieldError as error:  # there are findings, and nothing to draw
+            left_out[name] = error.what
     return Report(
-        title or _title(material),
-        material.inputs,
+        result.inputs.get("title") or _title(result.about),
+        result.inputs,
         tuple(made),
-        tuple(left_out),
-        starts,
-        material.seed,
-        input_warnings=table_warnings(material.tables),
+        tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
+        _starts(result.about) if "size" in result.findings else (),
+        result.about.seed,
+        input_warnings=result.warnings,
     )
 
 
-def check_sections(names: Sequence[str] | None) -> None:
-    """Raise RequestError for an unknown section."""
-    for name in names or ():
-        if name not in SECTIONS:
-            raise RequestError(f"there is no section «{name}»", fix=f"Choose from: {', '.join(SECTIONS)}.")
-
-
-def _title(material: Material) -> str:
-    """Return a title from the names of the input, without folders."""
-    names = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name for name in material.tables]
+def _title(about: ReportInput) -> str:
+    """Return the name of the input without its folders."""
+    names = [name.replace("\\", "/").rstrip("/").rpartition("/")[2] or name for name in about.tables]
     return f"Report on {', '.join(names)}"
 
 
-def _starts(material: Material) -> tuple[Start, ...]:
-    goal, found = material.goal, material.variances
-    shared = {"systems": material.systems, **{n: v for n, v in vars(goal).items() if n != "systems"}}
+def _starts(about: ReportInput) -> tuple[Start, ...]:
+    goal, found = about.goal, about.variances
+    shared = {"systems": about.systems, **{name: value for name, value in vars(goal).items() if name != "systems"}}
     starts = []
-    for measure in material.measures:
+    for measure in about.measures:
         estimates = [found.get(way, measure=measure) for way in ("two-way", "residual")]
         variances = {each.method: (each.variance, each.lower, each.upper) for each in estimates}
         starts.append(Start(measure=measure, variances=variances, **shared))
     return tuple(starts)
+
+
+def document(result: ReportResult) -> Document:
+    """Return all documents of a report as one."""
+    report = make_report(result)
+    tables = [table for each in report.documents for table in each.tables]
+    whole = report.to_dict()
+    extra = {word: whole[word] for word in ("title", "methods", "command", "versions", "left_out")}
+    sentence, seed = report.summary(), result.about.seed
+    return Document(
+        "report", result.inputs, tables, whole["rows"], sentence, report.citations, report.warnings, seed, extra
+    )
+
+
+VIEWS = {"ReportResult": View(document)}

@@ -11,10 +11,10 @@ from cranfield.collection import Collection, open_collection
 from cranfield.errors import Caution
 from cranfield.formats.problems import Problem
 from cranfield.methods.variance import Variances, estimate_variance
+from cranfield.questions.command_line import command_line
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import table_warnings
 from cranfield.scores.selection import read_tables
-from cranfield.web.command import command_line
 from cranfield.web.store import FILES, PACKED
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from cranfield.methods.design.sample_size import Size
 from cranfield.methods.sequential.plans import all_prospects
 from cranfield.methods.sequential.study_goal import parse_bounds, parse_looks
 from cranfield.methods.sequential.trial import plan_trial
+from cranfield.questions.command_line import command_line
 from cranfield.rendering.charts import CARD_CURVES, TITLES, is_wide, size_curves
 from cranfield.rendering.size_document import power_document, power_inputs, size_document, size_inputs
 from cranfield.rendering.sketch import Curve, line_sketch
 from cranfield.rendering.study_document import plans_document, trial_document
-from cranfield.web.command import command_line
 from cranfield.web.page import Answer
 from cranfield.web.queries import MOST_ROWS, DesignQuery, PlansQuery, PowerQuery, SizeQuery, TrialPlanQuery
 

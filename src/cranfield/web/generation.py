@@ -13,7 +13,7 @@ from cranfield.questions import parameters as declared
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.views import view
 from cranfield.results import Result
-from cranfield.runtime.progress import reporting
+from cranfield.runtime.progress import Step, reporting
 from cranfield.web.asking import About, Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import Flag, Given, Names, Query
@@ -32,6 +32,7 @@ def make_page(
     alone: bool = False,
     scored_by: str = "AP",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
+    answer: Callable[[Asked], Any] | None = None,
 ) -> Question:
     """The page of a question: ``front`` are the fields that are not folded away."""
     question = find_question(name)
@@ -41,7 +42,7 @@ def make_page(
         question.title,
         question.summary.rstrip("."),
         make_query(question, front, scored_by),
-        lambda asked: answer(question, data, asked),
+        answer or (lambda asked: _answer(question, asked)),
         files,
         data,
         of,
@@ -84,15 +85,21 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     return annotation, Field(default=default, title=parameter.label, description=parameter.help, **limits)
 
 
-def answer(question: declared.Question, data: str, asked: Asked) -> Answer:
-    """Ask the question of the upload, under the names that its files came with."""
-    with reporting(asked.progress), chdir(FILES if asked.about["kind"] != "collection" else "."):
-        result = question.ask(**_sources(question, data, asked), **_values(question, asked.query))
-    result = result.with_inputs(**asked.named(question))
+def _answer(question: declared.Question, asked: Asked) -> Answer:
+    result = result_of(question, asked)
     return Answer(result.document(), asked.command(), **shown(result))
 
 
-def _sources(question: declared.Question, data: str, asked: Asked) -> dict[str, Any]:
+def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
+    """Ask the question of the upload, under the names that its files came with."""
+    folder = FILES if asked.about["kind"] != "collection" else "."  # so that messages name files as they came
+    with reporting(progress or asked.progress), chdir(folder):
+        result = question.ask(**_sources(question, asked), **_values(question, asked.query))
+    return result.with_inputs(**asked.named(question))
+
+
+def _sources(question: declared.Question, asked: Asked) -> dict[str, Any]:
+    data = asked.question.word
     if asked.about["kind"] == "collection":
         return {data: asked.collection}
     return {data: list(asked.about["names"]), "columns": asked.about["columns"] or None}

@@ -6,10 +6,10 @@ from contextlib import chdir
 
 from cranfield.formats.file_check import check_files
 from cranfield.formats.runs import Order
+from cranfield.questions.command_line import command_line
 from cranfield.rendering.check_document import check_document
 from cranfield.scores.foreign_formats import OTHER_FORMATS
 from cranfield.web.asking import Asked, Question
-from cranfield.web.command import command_line
 from cranfield.web.page import Answer
 from cranfield.web.queries import Flag, Query, field
 from cranfield.web.store import FILES

@@ -1,0 +1,376 @@
+"""Everything in one document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from cranfield.errors import CranfieldError, RequestError
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Names, Param, question
+from cranfield.results import Result, rendering
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from cranfield.collection import Collection
+    from cranfield.methods.design.target import Target
+    from cranfield.methods.variance import Variances
+    from cranfield.scores import ScoreTable
+
+SectionName = Literal[
+    "read", "scores", "variance", "size", "power", "compare", "shards", "pilot", "budget", "reliability"
+]
+SECTIONS: tuple[str, ...] = get_args(SectionName)
+DIFFERENCES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
+SYSTEMS = (3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
+
+
+@dataclass(frozen=True)
+class ReportGoal:
+    """What the topics are needed for; ``systems`` is None for as many as there are."""
+
+    systems: int | None = None
+    min_range: float = 0.1
+    difference: float = 0.05
+    width: float = 0.1
+    alpha: float = 0.05
+    power: float = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportInput:
+    """What a report is about: score tables by collection, the collection itself where there is one, and a goal."""
+
+    tables: Mapping[str, ScoreTable]
+    collection: Collection | None = None
+    goal: ReportGoal = field(default_factory=ReportGoal)
+    shards: Sequence[int] = (2, 5, 10)
+    samples: int = 1
+    seed: int = 1
+
+    @property
+    def table(self) -> ScoreTable:
+        """The first table."""
+        return next(iter(self.tables.values()))
+
+    @cached_property
+    def variances(self) -> Variances:
+        """Every estimate; pooled where there are several collections."""
+        from cranfield.methods.variance import estimate_variance
+
+        return estimate_variance(self.tables if len(self.tables) > 1 else self.table)
+
+    @property
+    def measures(self) -> list[str]:
+        """Those that all collections share."""
+        return list(dict.fromkeys(estimate.measure for estimate in self.variances.estimates))
+
+    @property
+    def systems(self) -> int:
+        """Number of systems to be compared."""
+        return self.goal.systems or max(2, len(self.table.systems))
+
+    @property
+    def target(self) -> Target:
+        """A difference between two of the systems; two systems are a pair named in advance."""
+        from cranfield.methods.design.target import Target
+        from cranfield.stats.family import ALL_PAIRS_TEST
+
+        test = ALL_PAIRS_TEST if self.systems > 2 else "t"
+        return Target("difference", self.goal.difference, self.systems, self.goal.alpha, self.goal.power, test=test)
+
+    def each(self) -> Iterator[tuple[str, ScoreTable, str]]:
+        """Every (title, table, measure); the title names the collection where there are several."""
+        for name, table in self.tables.items():
+            for measure in table.measures:
+                yield (f"{name}: {measure}" if len(self.tables) > 1 else measure), table, measure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReportResult(Result):
+    """The findings of every section, and the sections that the input does not allow with the reason."""
+
+    about: ReportInput
+    findings: Mapping[str, Any]
+    left_out: Mapping[str, str]
+
+    def write(self, path: str | PathLike[str]) -> int:
+        """Write it in the format that the ending of ``path`` names, and return its size in bytes.
+
+        The endings are .html, .pdf, .md, .tex, .json, .xlsx and .bib.
+        """
+        return int(rendering("report_files").write_report(self, path))
+
+    @property
+    def methods(self) -> str:
+        """The paragraph of methods, with citations as ``[@Key]``."""
+        return str(rendering("report_sections").make_report(self).methods)
+
+
+@question(
+    "Report",
+    examples=(
+        "cranfield report scores.csv -o report.html --xlsx",
+        "cranfield report runs/ --qrels qrels.txt -o report.html --pdf",
+    ),
+    working="reporting",
+)
+def report(
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    teams: sources.Teams = None,
+    columns: sources.Columns = None,
+    measure: shared.ReportMeasures = None,
+    systems: Annotated[
+        int | None, Param("Number of systems to be compared.", default="all there are", ge=2, le=10_000, metavar="M")
+    ] = None,
+    min_range: Annotated[
+        float, Param("Smallest range of the systems' means to detect.", label="Range", gt=0, le=1e3, metavar="D")
+    ] = 0.1,
+    difference: Annotated[
+        float, Param("Smallest difference of two systems to detect.", gt=0, le=1e3, metavar="D")
+    ] = 0.05,
+    width: Annotated[float, Param("Largest width of an interval for a difference.", gt=0, le=1e3, metavar="W")] = 0.1,
+    alpha: shared.Alpha = 0.05,
+    power: shared.Power = 0.8,
+    shards: Annotated[Counts, Param("Numbers of shards.", short="-s")] = "2,5,10",
+    samples: Annotated[int, Param("Random shardings for each number.", ge=1, le=1000, metavar="N")] = 1,
+    section: Annotated[
+        Names, Param(f"Only this section; may be repeated: {', '.join(SECTIONS)}.", default="all", metavar="NAME")
+    ] = None,
+    title: Annotated[str, Param("Title of the report.", metavar="TEXT")] = "",
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> ReportResult:
+    """Everything about a pilot or a collection in one file that opens anywhere, without a network.
+
+    Returns
+    -------
+    ReportResult
+        What every section found; ``write`` makes a file of it.
+
+    References
+    ----------
+    .. [1] T. Sakai, "Designing test collections for comparing many systems", CIKM, 2014.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "b": {"1": 0.4, "2": 0.65, "3": 0.45, "4": 0.35}}
+    >>> sorted(cf.report(scores, section=["read", "compare"]).findings)
+    ['compare', 'read']
+    """
+    check_sections(section)
+    goal = ReportGoal(systems, min_range, difference, width, alpha, power)
+    _check_goal(goal)
+    tables, collection = _load(scores, qrels, teams, columns, measure, missing)
+    counts = [int(each) for each in shards] if isinstance(shards, list) else [2, 5, 10]
+    about = ReportInput(
+        tables=tables.by_name, collection=collection, goal=goal, shards=counts, samples=samples, seed=seed
+    )
+    findings, left_out = find_sections(about, section or SECTIONS)
+    return ReportResult(about=about, findings=findings, left_out=left_out, warnings=tables.warnings, seed=seed)
+
+
+def check_sections(names: Names) -> None:
+    """RequestError for a section that does not exist."""
+    for name in names or ():
+        if name not in FIND:
+            raise RequestError(f"there is no section «{name}»", fix=f"Choose from: {', '.join(FIND)}.")
+
+
+def _check_goal(goal: ReportGoal) -> None:
+    """RequestError for a goal that is impossible, before anything is computed."""
+    from cranfield.methods.design.limits import broadcast
+
+    broadcast({name: value for name, value in vars(goal).items() if value is not None})
+
+
+def _load(
+    scores: Any, qrels: str | None, teams: str | None, columns: str | None, measure: Names, missing: str | None
+) -> tuple[sources.Tables, Collection | None]:
+    """Score tables and, where runs or a packed collection were given, the collection itself."""
+    if not sources.is_collection(scores, qrels):
+        if teams is not None:
+            raise RequestError("`teams` goes with runs and `qrels`, not with scores", fix="Leave it out.")
+        return sources.load_tables(scores, columns=columns, measure=measure, missing=missing), None
+    collection = sources.load_collection(scores, qrels=qrels, teams=teams)
+    usual = ("AP", "nDCG@10")
+    tables = sources.load_tables(collection, columns=columns, measure=measure, missing=missing, usual=usual)
+    by_name = {sources.name_of(scores): tables.only}
+    return sources.Tables(by_name, tables.warnings), collection
+
+
+def find_sections(about: ReportInput, wanted: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The findings of each section, and why some cannot be made of this input."""
+    from cranfield.scores import check_balance
+
+    for table in about.tables.values():
+        check_balance(table)
+    names, findings, left_out = list(dict.fromkeys(wanted)), {}, {}
+    progress = listener()
+    for at, name in enumerate(names):
+        try:
+            findings[name] = FIND[name](about)
+        except CranfieldError as error:
+            left_out[name] = error.what
+        if progress is not None:
+            progress(at + 1, len(names))
+    return findings, left_out
+
+
+def _variances(about: ReportInput) -> Any:
+    if len(about.table.systems) < 2:
+        raise RequestError("one system alone cannot be compared, so no variance follows that sizing needs")
+    return about.variances
+
+
+def _sizes(about: ReportInput) -> dict[str, Any]:
+    """One n for each goal: systems share topics, as in every other section; and two curves."""
+    from cranfield.methods.design.formulas import SHARED
+    from cranfield.methods.design.planning import Request, plan_from_pilot
+
+    goal = about.goal
+    request = Request(
+        systems=[about.systems],
+        min_range=[goal.min_range],
+        difference=[goal.difference],
+        width=[goal.width],
+        alpha=[goal.alpha],
+        power=[goal.power],
+    )
+    sizes = [
+        size
+        for size in plan_from_pilot(request, about.variances)
+        if size.size.method.design == SHARED and size.estimate.method == "residual"
+    ]
+    sizes.sort(key=lambda size: "difference" not in size.size.method.inputs)  # what compare will test comes first
+    curves = {"difference": _size_curve(about, "value", DIFFERENCES), "systems": _size_curve(about, "systems", SYSTEMS)}
+    return {"sizes": sizes, "curves": curves}
+
+
+def _size_curve(about: ReportInput, moved: str, values: Sequence[float]) -> list[dict[str, Any]]:
+    """n for a difference between two of m systems on shared topics, one curve per measure."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    rows = []
+    for measure in about.measures:
+        variance = np.array([about.variances.get("residual", measure=measure).variance])
+        for value in values:
+            changed: dict[str, Any] = {moved: value}
+            topics = float(replace(about.target, **changed).topics(variance)[0])
+            word = "difference" if moved == "value" else moved
+            rows.append({word: value, "topics": int(topics) if np.isfinite(topics) else None, "curve": measure})
+    return rows
+
+
+def _cards(about: ReportInput) -> dict[str, Any]:
+    """The power card of the topics there are, and of other numbers of topics."""
+    from cranfield.methods.design.power_card import cards_from_pilot
+
+    asked: dict[str, Any] = {
+        "systems": [float(about.systems)],
+        "difference": [about.goal.difference],
+        "alpha": [about.goal.alpha],
+        "power": [about.goal.power],
+    }
+    cards = cards_from_pilot(about.variances, **asked)
+    grid = _topic_grid(cards[0].topics)
+    curves = cards_from_pilot(about.variances, topics=grid, **asked)
+    return {"cards": cards, "curves": curves, "powers": {card.measure: _power_curve(card, grid) for card in cards}}
+
+
+def _topic_grid(topics: int) -> list[float]:
+    """From 5 to three times the number there is."""
+    import numpy as np
+
+    return sorted({float(round(each)) for each in np.geomspace(5, max(60, 3 * topics), 24)} | {float(topics)})
+
+
+def _power_curve(card: Any, grid: Sequence[float]) -> list[dict[str, Any]]:
+    from cranfield.methods.design.inverse import power_for_difference
+
+    family: dict[str, Any] = {"systems": card.systems, "test": card.test} if card.is_family else {}
+    rows = []
+    for factor in (0.5, 1, 2):
+        difference = factor * card.difference
+        powers = power_for_difference(topics=grid, difference=difference, sd=card.sd, alpha=card.alpha, **family)
+        rows += [
+            {"topics": topics, "power": float(power), "difference": f"{difference:g}"}
+            for topics, power in zip(grid, powers, strict=True)
+        ]
+    return rows
+
+
+def _comparisons(about: ReportInput) -> dict[str, Any]:
+    from cranfield.methods.comparison.comparison import compare
+
+    return {
+        title: compare(table, measure=measure, alpha=about.goal.alpha, seed=about.seed, label=title)
+        for title, table, measure in about.each()
+    }
+
+
+def _shard_studies(about: ReportInput) -> list[Any]:
+    from cranfield.methods.sharding.shard_models import replicate_study, shard_study
+
+    asked: dict[str, Any] = {"alpha": about.goal.alpha, "seed": about.seed}
+    if about.collection is not None:
+        measures = about.table.measures
+        return [shard_study(about.collection, measures, shards=about.shards, samples=about.samples, **asked)]
+    if not about.table.shards:
+        raise RequestError("shards require runs and judgments, and only scores were given")
+    return [
+        replicate_study(table, measure, collection=title if len(about.tables) > 1 else "", **asked)
+        for title, table, measure in about.each()
+    ]
+
+
+def _pilots(about: ReportInput) -> Any:
+    from cranfield.methods.leave_out import pilot_study
+
+    collection = _runs_of(about, "teams are left out")
+    return pilot_study(collection, about.table.measures, target=about.target, seed=about.seed)
+
+
+def _designs(about: ReportInput) -> Any:
+    from cranfield.methods.pooling import depth_study, equivalent_designs
+
+    collection = _runs_of(about, "pools are made")
+    target = about.target
+    return equivalent_designs(depth_study(collection, about.table.measures, estimate=target.estimate), target)
+
+
+def _reliability(about: ReportInput) -> Any:
+    from cranfield.methods.reliability import assess_reliability
+
+    return assess_reliability(about.tables, alpha=about.goal.alpha, trials=200, seed=about.seed)
+
+
+def _runs_of(about: ReportInput, what: str) -> Collection:
+    if about.collection is None:
+        raise RequestError(f"{what} of runs and judgments, and only scores were given")
+    return about.collection
+
+
+FIND: dict[str, Callable[[ReportInput], Any]] = {
+    "read": lambda about: about.tables,
+    "scores": lambda about: about.tables,
+    "variance": _variances,
+    "size": _sizes,
+    "power": _cards,
+    "compare": _comparisons,
+    "shards": _shard_studies,
+    "pilot": _pilots,
+    "budget": _designs,
+    "reliability": _reliability,
+}
+"""What is computed for each section, in the order of the report."""
