@@ -19,8 +19,8 @@ def compare(
         str | None,
         typer.Option(
             "--test",
-            help="max-t [default], dunnett [default with --baseline], tukey, randomised, t, wilcoxon, sign, bootstrap "
-            "or randomisation.",
+            help="max-t [default], dunnett [default with --baseline], tukey, tukey-permutation, t, wilcoxon, sign, "
+            "bootstrap or permutation.",
             metavar="NAME",
         ),
     ] = None,
@@ -116,8 +116,8 @@ def compare(
                     measure=name,
                     correct=correct or "holm",
                     alpha=alpha,
-                    baselines=baseline or (),
-                    count=resamples or RESAMPLES,
+                    baseline=baseline or (),
+                    resamples=resamples or RESAMPLES,
                     seed=seed,
                     progress=step,
                 )
@@ -138,10 +138,10 @@ def compare(
                 test="unpaired" if unpaired else test,
                 correct=correct,
                 alpha=alpha,
-                baselines=baseline or (),
+                baseline=baseline or (),
                 equivalence=equivalence,
                 non_inferiority=non_inferiority,
-                count=resamples,
+                resamples=resamples,
                 seed=seed,
                 label=label,
                 progress=step,

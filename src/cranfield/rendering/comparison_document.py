@@ -9,50 +9,29 @@ from typing import Any
 from cranfield.errors import Caution
 from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.comparison import Comparison
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.rendering.document import Column, Document, Table, Warnings
 
 SHOWN = 20  # contested pairs in a table
 
-TITLES = {
-    "max-t": "max-t, each pair by its own standard error",
-    "tukey": "Tukey's HSD, topics as blocks",
-    "dunnett": "Dunnett's test against a baseline, topics as blocks",
-    "randomised": "Tukey's HSD by permutation within topics",
-    "unpaired": "one-way Tukey, which ignores that topics are shared",
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon's signed ranks",
-    "sign": "sign test",
-    "bootstrap": "paired bootstrap",
-    "randomisation": "Fisher's randomisation",
-}
-SHORT = {
-    **TITLES,
-    "max-t": "topics resampled",
-    "tukey": "Tukey, topics as blocks",
-    "dunnett": "Dunnett, topics as blocks",
-    "randomised": "Tukey by permutation",
-    "unpaired": "one-way Tukey",
-    "wilcoxon": "signed ranks",
-    "randomisation": "Fisher's",
-}
 CITATIONS = {
     "max-t": "RomanoWolf2005",
     "tukey": "FerroSanderson2019",
     "dunnett": "Dunnett1964",
-    "randomised": "Carterette2012",
+    "tukey-permutation": "Carterette2012",
     "unpaired": "Tukey1949",
     "t": "Student1908",
     "wilcoxon": "Wilcoxon1945",
     "sign": "Conover1999",
     "bootstrap": "EfronTibshirani1993",
-    "randomisation": "Smucker2007",
+    "permutation": "Smucker2007",
 }
 
 
 INTERVALS = {
     "tukey": "Tukey's: two systems differ exactly when theirs do not touch",
     "unpaired": "Tukey's, topics not shared: two systems differ exactly when theirs do not touch",
-    "randomised": "by permutation: two systems differ exactly when theirs do not touch",
+    "tukey-permutation": "by permutation: two systems differ exactly when theirs do not touch",
 }
 
 
@@ -174,7 +153,7 @@ def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
         *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
         *([] if found.baselines else [Column("groups", "groups")]),  # not all pairs are known
     )
-    title = f"{found.measure}: {TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
+    title = f"{found.measure}: {TEST_TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
     ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in ranking_rows(found)], title)
     if most_pairs is not None and len(found.first) > most_pairs:
         return [ranking]
@@ -280,7 +259,7 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
                 "test": test,
                 "significant_pairs": each.significant_pairs,
                 "top_group": list(each.top_group),
-                "mute": test in audit.mute,
+                "not_informative": test in audit.not_informative,
             }
             for measure, audit in found.items()
             for test, each in audit.comparisons.items()
@@ -314,11 +293,11 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
         [
             (
                 name,
-                SHORT[name],
+                TEST_LABELS[name],
                 each.significant_pairs,
                 *([len(each.top_group)] if top else []),
                 *found.against(name),
-                "does not count" if name in found.mute else "",
+                "does not count" if name in found.not_informative else "",
             )
             for name, each in found.comparisons.items()
         ],

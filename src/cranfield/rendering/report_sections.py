@@ -13,6 +13,7 @@ from cranfield.collection import Collection
 from cranfield.errors import CranfieldError, RequestError
 from cranfield.formats.problems import Problem, Severity
 from cranfield.methods.design.target import Target
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.variance import Variances, estimate_variance
 from cranfield.rendering import report_charts
 from cranfield.rendering.document import Column, Document, Table, show
@@ -263,11 +264,10 @@ def _size_methods(material: Material, document: Document) -> str:
 
 def _pair_words(document: Document) -> tuple[str, str]:
     """Between which systems the first difference is, and by which test."""
-    from cranfield.methods.design.power_card import TEST_TITLES
 
     row = next(row for row in document.rows if "difference" in row)
     among = f"two of {row['systems']} systems" if "systems" in row else "two systems named in advance"
-    return among, TEST_TITLES[row["test"]]
+    return among, TEST_LABELS[row["test"]]
 
 
 def _counted(row: Mapping[str, Any]) -> str:
@@ -280,7 +280,7 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 def card_section(material: Material) -> tuple[list[Part], str]:
     """What the topics there are detect."""
-    from cranfield.methods.design.power_card import TEST_TITLES, cards_from_pilot
+    from cranfield.methods.design.power_card import cards_from_pilot
     from cranfield.rendering.charts import card_chart
     from cranfield.rendering.size_document import card_document
 
@@ -306,7 +306,7 @@ def card_section(material: Material) -> tuple[list[Part], str]:
     among = f"two of {first.systems} systems" if first.is_family else "two systems named in advance"
     methods = (
         f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
-        f"({TEST_TITLES[first.test]}) down to {said} [@Webber2008]."
+        f"({TEST_LABELS[first.test]}) down to {said} [@Webber2008]."
     )
     return [Part(card_document(cards, material.inputs, None), tuple(pictures))], methods
 
@@ -336,7 +336,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
     """Which systems differ, by the default test of all pairs."""
     from cranfield.methods.comparison.comparison import compare
     from cranfield.rendering.charts import interval_chart
-    from cranfield.rendering.comparison_document import CITATIONS, TITLES, compare_document
+    from cranfield.rendering.comparison_document import CITATIONS, compare_document
 
     parts, said, tests = [], [], []
     for title, table, measure in material.each():
@@ -351,7 +351,7 @@ def compare_section(material: Material) -> tuple[list[Part], str]:
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{found.significant_pairs:,} of {len(found.first):,} pairs differ in {title}")
-    named = " and ".join(f"{TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
+    named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
     methods = f"Systems were compared by {named}, at α = {material.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
 

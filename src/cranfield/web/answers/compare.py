@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.audits import audit
 from cranfield.methods.comparison.comparison import RESAMPLES, compare
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES, CorrectionName, TestName
 from cranfield.rendering import comparison_document
 from cranfield.rendering.charts import difference_rows
 from cranfield.rendering.document import Document
@@ -33,32 +34,17 @@ from cranfield.web.queries import (
     field,
 )
 
-Test = Literal["max-t", "tukey", "randomised", "t", "wilcoxon", "sign", "bootstrap", "randomisation", "unpaired"]
-
 
 class CompareQuery(Query):
     """What ``cranfield compare`` takes."""
 
-    choices: ClassVar[Choices] = {
-        "test": {
-            "max-t": "max-t",
-            "dunnett": "Dunnett, against a baseline",
-            "tukey": "Tukey, topics as blocks",
-            "randomised": "Tukey by permutation",
-            "t": "paired t",
-            "wilcoxon": "Wilcoxon",
-            "sign": "sign",
-            "bootstrap": "bootstrap",
-            "randomisation": "randomisation",
-            "unpaired": "one-way Tukey",
-        }
-    }
+    choices: ClassVar[Choices] = {"test": {name: TEST_LABELS[name] for name in TEST_TITLES}}
     front = ("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
     measure: Names = MEASURES
-    test: Annotated[Test | Literal["dunnett"] | None, Given] = field(
+    test: Annotated[TestName | None, Given] = field(
         "Test", "How systems are compared: max-t unless given, Dunnett's with a baseline."
     )
-    correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = field(
+    correct: Annotated[CorrectionName | None, Given] = field(
         "Correction of pairs", "For pairwise tests; holm unless given."
     )
     alpha: float = ALPHA
@@ -86,12 +72,12 @@ def answer(asked: Asked) -> Answer:
             "test", "correct", "alpha", "baseline", "equivalence", "non_inferiority", "resamples", "missing"
         ),
     )
-    shared = {"alpha": query.alpha, "baselines": query.baseline or (), "seed": query.seed, "progress": asked.progress}
+    shared = {"alpha": query.alpha, "baseline": query.baseline or (), "seed": query.seed, "progress": asked.progress}
     if query.audit:
         _check_audit(query)
         audits = {
             label: audit(
-                table, measure=name, correct=query.correct or "holm", count=query.resamples or RESAMPLES, **shared
+                table, measure=name, correct=query.correct or "holm", resamples=query.resamples or RESAMPLES, **shared
             )
             for label, (table, name) in wanted.items()
         }
@@ -104,7 +90,7 @@ def answer(asked: Asked) -> Answer:
             correct=query.correct,
             equivalence=query.equivalence,
             non_inferiority=query.non_inferiority,
-            count=query.resamples,
+            resamples=query.resamples,
             label=label,
             **shared,
         )
