@@ -12,7 +12,7 @@ NOTES = ("One worker's time is scaled up. A cluster is started before the clock 
 
 
 def tables() -> list[Table]:
-    table = Table("Tasks on a cluster: randomised Tukey, 129 systems × 50 topics", HEADINGS, NOTES)
+    table = Table("Tasks on a cluster: Tukey by permutation, 129 systems × 50 topics", HEADINGS, NOTES)
     try:
         threads, two = _measure("threads", 2, COUNT), _measure("dask", 2, COUNT)
         one = _measure("dask", 1, COUNT // SHARE)

@@ -1,4 +1,4 @@
-"""Tukey's p-values, MD6 and randomised Tukey against scipy, statsmodels and plain NumPy."""
+"""Tukey's p-values, MD6 and Tukey by permutation against scipy, statsmodels and plain NumPy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CASES = {
         (("scipy", "scipy.stats.tukey_hsd", 2000), ("psturng", "statsmodels' psturng", 2000)),
     ),
     "MD6 on 50 topics × 50 systems × 10 shards": ("md6", (("statsmodels", "statsmodels' formula route", 1000),)),
-    "Randomised Tukey, 10,000 permutations × 129 × 50": (
-        "randomised",
+    "Tukey by permutation, 10,000 permutations × 129 × 50": (
+        "tukey_permutation",
         (("permuted", "rng.permuted", 10), ("naive", "a loop over permutations and topics", 30)),
     ),
 }

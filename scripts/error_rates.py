@@ -77,7 +77,7 @@ def populations(shared: Path | None) -> dict[str, Draw]:
 
 
 def named(test: str, pairs: Pairs, seed: Seed) -> Array:
-    return judge(pairs, test, alpha=ALPHA, count=RESAMPLES, seed=seed).p_adjusted
+    return judge(pairs, test, alpha=ALPHA, resamples=RESAMPLES, seed=seed).p_adjusted
 
 
 def plain_bootstrap(pairs: Pairs, seed: Seed) -> Array:
@@ -104,7 +104,7 @@ def flipped(pairs: Pairs, seed: Seed) -> Array:
 
 TESTS: dict[str, Test] = {
     "Tukey": lambda pairs, seed: named("tukey", pairs, seed),
-    "Tukey by permutation": lambda pairs, seed: named("randomised", pairs, seed),
+    "Tukey by permutation": lambda pairs, seed: named("tukey-permutation", pairs, seed),
     "max-t": lambda pairs, seed: named("max-t", pairs, seed),
     "max-t, no floor": plain_bootstrap,
     "max-t, signs flipped": flipped,

@@ -82,7 +82,7 @@ def md6_statsmodels() -> None:
     clock.answer(seconds=clock.seconds(lambda: anova_lm(formula.ols(model, frame).fit())), share=1)
 
 
-def randomised_ours() -> None:
+def tukey_permutation_ours() -> None:
     from cranfield import ScoreTable
     from cranfield.methods.comparison import compare
 
@@ -90,7 +90,7 @@ def randomised_ours() -> None:
     table = ScoreTable(("x",), tuple(map(str, range(TOPICS))), tuple(map(str, range(SYSTEMS))), values)
 
     def answer() -> None:
-        compare(table, test="randomised", count=PERMUTATIONS)
+        compare(table, test="tukey-permutation", resamples=PERMUTATIONS)
 
     answer()
     clock.answer(seconds=clock.median(answer), share=1)
@@ -107,11 +107,11 @@ def _ranges(permute: Callable[[np.random.Generator, Array], Array], count: int) 
     clock.answer(seconds=clock.seconds(answer), share=count / PERMUTATIONS)
 
 
-def randomised_permuted() -> None:
+def tukey_permutation_permuted() -> None:
     _ranges(lambda rng, table: rng.permuted(table, axis=1), 1000)
 
 
-def randomised_naive() -> None:
+def tukey_permutation_naive() -> None:
     _ranges(lambda rng, table: np.array([rng.permutation(row) for row in table]), 1000)
 
 

@@ -236,7 +236,7 @@ def test_every_question_shows_how_far_it_is_and_ends_when_nobody_wants_it(
     tab.fill("#difference", "0.02")  # the choices of a first look are open already
     tab.fill("#collections", "100000")
     tab.fill("#tolerance", "0.0001")
-    tab.locator("#test").select_option("randomisation")
+    tab.locator("#test").select_option("permutation")
     tab.get_by_role("button", name="Answer").click()
     api.expect(tab.locator("h1")).to_have_text("Check a design")
     api.expect(tab.locator("[data-progress]")).to_have_text(re.compile(r"Check a design: [1-9][\d,]* of [\d,]+"))

@@ -359,7 +359,7 @@ COMMANDS = {
     "pilot": ["pilot", "{demo}/demo.cran", "-m", "AP", "--trials", "3"],
     "verify": ["verify", "{demo}/demo.cran", "-m", "AP", "--difference", "0.1", "--collections", "1000"],
     "simulate": ["simulate", "{demo}/demo.cran", "-m", "AP", "--topics", "60000"],
-    "compare": ["compare", "{demo}/demo.cran", "-m", "AP", "--test", "randomised", "--resamples", "500"],
+    "compare": ["compare", "{demo}/demo.cran", "-m", "AP", "--test", "tukey-permutation", "--resamples", "500"],
 }
 
 

@@ -14,7 +14,7 @@ from cranfield import ScoreTable
 from cranfield.methods.comparison import MODELS, anova, compare, decompose
 from cranfield.methods.comparison.corrections import benjamini_hochberg, holm
 from cranfield.methods.comparison.equivalence import equivalence_p, one_sided
-from cranfield.methods.comparison.pairwise import bootstrap, paired_t, randomisation, sign, wilcoxon
+from cranfield.methods.comparison.pairwise import bootstrap, paired_t, permutation, sign, wilcoxon
 
 Array = npt.NDArray[Any]
 R = Path(__file__).parent / "r"
@@ -161,17 +161,17 @@ def test_sign_test_equals_scipys_binomial_test(differences: Array) -> None:
     np.testing.assert_allclose(sign(differences, 0.05).p_value, theirs, rtol=1e-10)
 
 
-def test_randomisation_equals_the_exact_test_on_all_sign_flips() -> None:
+def test_permutation_equals_the_exact_test_on_all_sign_flips() -> None:
     rng = np.random.default_rng(5)
     gaps = rng.normal(0.05, 0.1, size=(10, 1))
     signs = 1 - 2 * ((np.arange(1024)[:, None] >> np.arange(10)) & 1)
     exact = (np.abs(signs @ gaps) >= np.abs(gaps.sum()) - 1e-12).mean()
-    ours = randomisation(gaps, 0.05, count=40_000, seed=1).p_value[0]
+    ours = permutation(gaps, 0.05, resamples=40_000, seed=1).p_value[0]
     assert ours == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
 
 
 def test_bootstrap_agrees_with_t_on_normal_differences(differences: Array) -> None:
-    ours = bootstrap(differences, 0.05, count=20_000, seed=1).p_value
+    ours = bootstrap(differences, 0.05, resamples=20_000, seed=1).p_value
     np.testing.assert_allclose(ours, paired_t(differences, 0.05).p_value, atol=0.03)
     assert (ours >= 1 / 20_001).all()  # never 0
 

@@ -78,12 +78,12 @@ def _drawn(kind: str, rng: np.random.Generator, topics: int, systems: int) -> Ar
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "discrete"])
-@pytest.mark.parametrize(("test", "rounds"), [("tukey", 600), ("randomised", 300)])
+@pytest.mark.parametrize(("test", "rounds"), [("tukey", 600), ("tukey-permutation", 300)])
 def test_family_wise_error_is_alpha_when_all_systems_are_equal(kind: str, test: str, rounds: int) -> None:
     rng = np.random.default_rng(99)
     wrong = sum(
         compare(
-            table_of(_drawn(kind, rng, 30, 6)), test=test, count=400 if test in RESAMPLED else None, seed=at
+            table_of(_drawn(kind, rng, 30, 6)), test=test, resamples=400 if test in RESAMPLED else None, seed=at
         ).significant.any()
         for at in range(rounds)
     )
@@ -96,24 +96,26 @@ def test_renaming_and_reordering_systems_changes_nothing(test: str) -> None:
     values = np.random.default_rng(8).normal([0, 0.3, 0.5, 1.0], 1.0, size=(25, 4))
     table = table_of(values)
     turned = table.select(systems=table.systems[::-1])
-    first, second = (compare(each, test=test, count=500 if test in RESAMPLED else None) for each in (table, turned))
+    first, second = (compare(each, test=test, resamples=500 if test in RESAMPLED else None) for each in (table, turned))
     assert first.systems == second.systems
-    if test not in ("randomised",):  # its permutations move with the columns
+    if test not in ("tukey-permutation",):  # its permutations move with the columns
         np.testing.assert_allclose(first.p_adjusted, second.p_adjusted, rtol=1e-9)
-    assert first.seed == (1 if test in ("max-t", "randomised", "bootstrap", "randomisation") else None)
+    assert first.seed == (1 if test in ("max-t", "tukey-permutation", "bootstrap", "permutation") else None)
 
 
 @pytest.mark.parametrize("test", ALL_TESTS)
 def test_no_p_value_is_zero_or_above_one(test: str) -> None:
     values = np.random.default_rng(2).normal([0, 5], 0.01, size=(30, 2))
-    found = compare(table_of(values), test=test, count=200 if test in RESAMPLED else None)
+    found = compare(table_of(values), test=test, resamples=200 if test in RESAMPLED else None)
     assert 0 < found.p_adjusted[0] <= 1
     assert found.significant[0]
 
 
 def test_the_same_seed_gives_the_same_p_and_another_does_not() -> None:
     table = table_of(np.random.default_rng(3).normal(0, 1, (20, 4)))
-    one, same, other = (compare(table, test="randomised", count=500, seed=seed).p_value for seed in (1, 1, 2))
+    one, same, other = (
+        compare(table, test="tukey-permutation", resamples=500, seed=seed).p_value for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
 
@@ -141,7 +143,7 @@ def test_equal_systems_are_shown_to_be_equivalent_and_different_ones_are_not() -
 
 def test_baselines_leave_only_their_pairs() -> None:
     table = table_of(np.random.default_rng(1).normal(0, 1, (20, 5)))
-    found = compare(table, test="t", baselines=["s1", "s3"])
+    found = compare(table, test="t", baseline=["s1", "s3"])
     assert len(found.first) == 7
     assert all({row["system_a"], row["system_b"]} & {"s1", "s3"} for row in found.to_dict())
 
@@ -170,13 +172,13 @@ def test_senseless_requests_are_refused() -> None:
         {"test": "z"},
         {"alpha": 0.0},
         {"correct": "holm"},
-        {"baselines": ["nobody"]},
+        {"baseline": ["nobody"]},
         {"equivalence": 0.0},
         {"non_inferiority": 0.1},
-        {"non_inferiority": -0.1, "baselines": ["s0"]},
+        {"non_inferiority": -0.1, "baseline": ["s0"]},
         {"test": "dunnett"},
-        {"test": "dunnett", "correct": "holm", "baselines": ["s0"]},
-        {"baselines": ["s0", "s1", "s2", "s0"], "test": "tukey", "alpha": 2.0},
+        {"test": "dunnett", "correct": "holm", "baseline": ["s0"]},
+        {"baseline": ["s0", "s1", "s2", "s0"], "test": "tukey", "alpha": 2.0},
     ):
         with pytest.raises(RequestError):
             compare(table, **wrong)

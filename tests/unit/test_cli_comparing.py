@@ -139,7 +139,7 @@ def test_several_measures_are_one_json_object(example: Path) -> None:
 
 
 def test_every_test_draws_intervals(scores: str, tmp_path: Path) -> None:
-    for test, flags in (("t", []), ("randomised", ["--resamples", "200"])):
+    for test, flags in (("t", []), ("tukey-permutation", ["--resamples", "200"])):
         path = tmp_path / f"{test}.svg"
         assert run("compare", scores, "--test", test, *flags, "--plot", str(path)).exit_code == 0
         assert "cleverdon1" in path.read_text()
@@ -179,7 +179,7 @@ def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str
     assert "unless 2 of them" in warned(*few, "--correct", "bh")["too-few-resamples"]
     assert not warned(*few, "--correct", "none")
     assert "nothing can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
-    assert "too-few-resamples" not in warned("compare", scores, "--test", "randomised", "--resamples", "1000")
+    assert "too-few-resamples" not in warned("compare", scores, "--test", "tukey-permutation", "--resamples", "1000")
     assert "too-few-resamples" in warned("compare", scores, "--alpha", "0.005", "--resamples", "100")
 
 
@@ -187,7 +187,7 @@ def test_enough_resamples_can_find_a_pair_and_one_less_cannot() -> None:
     values = np.random.default_rng(1).normal([0, 9, 0, 0], 0.01, size=(1, 30, 4))[..., np.newaxis]
     table = cranfield.ScoreTable(("x",), tuple(map(str, range(30))), tuple("abcd"), values)
     for count, found in ((119, True), (118, False)):
-        result = compare(table, test="randomisation", count=count)
+        result = compare(table, test="permutation", resamples=count)
         assert result.significant.any() == found
         assert bool(result.warnings) != found
 
@@ -223,9 +223,9 @@ def test_an_audit_says_why_with_numbers(scores: str) -> None:
 
 def test_an_audit_does_not_count_tests_that_could_find_nothing(scores: str) -> None:
     found = answer("compare", scores, "--audit", "--resamples", "100")
-    mute = [row["test"] for row in found["tests"] if row["mute"]]
-    assert mute == ["bootstrap", "randomisation"]
-    assert not any(set(mute) & {*row["missed_by"], *row["found_by"]} for row in found["rows"])
+    not_informative = [row["test"] for row in found["tests"] if row["not_informative"]]
+    assert not_informative == ["bootstrap", "permutation"]
+    assert not any(set(not_informative) & {*row["missed_by"], *row["found_by"]} for row in found["rows"])
     assert "too-few-resamples" in [warning["kind"] for warning in found["warnings"]]
     assert run("compare", scores, "--audit", "--test", "t").exit_code == 2
 
@@ -241,7 +241,9 @@ def test_pairs_unlike_others_are_recognised(shift: list[float], sds: list[float]
     drawn = np.random.default_rng(4).normal(size=(40, 4))
     values = (drawn - drawn.mean(axis=0)) / drawn.std(axis=0) * sds + shift
     table = cranfield.ScoreTable(("x",), tuple(map(str, range(40))), tuple("abcd"), values[None, :, :, None])
-    (pair,) = [each for each in audit(table, count=200).disagreements if {each.system_a, each.system_b} == {"a", "b"}]
+    (pair,) = [
+        each for each in audit(table, resamples=200).disagreements if {each.system_a, each.system_b} == {"a", "b"}
+    ]
     assert reason in pair.reasons
 
 
@@ -372,10 +374,10 @@ def test_constant_scores_can_be_drawn_and_audited(write: Callable[[str, str], st
         assert path.exists()
     found = answer("compare", flat, "--audit")
     assert found["rows"] == []
-    mute = [row["test"] for row in found["tests"] if row["mute"]]
-    assert mute == ["sign", "randomisation"]
+    not_informative = [row["test"] for row in found["tests"] if row["not_informative"]]
+    assert not_informative == ["sign", "permutation"]
     said = {warning["kind"]: warning["problem"] for warning in found["warnings"]}
-    assert said["too-few-topics"].startswith("sign and randomisation: with 2 topics")
+    assert said["too-few-topics"].startswith("sign and permutation: with 2 topics")
     assert said["same-everywhere"].startswith("all systems")
 
 

@@ -60,10 +60,10 @@ def agree(found: Comparison) -> bool:
 
 CORRECTED = [
     (test, correct)
-    for test in ("t", "wilcoxon", "sign", "bootstrap", "randomisation")
+    for test in ("t", "wilcoxon", "sign", "bootstrap", "permutation")
     for correct in ("holm", "bh", "none")
 ]
-BY_THEMSELVES = [(test, None) for test in ("max-t", "tukey", "randomised", "unpaired", "dunnett")]
+BY_THEMSELVES = [(test, None) for test in ("max-t", "tukey", "tukey-permutation", "unpaired", "dunnett")]
 
 
 @pytest.mark.parametrize(("test", "correct"), [*CORRECTED, *BY_THEMSELVES])
@@ -76,12 +76,12 @@ def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, 
         if scores.shape[1] <= len(baselines):
             baselines = baselines[:1]
         found = compare(
-            table_of(scores), test=test, correct=correct, baselines=baselines, count=count_for(test), seed=number
+            table_of(scores), test=test, correct=correct, baseline=baselines, resamples=count_for(test), seed=number
         )
         assert agree(found), (number, found.lower, found.upper, found.p_adjusted)
         significant += found.significant_pairs
     assert significant  # both sides were seen
-    assert found.interval.startswith("unadjusted") == (test in ("wilcoxon", "sign", "bootstrap", "randomisation"))
+    assert found.interval.startswith("unadjusted") == (test in ("wilcoxon", "sign", "bootstrap", "permutation"))
 
 
 def test_the_critical_value_and_p_come_from_the_same_resample() -> None:
@@ -106,7 +106,7 @@ def family_error(draw: Callable[[np.random.Generator], Array], test: str, tables
     for number in range(tables):
         scores = draw(rng)
         pairs = Pairs(scores, *np.triu_indices(scores.shape[1], k=1))
-        wrong += bool((judge(pairs, test, alpha=0.05, count=199, seed=number).p_adjusted <= 0.05).any())
+        wrong += bool((judge(pairs, test, alpha=0.05, resamples=199, seed=number).p_adjusted <= 0.05).any())
     return wrong / tables
 
 
@@ -135,11 +135,11 @@ def test_max_t_holds_alpha_among_ten_of_trec8s_best_60(best: Array) -> None:
 def doubted(draw: Callable[[np.random.Generator], Array], test: str = "tukey") -> float:
     rng = np.random.default_rng(5)
     baselines = ["s0"] if test == "dunnett" else []
-    tables = [compare(table_of(draw(rng)), test=test, baselines=baselines, count=count_for(test)) for _ in range(60)]
+    tables = [compare(table_of(draw(rng)), test=test, baseline=baselines, resamples=count_for(test)) for _ in range(60)]
     return float(np.mean([any(each.slug == "one-error-term" for each in found.warnings) for found in tables]))
 
 
-@pytest.mark.parametrize("test", ["tukey", "dunnett", "randomised"])
+@pytest.mark.parametrize("test", ["tukey", "dunnett", "tukey-permutation"])
 def test_one_error_term_is_doubted_where_it_does_not_fit(test: str) -> None:
     assert doubted(lambda rng: with_variants(rng, 50, 8), test) == 1.0
     assert doubted(lambda rng: with_variants(rng, 20, 18), test) == 1.0
@@ -171,7 +171,7 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
 
     def p_values(seed: int, workers: int) -> list[float]:
         with threads.on(threads.Threads(workers)):
-            return compare(table, count=1100, seed=seed).p_value.tolist()  # type: ignore[no-any-return]
+            return compare(table, resamples=1100, seed=seed).p_value.tolist()  # type: ignore[no-any-return]
 
     assert p_values(1, 1) == p_values(1, 4)
     assert p_values(1, 1) != p_values(2, 1)
@@ -187,7 +187,7 @@ def test_max_t_by_hand() -> None:
     gaps = scores[:, first] - scores[:, second]
     centred = gaps - gaps.mean(axis=0)
     rows = Rows(scores - scores.mean(axis=0), first, second, gaps.std(axis=0, ddof=1))
-    ours = largest_t(rows, count=60, seed=7)
+    ours = largest_t(rows, resamples=60, seed=7)
     weights = generator(sequence(7, 0)).multinomial(13, np.full(13, 1 / 13), size=60)
     theirs = []
     for weight in weights:
@@ -200,7 +200,7 @@ def test_max_t_by_hand() -> None:
 def test_two_measures_do_not_share_their_resamples() -> None:
     scores = np.random.default_rng(5).normal(0, 1, (20, 4))
     table = table_of(np.stack([scores, scores]), ("a", "b"))
-    one, two = (compare(table, measure=name, count=499).p_value for name in "ab")
+    one, two = (compare(table, measure=name, resamples=499).p_value for name in "ab")
     assert (one != two).any()
     np.testing.assert_allclose(one, two, atol=0.1)
 
@@ -210,7 +210,7 @@ def test_near_copies_do_not_make_every_critical_value_infinite() -> None:
     scores = rng.normal([0, 0, 2.0], 1.0, size=(40, 3))
     scores[:, 1] = scores[:, 0]
     scores[0, 1] += 0.5  # one topic of 40: a third of all resamples leave it out
-    found = compare(table_of(scores), count=999)
+    found = compare(table_of(scores), resamples=999)
     assert np.isfinite(found.upper).all()
     assert found.significant_pairs == 2
 
@@ -223,7 +223,7 @@ def test_too_many_pairs_are_tested_by_tukey_aloud_and_refused_by_name(monkeypatc
     assert "too-many-pairs" in [caution.slug for caution in found.warnings]
     with pytest.raises(RequestError, match="6 are more than 5"):
         compare(table, test="max-t")
-    assert compare(table, test="max-t", baselines=["s0"], count=99).test == "max-t"
+    assert compare(table, test="max-t", baseline=["s0"], resamples=99).test == "max-t"
 
 
 def test_trec8_by_tukey_is_as_published(shared: Path) -> None:
@@ -236,15 +236,15 @@ def test_trec8_by_tukey_is_as_published(shared: Path) -> None:
 
 def test_the_default_is_max_t_and_with_a_baseline_dunnetts() -> None:
     table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
-    assert compare(table, count=99).test == "max-t"
-    found = compare(table, baselines=["s2"])
+    assert compare(table, resamples=99).test == "max-t"
+    found = compare(table, baseline=["s2"])
     assert found.test == "dunnett"
     assert [row["system_b"] for row in found.to_dict()] == ["s2"] * 3
 
 
 def test_dunnett_has_the_residual_and_its_own_critical_value() -> None:
     scores = np.random.default_rng(2).normal([0, 0.5, 1.0, 0.2], 1.0, size=(25, 4))
-    found = compare(table_of(scores), baselines=["s0"])
+    found = compare(table_of(scores), baseline=["s0"])
     rest = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
     error = np.sqrt(2 * (rest**2).sum() / (24 * 3) / 25)
     np.testing.assert_allclose(found.standard_error, error, rtol=1e-10)
@@ -257,7 +257,7 @@ def test_dunnett_has_the_residual_and_its_own_critical_value() -> None:
 
 def test_several_baselines_share_alpha() -> None:
     table = table_of(np.random.default_rng(2).normal([0, 0.5, 1.0, 0.2], 1.0, size=(25, 4)))
-    one, both = (compare(table, baselines=names) for names in (["s0"], ["s0", "s1"]))
+    one, both = (compare(table, baseline=names) for names in (["s0"], ["s0", "s1"]))
     assert len(both.first) == 5  # 3 with s0, and 2 more with s1
     mine = [at for at, row in enumerate(both.to_dict()) if row["system_b"] == "s0"]
     np.testing.assert_allclose(both.p_adjusted[mine], np.minimum(2 * one.p_adjusted, 1), rtol=1e-9)
@@ -268,13 +268,13 @@ def test_dunnett_holds_alpha_over_all_baselines() -> None:
     rng, wrong = np.random.default_rng(8), 0
     for _ in range(600):
         scores = rng.normal(size=(20, 1)) + rng.normal(size=(20, 6))
-        wrong += bool(compare(table_of(scores), baselines=["s0", "s3"]).significant.any())
+        wrong += bool(compare(table_of(scores), baseline=["s0", "s3"]).significant.any())
     assert 0.02 < wrong / 600 < 0.07
 
 
 def test_max_t_with_a_baseline_looks_at_its_pairs_only() -> None:
     table = table_of(np.random.default_rng(9).normal(size=(30, 12)))
-    some, every = (compare(table, test="max-t", baselines=names, count=999) for names in (["s0"], []))
+    some, every = (compare(table, test="max-t", baseline=names, resamples=999) for names in (["s0"], []))
     assert len(some.first) == 11
     assert (some.upper - some.difference)[0] / some.standard_error[0] < (every.upper - every.difference)[
         0
@@ -283,7 +283,7 @@ def test_max_t_with_a_baseline_looks_at_its_pairs_only() -> None:
 
 def test_tukey_with_a_baseline_keeps_its_family() -> None:
     table = table_of(np.random.default_rng(9).normal(size=(30, 5)))
-    some, every = (compare(table, test="tukey", baselines=names) for names in (["s0"], []))
+    some, every = (compare(table, test="tukey", baseline=names) for names in (["s0"], []))
     p_values = {frozenset((row["system_a"], row["system_b"])): row["p_adjusted"] for row in every.to_dict()}
     for row in some.to_dict():
         assert row["p_adjusted"] == p_values[frozenset((row["system_a"], row["system_b"]))]
@@ -291,7 +291,7 @@ def test_tukey_with_a_baseline_keeps_its_family() -> None:
 
 def test_a_verdict_says_everything_in_one_sentence() -> None:
     scores = np.array([[0.5, 0.6], [0.4, 0.5], [0.3, 0.3], [0.2, 0.4], [0.6, 0.55], [0.1, 0.3]])
-    found = compare(table_of(scores, ("AP",)), baselines=["s0"])
+    found = compare(table_of(scores, ("AP",)), baseline=["s0"])
     (row,) = found.to_dict()
     assert (row["wins"], row["ties"], row["losses"]) == (4, 1, 1)
     assert row["relative_difference"] == pytest.approx(scores.mean(axis=0)[1] / scores.mean(axis=0)[0] - 1)
@@ -311,7 +311,9 @@ def test_a_verdict_says_everything_in_one_sentence() -> None:
 @pytest.mark.parametrize("test", [*ALL_TESTS, "dunnett"])
 def test_the_effect_size_is_d_z_and_the_standard_error_is_one(test: str) -> None:
     scores = np.random.default_rng(3).normal([0.0, 0.4, 0.9], [1.0, 1.0, 2.0], size=(30, 3))
-    found = compare(table_of(scores), test=test, baselines=["s0"] if test == "dunnett" else [], count=count_for(test))
+    found = compare(
+        table_of(scores), test=test, baseline=["s0"] if test == "dunnett" else [], resamples=count_for(test)
+    )
     names = [int(name[1:]) for name in found.systems]
     gaps = scores[:, names][:, found.first] - scores[:, names][:, found.second]
     if test == "unpaired":
@@ -321,7 +323,7 @@ def test_the_effect_size_is_d_z_and_the_standard_error_is_one(test: str) -> None
         np.testing.assert_allclose(found.standard_error, within * np.sqrt(2 / 30))
         return
     np.testing.assert_allclose(found.effect_size, gaps.mean(axis=0) / gaps.std(axis=0, ddof=1))
-    if test in ("tukey", "dunnett", "randomised"):
+    if test in ("tukey", "dunnett", "tukey-permutation"):
         assert np.ptp(found.standard_error) == 0
     else:
         np.testing.assert_allclose(found.standard_error, gaps.std(axis=0, ddof=1) / np.sqrt(30))
@@ -334,7 +336,7 @@ def test_differences_that_do_not_vary_are_not_called_significant(test: str, shif
     scores = rng.uniform(0, 1, (30, 3))
     scores[:, 1] = scores[:, 0] + shift  # the same everywhere but for rounding
     baselines = ["s0"] if test == "dunnett" else []
-    found = compare(table_of(scores), test=test, baselines=baselines, count=count_for(test, 199), equivalence=0.5)
+    found = compare(table_of(scores), test=test, baseline=baselines, resamples=count_for(test, 199), equivalence=0.5)
     (row,) = [row for row in found.to_dict() if {row["system_a"], row["system_b"]} == {"s0", "s1"}]
     assert (row["p_adjusted"], row["significant"], row["equivalent"]) == (1.0, False, False)
     assert np.isnan([row["lower"], row["upper"], row["effect_size"]]).all()
@@ -355,7 +357,7 @@ def test_non_inferiority_and_its_bound_agree_after_holm() -> None:
     rng = np.random.default_rng(7)
     shown = 0
     for number in range(100):
-        found = compare(table_of(drawn(rng, 4 * number)), baselines=["s0"], non_inferiority=0.8)
+        found = compare(table_of(drawn(rng, 4 * number)), baseline=["s0"], non_inferiority=0.8)
         margin = found.non_inferiority
         assert margin is not None
         np.testing.assert_array_equal(margin.lower > -0.8, margin.shown)
@@ -382,7 +384,7 @@ def test_with_several_measures_every_sentence_names_its_measure() -> None:
     constant = rng.normal(size=(12, 3))
     constant[:, 1] = constant[:, 0] + 1
     table = table_of(np.stack([rng.normal(size=(12, 3)), constant]), ("AP", "nDCG"))
-    found = [compare(table, measure=name, baselines=["s0"], equivalence=0.5) for name in table.measures]
+    found = [compare(table, measure=name, baseline=["s0"], equivalence=0.5) for name in table.measures]
     document = compare_document(found, {})
     assert all(line.startswith(("AP: ", "nDCG: ")) for line in document.sentence.split("\n"))
     assert all(
@@ -407,7 +409,7 @@ def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
 @pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
 def test_without_an_interval_of_means_differences_are_drawn(baselines: list[str]) -> None:
     table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
-    found = compare(table, baselines=baselines, count=None if baselines else 99)
+    found = compare(table, baseline=baselines, resamples=None if baselines else 99)
     document = compare_document(found, {})
     drawn = interval_chart(document.rows, document.extra).to_dict()
     values = drawn["layer"][1]["data"]["values"]
@@ -437,9 +439,9 @@ def test_the_script_of_error_rates_prints_a_table() -> None:
 def test_a_number_of_resamples_without_effect_is_refused() -> None:
     scores = np.random.default_rng(3).normal(size=(10, 4))
     with pytest.raises(RequestError, match="no effect on the test tukey"):
-        compare(table_of(scores), test="tukey", count=500)
+        compare(table_of(scores), test="tukey", resamples=500)
     assert compare(table_of(scores), test="tukey").resamples is None
-    assert compare(table_of(scores), count=500).resamples == 500
+    assert compare(table_of(scores), resamples=500).resamples == 500
 
 
 def test_two_systems_are_tested_as_they_are_planned_for() -> None:

@@ -68,7 +68,7 @@ def test_findings_reverse_where_half_of_the_topics_say_the_opposite() -> None:
     assert found.agreeing.mean() < 0.5
 
 
-@pytest.mark.parametrize("test", ["tukey", "randomised", "unpaired"])
+@pytest.mark.parametrize("test", ["tukey", "tukey-permutation", "unpaired"])
 def test_the_difference_needed_is_where_pairs_become_significant(noisy: ScoreTable, test: str) -> None:
     found = discriminative_power(noisy, test=test, resamples=2000)
     assert ((found.p_values <= 0.05) == (found.differences >= found.difference)).all()
@@ -94,11 +94,11 @@ def test_discriminative_power_of_trec8_is_ferro_and_sandersons_md1(kept: Path) -
     table = cranfield.read_scores(kept / "data" / "trec8" / "scores" / "map.csv", measure="AP")
     found = discriminative_power(table)
     assert (found.significant_pairs, len(found.p_values)) == (3423, 8256)
-    # Shuffled scores keep the systems' own variance, so that the randomised margin is wider by its share.
-    randomised = discriminative_power(table, test="randomised", resamples=2000)
+    # Shuffled scores keep the systems' own variance, so that the permuted margin is wider by its share.
+    permuted = discriminative_power(table, test="tukey-permutation", resamples=2000)
     spread = table.of().var(axis=1, ddof=1).mean() / squares(table.of()).residual
-    assert randomised.difference / found.difference == pytest.approx(np.sqrt(spread), rel=0.03)
-    assert randomised.share < found.share
+    assert permuted.difference / found.difference == pytest.approx(np.sqrt(spread), rel=0.03)
+    assert permuted.share < found.share
     curve = found.curve(100)
     assert len(curve) == 100
     assert curve[-1]["share"] == 1
@@ -109,8 +109,8 @@ def test_p_values_of_all_pairs_are_those_of_a_comparison(noisy: ScoreTable, test
     scores = noisy.of()
     drawn = test in RESAMPLED
     options: dict[str, Any] = {"test": test, "correct": None if test in FAMILY else "none" if drawn else "holm"}
-    p_values = pair_p_values(scores, count=5000, seed=4, **options)
-    found = compare(noisy, count=5000 if drawn else None, seed=4, **options)
+    p_values = pair_p_values(scores, resamples=5000, seed=4, **options)
+    found = compare(noisy, resamples=5000 if drawn else None, seed=4, **options)
     first, second = np.triu_indices(6, k=1)
     mine = {frozenset((f"s{a}", f"s{b}")): p for a, b, p in zip(first, second, p_values.tolist(), strict=True)}
     loose = 0.05 if drawn else 1e-9  # the two have random streams of their own

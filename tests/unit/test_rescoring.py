@@ -51,15 +51,16 @@ def test_fewer_judgments_and_systems_score_as_from_scratch(demo: Collection, see
     measures = parse_measures([*EVERY, *MORE])
     rescorer = Rescorer(demo, measures, 1)
     rescorer.__dict__["compiled"] = compiled  # what the amount of work would decide
-    bench, rng = rescorer.bench(), np.random.default_rng(seed)
-    for share in (1.0, 0.6, 0.2, 0.0):  # the same bench again and again
+    buffers, rng = rescorer.buffers(), np.random.default_rng(seed)
+    for share in (1.0, 0.6, 0.2, 0.0):  # the same buffers again and again
         kept = rng.random(len(demo.arrays["grade"])) < share
         chosen = np.sort(rng.permutation(len(demo.systems))[: rng.integers(1, 12)])
-        found = bench.score(kept[rescorer.lean.origin].astype(np.uint8), chosen, lambda kept=kept: kept)  # type: ignore[misc]
+        relevant = kept[rescorer.relevant_only.origin].astype(np.uint8)
+        found = buffers.score(relevant, chosen, lambda kept=kept: kept)  # type: ignore[misc]
         scratch = score_view(demo.keeping(kept).whole, measures)[:, :, chosen, 0]
         for measure, mine, whole in zip(measures, found, scratch, strict=True):
             np.testing.assert_array_equal(mine, whole, err_msg=str(measure))
-        np.testing.assert_array_equal(bench.relevant(lambda: kept), demo.keeping(kept).relevant)  # noqa: B023
+        np.testing.assert_array_equal(buffers.relevant(lambda: kept), demo.keeping(kept).relevant)  # noqa: B023
 
 
 def test_lists_cut_at_a_depth_score_as_if_they_ended_there(demo: Collection) -> None:
@@ -67,7 +68,9 @@ def test_lists_cut_at_a_depth_score_as_if_they_ended_there(demo: Collection) -> 
     rescorer = Rescorer(demo, measures, 1)
     kept = np.random.default_rng(3).random(len(demo.arrays["grade"])) < 0.7
     chosen = np.array([0, 5])
-    found = rescorer.bench().score(kept[rescorer.lean.origin].astype(np.uint8), chosen, lambda: kept, depth=7)
+    found = rescorer.buffers().score(
+        kept[rescorer.relevant_only.origin].astype(np.uint8), chosen, lambda: kept, depth=7
+    )
     scratch = score_view(demo.keeping(kept).cut(7).whole, measures)[:, :, chosen, 0]
     for measure, mine, whole in zip(measures, found, scratch, strict=True):
         np.testing.assert_array_equal(mine, whole, err_msg=str(measure))
@@ -75,8 +78,8 @@ def test_lists_cut_at_a_depth_score_as_if_they_ended_there(demo: Collection) -> 
 
 
 def test_only_measures_that_look_at_more_have_no_recipe(demo: Collection) -> None:
-    lean = Rescorer(demo, (), 1).lean
-    without = {str(each) for each in parse_measures([*EVERY, *MORE]) if recipe(lean.view, each) is None}
+    reduced = Rescorer(demo, (), 1).relevant_only
+    without = {str(each) for each in parse_measures([*EVERY, *MORE]) if recipe(reduced.view, each) is None}
     per_intent = {kind.name for kind in CATALOG.values() if kind.per_intent}
     others = {name.partition("@")[0].partition("(")[0] for name in without}
     assert others == {"Bpref", "Judged", "RBP_residual", "nDCG"} | {name.partition("@")[0] for name in per_intent}

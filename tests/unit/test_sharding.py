@@ -53,7 +53,7 @@ def test_resampled_means_vary_as_the_bootstrap_says(replicates: int) -> None:
 
 def test_the_bootstrap_has_the_p_values_of_resampling_cell_by_cell() -> None:
     scores = drawn(5, gap=0.08)
-    ours = bootstrap_anova(scores, count=4000, seed=1)
+    ours = bootstrap_anova(scores, resamples=4000, seed=1)
     rng, count = np.random.default_rng(2), 4000
     residuals = (scores - scores.mean(axis=2, keepdims=True)) * np.sqrt(3 / 2)
     picks = rng.integers(0, 3, (count, *scores.shape))
@@ -66,13 +66,13 @@ def test_the_bootstrap_has_the_p_values_of_resampling_cell_by_cell() -> None:
 
 def test_the_bootstrap_keeps_its_error_rate_with_two_replicates() -> None:
     # One pair at a time, so that no correction hides a variance that is too small.
-    wrong = [bootstrap_anova(drawn(seed, 15, 2, 2), count=300, seed=seed).significant[0] for seed in range(400)]
+    wrong = [bootstrap_anova(drawn(seed, 15, 2, 2), resamples=300, seed=seed).significant[0] for seed in range(400)]
     assert np.mean(wrong) == pytest.approx(0.05, abs=3.5 * np.sqrt(0.05 * 0.95 / 400))
 
 
 def test_the_bootstrap_is_seeded_never_says_0_and_corrects_for_many_pairs() -> None:
     scores = drawn(7, gap=0.5)
-    one, same, other = (bootstrap_anova(scores, count=300, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (bootstrap_anova(scores, resamples=300, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.p_value, same.p_value)
     assert one.p_value.min() == pytest.approx(1 / 301)
     assert (one.half_width != other.half_width).any()
@@ -81,16 +81,16 @@ def test_the_bootstrap_is_seeded_never_says_0_and_corrects_for_many_pairs() -> N
 
 
 def test_more_systems_than_resamples_are_no_trouble() -> None:
-    assert bootstrap_anova(drawn(1, 5, 30, 2), count=10).p_value.min() >= 1 / 11
+    assert bootstrap_anova(drawn(1, 5, 30, 2), resamples=10).p_value.min() >= 1 / 11
 
 
 def test_systems_that_never_differ_are_never_significant() -> None:
-    found = bootstrap_anova(np.ones((6, 3, 4)), count=100)
+    found = bootstrap_anova(np.ones((6, 3, 4)), resamples=100)
     assert found.p_value.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_bootstrap_refuses_what_it_cannot_resample() -> None:
-    for wrong in ({"scores": np.zeros((4, 3, 1))}, {"scores": np.zeros((4, 3))}, {"count": 0}):
+    for wrong in ({"scores": np.zeros((4, 3, 1))}, {"scores": np.zeros((4, 3))}, {"resamples": 0}):
         with pytest.raises(cranfield.RequestError):
             bootstrap_anova(**{"scores": drawn(1), **wrong})  # type: ignore[arg-type]
 
@@ -211,7 +211,7 @@ def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collecti
     found = compare(collection.score("AP"))
     assert found.summary().startswith(f"{found.significant_pairs} of 66 pairs")
     assert found.to_frame("polars")["significant"].sum() == found.significant_pairs
-    assert "changes with the test" in audit(collection.score("AP"), count=200).summary()
+    assert "changes with the test" in audit(collection.score("AP"), resamples=200).summary()
 
 
 def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
@@ -232,8 +232,8 @@ def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
 
 def test_long_work_reports_its_progress(collection: cranfield.Collection) -> None:
     steps: list[tuple[int, int]] = []
-    compare(collection.score("AP"), test="bootstrap", count=300, progress=lambda *step: steps.append(step))
+    compare(collection.score("AP"), test="bootstrap", resamples=300, progress=lambda *step: steps.append(step))
     assert steps[-1] == (300, 300)
     steps.clear()
-    audit(collection.score("AP"), count=200, progress=lambda *step: steps.append(step))
+    audit(collection.score("AP"), resamples=200, progress=lambda *step: steps.append(step))
     assert steps == [(at, 9) for at in range(9)]

@@ -170,9 +170,9 @@ def test_blocked_f_of_two_systems_is_the_paired_t_test() -> None:
     assert np.array_equal(verdicts("blocked", scores).anything, verdicts("t", scores).anything)
 
 
-def test_randomised_tukey_agrees_with_tukey_on_normal_scores() -> None:
+def test_tukey_by_permutation_agrees_with_tukey_on_normal_scores() -> None:
     scores = np.random.default_rng(8).normal(size=(20, 60, 4, 1)) + np.array([[0.6], [-0.6], [0], [0]])
-    permuted, plain = verdicts("randomised", scores, resamples=400), verdicts("tukey", scores)
+    permuted, plain = verdicts("tukey-permutation", scores, resamples=400), verdicts("tukey", scores)
     assert (permuted.found == plain.found).mean() > 0.85
 
 
@@ -249,7 +249,7 @@ def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
     assert np.array_equal(longer.verdicts[1], here.verdicts[0])
 
 
-@pytest.mark.parametrize("test", ["tukey", "randomised", "max-t"])
+@pytest.mark.parametrize("test", ["tukey", "tukey-permutation", "max-t"])
 def test_any_number_of_workers_gives_the_same_bits(test: str) -> None:
     options: dict[str, Any] = {"collections": 4 * BATCH, "search": test == "tukey"}
     options |= {} if test == "tukey" else {"resamples": 100}
@@ -327,7 +327,7 @@ def test_no_stream_of_one_seed_is_used_by_another(monkeypatch: pytest.MonkeyPatc
             verify(design, table, collections=2 * BATCH, resamples=100, seed=seed, search=False, workers=1)
 
     for seed in (1, 2):
-        for test in ("randomised", "max-t"):
+        for test in ("tukey-permutation", "max-t"):
             noted(seed, test)
     assert len(drawn[1]) > 4 * BATCH
     assert not set(drawn[1]) & set(drawn[2])

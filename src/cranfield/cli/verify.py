@@ -55,9 +55,9 @@ def verify(
         str | None,
         typer.Option(
             "--test",
-            help="The test that will be run: max-t, tukey, dunnett, holm, randomised, unpaired; anova, blocked; of a "
-            "pair named in advance t, wilcoxon, sign, bootstrap, randomisation (default: max-t of several systems, t "
-            "of two, the formula's F for a range).",
+            help="The test that will be run: max-t, tukey, dunnett, holm, tukey-permutation, unpaired; anova, blocked; "
+            "of a pair named in advance t, wilcoxon, sign, bootstrap, permutation (default: max-t of several systems, "
+            "t of two, the formula's F for a range).",
             metavar="NAME",
         ),
     ] = None,

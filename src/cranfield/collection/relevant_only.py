@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Lean:
+class RelevantOnly:
     """``view`` has the judgments worth something, topic by topic, best grade first; ``origin`` is which they are.
 
     Topic ``t`` owns judgments ``edges[t]`` to ``edges[t + 1]``, and they are its ideal list.
@@ -26,8 +26,8 @@ class Lean:
     edges: Array
 
 
-def make_lean(collection: Collection) -> Lean:
-    """The lean form, for measures that look at nothing but documents with a grade above 0."""
+def keep_relevant(collection: Collection) -> RelevantOnly:
+    """The collection reduced to documents with a grade above 0, for measures that look at nothing else."""
     grade, topic = np.asarray(collection.arrays["grade"]), collection.judged_topic
     worth = np.flatnonzero(grade > 0)
     origin = worth[np.lexsort((-grade[worth], topic[worth]))]
@@ -48,4 +48,4 @@ def make_lean(collection: Collection) -> Lean:
         ),
     )
     counts = np.bincount(topic[origin], minlength=len(collection.topics))
-    return Lean(view, origin, np.concatenate([[0], np.cumsum(counts)]))
+    return RelevantOnly(view, origin, np.concatenate([[0], np.cumsum(counts)]))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import RequestError
+from cranfield.methods.names import CORRECTION_TITLES, CorrectionName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
@@ -15,11 +16,6 @@ from cranfield.runtime.progress import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.comparison import Audit, Comparison
-
-TestName = Literal[
-    "max-t", "dunnett", "tukey", "tukey-permutation", "t", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
-]
-CorrectionName = Literal["holm", "bh", "none"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -53,11 +49,21 @@ def compare(
     measure: shared.Measures = None,
     test: Annotated[
         TestName | None,
-        Param("How systems are compared.", default="max-t; dunnett with a baseline; t for two systems", metavar="NAME"),
+        Param(
+            "How systems are compared.",
+            default="max-t; dunnett with a baseline; t for two systems",
+            metavar="NAME",
+            titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
+        ),
     ] = None,
     correct: Annotated[
         CorrectionName | None,
-        Param("Correction of pairwise tests (t and those after it).", default="holm", label="Correction of pairs"),
+        Param(
+            "Correction of pairwise tests (t and those after it).",
+            default="holm",
+            label="Correction of pairs",
+            titles={"": "Holm", **CORRECTION_TITLES},
+        ),
     ] = None,
     alpha: Annotated[float, Param("Family-wise error rate.", label="α", gt=0, lt=1)] = 0.05,
     baseline: Annotated[Names, Param("Compare the others with this system; may be repeated.", metavar="SYSTEM")] = None,
@@ -120,10 +126,10 @@ def compare(
             test=test,
             correct=correct,
             alpha=alpha,
-            baselines=baseline or (),
+            baseline=baseline or (),
             equivalence=equivalence,
             non_inferiority=non_inferiority,
-            count=resamples,
+            resamples=resamples,
             seed=seed,
             label=label,
             progress=listener(),
@@ -150,8 +156,8 @@ def _audited(
             table,
             measure=name,
             correct=correct or "holm",
-            baselines=baseline or (),
-            count=resamples or RESAMPLES,
+            baseline=baseline or (),
+            resamples=resamples or RESAMPLES,
             progress=listener(),
             **more,
         )

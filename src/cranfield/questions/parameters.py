@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from cranfield.errors import RequestError
+from cranfield.methods.names import FORMER_TEST_NAMES
 
 Numbers = Union[float, str, Sequence[float], None]  # noqa: UP007  a number, several, or text such as "0.03,0.05" or "10:100:10"
 Counts = Union[int, str, Sequence[int], None]  # noqa: UP007
@@ -23,8 +24,7 @@ RENAMED = {
     "cluster": "dask",
     "figure": "chart",
     "matrix": "chart",
-    "randomised": "tukey-permutation",
-    "randomisation": "permutation",
+    **FORMER_TEST_NAMES,
 }
 """Words of earlier versions, and what they are called now."""
 

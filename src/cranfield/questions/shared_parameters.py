@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from cranfield.methods.names import MISSING_TITLES, MissingName
 from cranfield.questions.parameters import Names, Param
-from cranfield.questions.sources import MissingScores
 
 Measures = Annotated[
     Names,
@@ -29,13 +29,13 @@ Measure = Annotated[
     str | None, Param("The measure.", default="the first of the table, AP of runs", short="-m", metavar="NAME")
 ]
 Missing = Annotated[
-    MissingScores | None,
+    MissingName | None,
     Param(
         "A missing score: zero counts it as 0, drop leaves out its topic.",
         default="a score table with missing scores is refused, and a run scores 0 on a topic for which it returned "
         "nothing",
         label="A missing score",
-        titles={"": "0 in runs, refused in tables", "zero": "counts as 0", "drop": "drops its topic"},
+        titles={"": "0 in runs, refused in tables", **MISSING_TITLES},
     ),
 ]
 Alpha = Annotated[float, Param("Significance level.", label="α", gt=0, lt=1)]

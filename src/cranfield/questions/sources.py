@@ -33,7 +33,6 @@ else:
 
 Order = Literal["score", "rank", "file"]
 SystemNames = Literal["auto", "tag", "file"]
-MissingScores = Literal["zero", "drop"]
 
 Scores = Annotated[
     ScoresLike,

@@ -93,7 +93,7 @@ def budget_document(found: Budget, inputs: Mapping[str, Any]) -> Document:
     order = list(dict.fromkeys(row["measure"] for row in rows))
     ranked = sorted(rows, key=lambda row: (order.index(row["measure"]), _last(row["cost"])))
     rule = "equal raw differences" if found.rule == RAW_DIFFERENCE else "equal power for the same systems"
-    title = f"Designs that {found.target.wish()}; {rule}, {found.estimate} variance, cheapest first"
+    title = f"Designs that {found.target.goal_words()}; {rule}, {found.estimate} variance, cheapest first"
     return Document(
         method="budget",
         inputs=inputs,

@@ -211,7 +211,7 @@ def interval_chart(
 def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], title: str) -> Any:
     import altair
 
-    decides = "permutation" if found["test"] == "randomised" else "Tukey"
+    decides = "permutation" if found["test"] == "tukey-permutation" else "Tukey"
     shared = {"ANOVA": found["interval_anova"], decides: found["interval_tukey"]}
     widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each is visible beside the one in front of it
     colour = altair.Color(

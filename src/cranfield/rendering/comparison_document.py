@@ -9,6 +9,7 @@ from typing import Any
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.comparison import Comparison
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, Table, Warnings
@@ -17,39 +18,17 @@ from cranfield.rendering.views import View
 
 SHOWN = 20  # contested pairs in a table
 
-TITLES = {
-    "max-t": "max-t, each pair with its own standard error",
-    "tukey": "Tukey's HSD, topics as blocks",
-    "dunnett": "Dunnett's test against a baseline, topics as blocks",
-    "randomised": "Tukey's HSD by permutation within topics",
-    "unpaired": "one-way Tukey, which ignores that topics are shared",
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon's signed ranks",
-    "sign": "sign test",
-    "bootstrap": "paired bootstrap",
-    "randomisation": "Fisher's randomisation",
-}
-SHORT = {
-    **TITLES,
-    "max-t": "topics resampled",
-    "tukey": "Tukey, topics as blocks",
-    "dunnett": "Dunnett, topics as blocks",
-    "randomised": "Tukey by permutation",
-    "unpaired": "one-way Tukey",
-    "wilcoxon": "signed ranks",
-    "randomisation": "Fisher's",
-}
 CITATIONS = {
     "max-t": "RomanoWolf2005",
     "tukey": "FerroSanderson2019",
     "dunnett": "Dunnett1964",
-    "randomised": "Carterette2012",
+    "tukey-permutation": "Carterette2012",
     "unpaired": "Tukey1949",
     "t": "Student1908",
     "wilcoxon": "Wilcoxon1945",
     "sign": "Conover1999",
     "bootstrap": "EfronTibshirani1993",
-    "randomisation": "Smucker2007",
+    "permutation": "Smucker2007",
 }
 
 
@@ -57,7 +36,8 @@ INTERVALS = {
     "tukey": "Tukey's intervals: two systems differ significantly exactly when their intervals do not overlap",
     "unpaired": "Tukey's intervals for topics not shared: two systems differ significantly exactly when their "
     "intervals do not overlap",
-    "randomised": "permutation intervals: two systems differ significantly exactly when their intervals do not overlap",
+    "tukey-permutation": "permutation intervals: two systems differ significantly exactly when their intervals do not "
+    "overlap",
 }
 
 
@@ -179,7 +159,7 @@ def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
         *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
         *([] if found.baselines else [Column("groups", "groups")]),  # the groups need all pairs
     )
-    title = f"{found.measure}: {TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
+    title = f"{found.measure}: {TEST_TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
     ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in ranking_rows(found)], title)
     if most_pairs is not None and len(found.first) > most_pairs:
         return [ranking]
@@ -285,7 +265,7 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
                 "test": test,
                 "significant_pairs": each.significant_pairs,
                 "top_group": list(each.top_group),
-                "mute": test in audit.mute,
+                "not_informative": test in audit.not_informative,
             }
             for measure, audit in found.items()
             for test, each in audit.comparisons.items()
@@ -319,11 +299,11 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
         [
             (
                 name,
-                SHORT[name],
+                TEST_LABELS[name],
                 each.significant_pairs,
                 *([len(each.top_group)] if top else []),
                 *found.against(name),
-                "not counted" if name in found.mute else "",
+                "not counted" if name in found.not_informative else "",
             )
             for name, each in found.comparisons.items()
         ],

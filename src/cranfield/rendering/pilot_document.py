@@ -46,7 +46,9 @@ def _needs(found: PilotStudy) -> Table:
         Column("topics_needed", "topics needed", "count"),
     )
     rows = [tuple(_need(found, measure).values()) for measure in found.measures]
-    title = f"{len(found.teams)} teams, {found.topics} topics; n to {found.target.wish()}; {found.estimate} variance"
+    title = (
+        f"{len(found.teams)} teams, {found.topics} topics; n to {found.target.goal_words()}; {found.estimate} variance"
+    )
     return Table(columns, rows, title)
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.reliability import PARTS, MeasureReliability, Reliability
-from cranfield.rendering.comparison_document import TITLES
 from cranfield.rendering.document import Column, Document, Table, Warnings, show
 from cranfield.rendering.shard_document import REPLICATION_COLUMNS
 
@@ -158,7 +158,7 @@ def _halves(found: Reliability) -> Table:
     ]
     title = (
         "Replication: of the pairs significant on one half of the topics, the shares on the other half "
-        f"({TITLES[found.test]}, {found.trials:,} halvings, both ways; low and high: their middle 95 %)"
+        f"({TEST_TITLES[found.test]}, {found.trials:,} halvings, both ways; low and high: their middle 95 %)"
     )
     return _table(found.to_dict("halves"), columns, title)
 
@@ -171,7 +171,7 @@ def _discrimination(found: Reliability) -> Table:
         ("discriminative_power", "discriminative power", "score"),
         ("difference", "difference needed", "score"),
     ]
-    title = f"Discriminative power ({TITLES[found.test]}, α = {found.alpha:g})"
+    title = f"Discriminative power ({TEST_TITLES[found.test]}, α = {found.alpha:g})"
     return _table(found.to_dict("discrimination"), columns, title)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from cranfield.errors import CranfieldError
 from cranfield.formats.problems import Problem, Severity
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.variance import Variances
 from cranfield.questions.report import ReportInput, ReportResult
 from cranfield.rendering import report_charts
@@ -162,11 +163,10 @@ def _size_methods(about: ReportInput, document: Document) -> str:
 
 def _pair_words(document: Document) -> tuple[str, str]:
     """Return the pair of systems and the test of the first difference."""
-    from cranfield.methods.design.power_card import TEST_TITLES
 
     row = next(row for row in document.rows if "difference" in row)
     among = f"two of {row['systems']} systems" if "systems" in row else "two systems named in advance"
-    return among, TEST_TITLES[row["test"]]
+    return among, TEST_LABELS[row["test"]]
 
 
 def _counted(row: Mapping[str, Any]) -> str:
@@ -179,7 +179,6 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the differences that the given topics detect."""
-    from cranfield.methods.design.power_card import TEST_TITLES
     from cranfield.rendering.charts import card_chart
     from cranfield.rendering.size_document import card_document
 
@@ -197,7 +196,7 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     among = f"two of {first.systems} systems" if first.is_family else "two systems named in advance"
     methods = (
         f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
-        f"({TEST_TITLES[first.test]}) down to {said} [@Webber2008]."
+        f"({TEST_LABELS[first.test]}) down to {said} [@Webber2008]."
     )
     return [Part(card_document(cards, result.inputs, None), tuple(pictures))], methods
 
@@ -205,7 +204,7 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
     from cranfield.rendering.charts import interval_chart
-    from cranfield.rendering.comparison_document import CITATIONS, TITLES, compare_document
+    from cranfield.rendering.comparison_document import CITATIONS, compare_document
 
     parts, said, tests = [], [], []
     for title, each in found.items():
@@ -219,7 +218,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.first):,} pairs differ in {title}")
-    named = " and ".join(f"{TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
+    named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
     methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution
-from cranfield.methods.design.power_card import TEST_TITLES, Card, Gate
+from cranfield.methods.design.power_card import Card, Gate
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
+from cranfield.methods.names import TEST_LABELS
 from cranfield.rendering.document import Column, Document, Table, Warnings
 
 
@@ -186,7 +187,7 @@ def _pilot_sentence(pilot: PilotSize) -> str:
 
 def card_rows(card: Card) -> list[tuple[str, str]]:
     """Return the labels of a card: for all pairs if there are several systems, and for a pair named in advance."""
-    test, tukey = TEST_TITLES[card.test], TEST_TITLES["tukey"]
+    test, tukey = TEST_LABELS[card.test], TEST_LABELS["tukey"]
     pair, among = "two systems named in advance (paired t test)", f"two of {card.systems} systems"
     families = [("", test), *([("tukey_", tukey)] if card.test != "tukey" else [])] if card.is_family else []
     gap = f"power for a difference of {card.difference:g} between"
@@ -239,7 +240,7 @@ def _gate_sentence(gate: Gate, card: Card) -> str:
     among = "a pair named in advance" if test == "t" else f"two of {card.systems} systems"
     return (
         f"Gate {verdict} ({name}a difference of {gate.difference:g} between {among} with power {gate.power:g}, "
-        f"{TEST_TITLES[test]}: power {gate.power_of(card):.2f})."
+        f"{TEST_LABELS[test]}: power {gate.power_of(card):.2f})."
     )
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.methods.design.formulas import TESTS
 from cranfield.methods.design.sample_size import size_for_difference
+from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.rendering.bibtex import to_bibtex
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.manuscript import cite_in_words
@@ -161,7 +161,7 @@ def _tests_table(starts: Sequence[Start]) -> Table:
     rows = []
     for start in starts:
         sd = (2 * start.variances["residual"][0]) ** 0.5
-        for test in TESTS:
+        for test in PLANNED_TEST_TITLES:
             among = None if test == "t" else start.systems
             found = size_for_difference(
                 difference=start.difference, sd=sd, systems=among, test=test, alpha=start.alpha, power=start.power

@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
 from cranfield.collection.collection import worth_something
-from cranfield.collection.relevant_only import Lean, make_lean
+from cranfield.collection.relevant_only import RelevantOnly, keep_relevant
 from cranfield.measures import Measure, kernels
 from cranfield.measures.lists import NO_CUTOFF
 from cranfield.measures.recipes import Recipe, Recipes, recipe
@@ -40,13 +40,13 @@ class Rescorer:
         return type(self), (self.collection, self.measures, self.times)
 
     @cached_property
-    def lean(self) -> Lean:
-        return make_lean(self.collection)
+    def relevant_only(self) -> RelevantOnly:
+        return keep_relevant(self.collection)
 
     @cached_property
     def made(self) -> tuple[Recipe | None, ...]:
         """The recipe of every measure, None for those without."""
-        return tuple(recipe(self.lean.view, measure) for measure in self.measures)
+        return tuple(recipe(self.relevant_only.view, measure) for measure in self.measures)
 
     @cached_property
     def recipes(self) -> Recipes:
@@ -55,7 +55,7 @@ class Rescorer:
     @cached_property
     def compiled(self) -> bool:
         """Whether the loops are run as machine code: a matter of how much there is to do in all."""
-        steps = len(self.lean.view.found.rank) + len(self.collection.topics) * len(self.collection.systems)
+        steps = len(self.relevant_only.view.found.rank) + len(self.collection.topics) * len(self.collection.systems)
         return pays(self.times * steps * (len(self.measures) + 1))
 
     def run(self, kernel: Kernel) -> Callable[..., Any]:
@@ -63,23 +63,23 @@ class Rescorer:
 
     def prepare(self, *more: Kernel) -> None:
         """Have everything that threads share ready before they start, so that none of it is made twice."""
-        self.bench()
+        self.buffers()
         for kernel in more:
             self.run(kernel)
 
-    def bench(self) -> Workbench:
-        """A place to work at; every thread needs its own."""
-        return Workbench(self)
+    def buffers(self) -> ScoringBuffers:
+        """Arrays to score with; every thread needs its own."""
+        return ScoringBuffers(self)
 
 
-class Workbench:
-    """Room for one set of judgments at a time, used over and over."""
+class ScoringBuffers:
+    """Arrays that hold one set of judgments at a time, used over and over."""
 
     def __init__(self, rescorer: Rescorer) -> None:
-        self._all, view = rescorer, rescorer.lean.view
+        self._all, view = rescorer, rescorer.relevant_only.view
         hits, worth, topics = len(view.found.rank), len(view.grade), view.topics
         self._trim, self._best, self._follow = map(rescorer.run, (lists.trim, lists.best, kernels.follow))
-        # Unsigned, as in the lean view: machine code then need not look whether an index counts from the end.
+        # Unsigned, as in that view: machine code then need not look whether an index counts from the end.
         self._rank, self._judgment = np.empty(hits, np.uint32), np.empty(hits, np.uint32)
         self._ideal_edges = np.zeros(topics + 1, np.int64)
         self._ideal_rank, self._ideal_judgment = np.empty(worth, np.uint32), np.empty(worth, np.uint32)
@@ -89,7 +89,7 @@ class Workbench:
     def relevant(self, everything: Everything) -> Array:
         """How many documents with a grade above 0 each topic has left; for an intent, where there are no others."""
         collection = self._all.collection
-        if len(self._all.lean.origin) or collection.intents is None:
+        if len(self._all.relevant_only.origin) or collection.intents is None:
             return self._ideal_edges[1:] - self._ideal_edges[:-1]
         worth = worth_something(collection.arrays) & everything()
         return np.bincount(collection.judged_topic[worth], minlength=len(collection.topics))
@@ -97,11 +97,11 @@ class Workbench:
     def score(
         self, kept: Array, systems: Sequence[int] | Array, everything: Everything, *, depth: int = NO_CUTOFF
     ) -> list[Array]:
-        """Topics × the chosen systems for every measure, under the judgments ``kept`` of the lean collection.
+        """Topics × the chosen systems for every measure, under the judgments ``kept`` of ``relevant_only``.
 
         Lists are cut at ``depth``.
         """
-        view = self._all.lean.view
+        view = self._all.relevant_only.view
         chosen = np.ascontiguousarray(systems, np.int64)
         edges = np.empty(view.topics * len(chosen) + 1, np.int64)
         found = view.found
@@ -120,7 +120,13 @@ class Workbench:
             self._judgment,
         )
         self._best(
-            0, view.topics, self._all.lean.edges, kept, self._ideal_edges, self._ideal_rank, self._ideal_judgment
+            0,
+            view.topics,
+            self._all.relevant_only.edges,
+            kept,
+            self._ideal_edges,
+            self._ideal_rank,
+            self._ideal_judgment,
         )
         followed = iter(self._followed(edges, len(chosen)))
         return [
@@ -130,7 +136,7 @@ class Workbench:
 
     def _followed(self, edges: Array, systems: int) -> Array:
         """The measures that have a recipe, × topics × systems."""
-        made, topics = self._all.recipes, self._all.lean.view.topics
+        made, topics = self._all.recipes, self._all.relevant_only.view.topics
         score = np.empty((len(made.walk), topics * systems))
         self._follow(
             0,

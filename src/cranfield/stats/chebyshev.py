@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebval
 
 from cranfield.types import Array
 
@@ -28,16 +29,7 @@ class Pieces:
         piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.coefficients) - 1)
         low, high = self.edges[piece], self.edges[piece + 1]
         t = (2 * x - low - high) / (high - low)
-        return _clenshaw(self.coefficients.T[:, piece], t)
-
-
-def _clenshaw(coefficients: Array, t: Array) -> Array:
-    later, latest, twice = np.zeros_like(t), np.zeros_like(t), 2 * t
-    for row in coefficients[:0:-1]:  # row + 2·t·later − latest, in the place of latest
-        np.subtract(row, latest, out=latest)
-        latest += twice * later
-        later, latest = latest, later
-    return np.asarray(coefficients[0] + t * later - latest)
+        return np.asarray(chebval(t, self.coefficients.T[:, piece], tensor=False))
 
 
 def approximate(

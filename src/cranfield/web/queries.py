@@ -6,6 +6,18 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from cranfield.methods.names import (
+    CORRECTION_TITLES,
+    DEPENDENCE_TITLES,
+    ESTIMATE_TITLES,
+    MARGINS_TITLES,
+    MISSING_TITLES,
+    SPENDING_TITLES,
+    MissingName,
+    PlannedTestName,
+    SpendingName,
+)
+
 MOST_ROWS = 2_000  # of a grid; the command has no such limit
 
 Goal = Literal["min_range", "difference", "effect_size", "equivalence", "non_inferiority", "width", "sensitivity"]
@@ -24,7 +36,6 @@ Axis = Literal[
     "alpha",
     "power",
 ]
-PlannedTest = Literal["max-t", "tukey", "dunnett", "holm", "t"]
 
 
 def _absent(value: Any) -> Any:
@@ -59,10 +70,12 @@ Flag = Annotated[bool, BeforeValidator(lambda value: False if _absent(value) is 
 
 Choices = dict[str, dict[str, str]]
 WORDS: Choices = {
-    "missing": {"": "0 in runs, refused in tables", "zero": "counts as 0", "drop": "drops its topic"},
+    "missing": {"": "0 in runs, refused in tables", **MISSING_TITLES},
     "no_relevant": {"zero": "counts 0", "nan": "stays missing", "drop": "is dropped"},
-    "correct": {"": "usual", "holm": "Holm", "bh": "Benjamini–Hochberg", "none": "none"},
-    "estimate": {"": "what the goal needs"},
+    "correct": {"": "usual", **CORRECTION_TITLES},
+    "estimate": {"": "what the goal needs", **ESTIMATE_TITLES},
+    "margins": MARGINS_TITLES,
+    "dependence": DEPENDENCE_TITLES,
 }
 """For what a parameter can be, where questions have it in common."""
 
@@ -98,7 +111,7 @@ class DesignQuery(Query):
         "Goal", "Use only this goal of those given; without it, every goal that is given."
     )
     systems: Numbers = numbers("Systems", "How many systems will be compared.", "10")
-    test: Annotated[PlannedTest | None, Given] = TEST
+    test: Annotated[PlannedTestName | None, Given] = TEST
     min_range: Numbers = numbers("Range", "Smallest range of the systems' means to detect.", "0.1")
     difference: Numbers = numbers("Difference", "Smallest difference of two systems to detect.", "0.05")
     effect_size: Numbers = numbers("Effect size", "d_z: a difference over the sd of the paired differences.", "0.4")
@@ -133,7 +146,7 @@ class CardQuery(Query):
 
     topics: Numbers = numbers("Topics", "Number of topics.", "50")
     systems: Numbers = numbers("Systems", "How many systems are compared.", "10")
-    test: Annotated[PlannedTest | None, Given] = TEST
+    test: Annotated[PlannedTestName | None, Given] = TEST
     difference: Numbers = numbers("Difference", "A difference to detect; 0.05 unless given.", "0.05")
     alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
     power: Numbers = numbers("Power", "Power of the detectable difference; 0.8 unless given.", "0.8")
@@ -150,7 +163,7 @@ class PowerQuery(CardQuery):
 class PlansQuery(Query):
     """What ``cranfield study plans`` takes."""
 
-    choices: ClassVar[Choices] = {"spending": {"obrien-fleming": "O'Brien and Fleming", "pocock": "Pocock"}}
+    choices: ClassVar[Choices] = {"spending": SPENDING_TITLES}
     front = ("difference", "sd", "alpha", "power")
     difference: float = field(
         "Least difference that matters", "The least difference that matters.", ..., ge=1e-5, lt=1e3
@@ -162,7 +175,7 @@ class PlansQuery(Query):
     power: float = field("Power", "Probability of finding what is there.", 0.8, ge=1e-6, lt=1)
     first: int = field("First topics", "Topics the iterative plan begins with.", 30, ge=2, le=10_000)
     looks: str = field("Looks", "Group-sequential: how many, or shares of the topics: 0.3,0.6,1.", "4", max_length=40)
-    spending: Literal["obrien-fleming", "pocock"] = field(
+    spending: SpendingName = field(
         "How α is spent", "Group-sequential: how α is spread over the looks.", "obrien-fleming"
     )
     bounds: str = field("Bounds", "Least and largest difference of two scores.", "-1,1", max_length=40)
@@ -184,7 +197,7 @@ class TrialPlanQuery(Query):
 
 # --- what many questions about uploaded data share
 
-Missing = Annotated[Literal["zero", "drop"] | None, Given]
+Missing = Annotated[MissingName | None, Given]
 MEASURES: Any = field("Measure", "A measure, such as AP or nDCG@10; may be repeated.", max_length=20)
 MEASURE: Any = field("Measure", "The measure; the first there is unless given.", max_length=200)
 MISSED: Any = field(
@@ -212,7 +225,7 @@ class TargetQuery(Query):
     min_range: Number = amount("Range", "Smallest range of the systems' means to detect; 0.15 unless a goal is given.")
     difference: Number = amount("or: difference", "Smallest difference of two systems to detect.")
     width: Number = amount("or: width", "Widest interval for a difference.")
-    test: Annotated[PlannedTest | None, Given] = TEST
+    test: Annotated[PlannedTestName | None, Given] = TEST
     alpha: float = ALPHA
     power: float = POWER
     method: Literal["blocked", "exact", "sakai"] = field(

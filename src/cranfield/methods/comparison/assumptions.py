@@ -10,25 +10,24 @@ from cranfield.errors import Caution
 from cranfield.types import Array
 
 
-def too_few_resamples(count: int, pairs: int, correct: str, alpha: float) -> Caution | None:
+def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) -> Caution | None:
     """Whether the smallest p that so many resamples can give, 1 / (B + 1), is lost to the correction.
 
     >>> print(too_few_resamples(10_000, 8_256, "holm", 0.05).fix)
     Ask for 165,119 resamples or more, or use a test that needs no correction: max-t or tukey.
     """
     tests = 1 if correct == "none" else pairs
-    if tests / (count + 1) <= alpha:
+    if tests / (resamples + 1) <= alpha:
         return None
     enough = math.ceil(round(tests / alpha, 6)) - 1
-    what = f"{count:,} resamples give no p below {1 / (count + 1):.1g}"
+    what = f"{resamples:,} resamples give no p below {1 / (resamples + 1):.1g}"
     if correct == "none":
         return Caution("too-few-resamples", f"{what}: nothing can be significant", f"Ask for {enough:,} or more.")
     if correct == "holm":
-        what += (
-            f", which Holm over {pairs:,} pairs makes {min(1.0, tests / (count + 1)):.2g}: nothing can be significant"
-        )
+        least = min(1.0, tests / (resamples + 1))
+        what += f", which Holm over {pairs:,} pairs makes {least:.2g}: nothing can be significant"
     else:
-        needed = math.ceil(round(tests / (count + 1) / alpha, 6))
+        needed = math.ceil(round(tests / (resamples + 1) / alpha, 6))
         what += (
             f": over {pairs:,} pairs Benjamini and Hochberg find nothing unless {needed:,} of them have that p"
             if needed <= pairs
@@ -87,12 +86,12 @@ def nothing_to_tell(scores: Array) -> Caution | None:
 
 def constant_differences(constant: Array, systems: tuple[str, ...], first: Array, second: Array) -> Caution | None:
     """Pairs that differ by the same on every topic, where others vary."""
-    count = int(constant.sum())
-    if not count:
+    pairs = int(constant.sum())
+    if not pairs:
         return None
     at = int(np.flatnonzero(constant)[0])
     named = f"{systems[first[at]]} and {systems[second[at]]} differ by the same on every topic"
-    others = f", and so do {count - 1:,} other pair{'s' * (count > 2)}" if count > 1 else ""
+    others = f", and so do {pairs - 1:,} other pair{'s' * (pairs > 2)}" if pairs > 1 else ""
     return Caution(
         "constant-differences",
         f"{named}{others}: there is no error to measure the difference against, and no significance is claimed",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution
-from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, chosen_test, compare
+from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, baseline_names, chosen_test, compare
 from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.comparison.pairwise import TESTS
 from cranfield.methods.variance.components import squares
@@ -53,10 +53,10 @@ class Disagreement:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Every test's verdicts on one table; ``mute`` tests could not have found anything and have no vote."""
+    """Every test's verdicts on one table; those ``not_informative`` could not have found anything and do not count."""
 
     comparisons: dict[str, Comparison]
-    mute: tuple[str, ...]
+    not_informative: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
 
     @property
@@ -92,8 +92,10 @@ class Audit:
         """How many verdicts hang on the choice of the test."""
         pairs = len(self.comparisons[self.default].first)
         text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
-        if self.mute:
-            text += f"; {_names(self.mute)} had too few resamples or topics to find anything and do not count"
+        if self.not_informative:
+            text += (
+                f"; {_names(self.not_informative)} had too few resamples or topics to find anything and do not count"
+            )
         return text + "."
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -118,14 +120,15 @@ def audit(
     measure: str | None = None,
     correct: str = "holm",
     alpha: float = 0.05,
-    baselines: Sequence[str] = (),
-    count: int = 10_000,
+    baseline: str | Sequence[str] = (),
+    resamples: int = 10_000,
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Audit:
     """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
     done: dict[str, Comparison] = {}
-    tests = dict.fromkeys((chosen_test(None, baselines, systems=len(table.systems)), *ALL_TESTS))  # the default first
+    default = chosen_test(None, baseline_names(baseline), systems=len(table.systems))
+    tests = dict.fromkeys((default, *ALL_TESTS))
     for test in tests:
         if progress is not None:
             progress(len(done), len(tests))
@@ -136,16 +139,16 @@ def audit(
             test=test,
             correct=wanted,
             alpha=alpha,
-            baselines=baselines,
-            count=count if test in RESAMPLED else None,
+            baseline=baseline,
+            resamples=resamples if test in RESAMPLED else None,
             seed=seed,
         )
-    mute = tuple(
+    not_informative = tuple(
         test
         for test, each in done.items()
         if not each.significant.any() and any(caution.slug in TOO_FEW for caution in each.warnings)
     )
-    voting = {test: each for test, each in done.items() if test not in mute}
+    voting = {test: each for test, each in done.items() if test not in not_informative}
     verdicts = np.array([each.significant for each in voting.values()])
     votes = verdicts.sum(axis=0)
     contested = np.flatnonzero((votes > 0) & (votes < len(voting)))
@@ -171,7 +174,7 @@ def audit(
                 "; ".join(reasons.values()),
             )
         )
-    return Audit(done, mute, tuple(found))
+    return Audit(done, not_informative, tuple(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,10 +223,10 @@ class _Pair:
         return {}
 
     def _permuted(self) -> str:
-        ours, theirs = (2 * self.voting[test].half_width for test in ("tukey", "randomised"))
-        if ("tukey" in self.found_by) == ("randomised" in self.found_by):
+        ours, theirs = (2 * self.voting[test].half_width for test in ("tukey", "tukey-permutation"))
+        if ("tukey" in self.found_by) == ("tukey-permutation" in self.found_by):
             return ""
-        return f"between two thresholds (tukey {ours:.4f}, randomised {theirs:.4f})"
+        return f"between two thresholds (tukey {ours:.4f}, tukey-permutation {theirs:.4f})"
 
     def _shape(self) -> dict[str, str]:
         """Signs and ranks against means."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -25,9 +25,8 @@ from cranfield.methods.comparison.equivalence import Margin
 from cranfield.methods.comparison.equivalence import equivalence as show_equivalence
 from cranfield.methods.comparison.equivalence import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED, Pairs, Verdicts, judge
-from cranfield.methods.comparison.maxima import resampled_p, shuffled_ranges
-from cranfield.methods.comparison.pairwise import TESTS
 from cranfield.methods.comparison.tukey import ErrorTerm, Intervals, standard_error_reach
+from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.balance import REMEDY, check_balance
@@ -36,24 +35,13 @@ from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
 
-__all__ = [
-    "ALL_TESTS",
-    "FAMILY",
-    "Comparison",
-    "check_test",
-    "chosen_test",
-    "compare",
-    "pair_p_values",
-    "randomised_p",
-    "shuffled_ranges",
-]
+__all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "chosen_test", "compare", "pair_p_values"]
 
 
-ALL_TESTS = ("max-t", "tukey", "randomised", *TESTS, "unpaired")  # of all pairs; dunnett needs a baseline
-ONE_ERROR = ("tukey", "dunnett", "randomised")  # one error term for all pairs
-SIGNED = ("sign", "randomisation")  # whose p is a share of 2ⁿ patterns of signs
+ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
+ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
+SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are resampled
-randomised_p = resampled_p
 RESAMPLES = 10_000
 
 
@@ -228,10 +216,10 @@ def compare(
     test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
-    baselines: Sequence[str] = (),
+    baseline: str | Sequence[str] = (),
     equivalence: float | None = None,
     non_inferiority: float | None = None,
-    count: int | None = None,
+    resamples: int | None = None,
     seed: int = 1,
     label: str | None = None,
     progress: Progress | None = None,
@@ -243,23 +231,23 @@ def compare(
     test
         ``max-t`` (the default of three systems or more: each pair by its own standard error, topics resampled),
         ``dunnett`` (the default with baselines: each candidate with the baseline, topics as blocks), ``tukey`` (topics
-        as blocks, one error term), ``randomised`` (Tukey by permutation within topics), ``unpaired`` (one-way Tukey,
-        which ignores that topics are shared), or a test of pairs: ``t`` (the default of two systems), ``wilcoxon``,
-        ``sign``, ``bootstrap``, ``randomisation``.
+        as blocks, one error term), ``tukey-permutation`` (Tukey by permutation within topics), ``unpaired`` (one-way
+        Tukey, which ignores that topics are shared), or a test of pairs: ``t`` (the default of two systems),
+        ``wilcoxon``, ``sign``, ``bootstrap``, ``permutation``.
     correct
         For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default), ``bh`` or
         ``none``. The other tests need none.
     alpha
         The family-wise error rate.
-    baselines
-        Systems that the others are compared with; differences are candidate less baseline. With several the family is
-        all comparisons with any of them.
+    baseline
+        The system, or the systems, that the others are compared with; differences are candidate less baseline. With
+        several the family is all comparisons with any of them.
     equivalence
         A margin: pairs shown to differ by less are equivalent (two one-sided t tests at α, Holm over pairs).
     non_inferiority
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
-    count
+    resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
         What the comparison is called, the measure unless said otherwise; it also names the random stream.
@@ -281,9 +269,10 @@ def compare(
     """
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
+    baselines = baseline_names(baseline)
     if non_inferiority is not None and not baselines:
         raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it with `baseline`.")
-    named, baselines = test is not None, tuple(dict.fromkeys(baselines))
+    named = test is not None
     test = chosen_test(test, baselines, systems=len(table.systems))
     check_test(test, correct, baselines)
     scores = _checked(table, measure)
@@ -293,16 +282,16 @@ def compare(
     aloud = None
     if test == "max-t" and len(pairs.first) > MOST_PAIRS:
         aloud, test = _too_many(len(pairs.first), named=named), "tukey"
-    if count is not None and test not in RESAMPLED:
+    if resamples is not None and test not in RESAMPLED:
         raise RequestError(
             f"a number of resamples has no effect on the test {test}",
             fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
         )
-    count = count or RESAMPLES
+    resamples = resamples or RESAMPLES
     label = label or measure or table.measures[0]
     stream = sequence(seed, "compare", test, label)
     correct = correct or ("none" if len(pairs.first) == 1 else None)  # one pair is no family
-    found = judge(pairs, test, correct=correct, alpha=alpha, count=count, seed=stream, progress=progress)
+    found = judge(pairs, test, correct=correct, alpha=alpha, resamples=resamples, seed=stream, progress=progress)
     show = partial(_margin, pairs, correct=correct or "holm", alpha=alpha)
     wins, ties, losses = pairs.wins
     effect_size, denominator = _effect_size(pairs, test)
@@ -334,19 +323,32 @@ def compare(
         non_inferiority=show(show_non_inferiority, non_inferiority),
         baselines=baselines,
         seed=seed if test in RESAMPLED else None,
-        resamples=count if test in RESAMPLED else None,
-        warnings=tuple(each for each in (aloud, *_cautions(pairs, names, test, correct, alpha, count, found)) if each),
+        resamples=resamples if test in RESAMPLED else None,
+        warnings=tuple(
+            each for each in (aloud, *_cautions(pairs, names, test, correct, alpha, resamples, found)) if each
+        ),
     )
 
 
 def pair_p_values(
-    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, count: int, seed: Seed
+    scores: Array, *, test: str = "tukey", correct: str | None = None, alpha: float = 0.05, resamples: int, seed: Seed
 ) -> Array:
     """Adjusted p of all pairs of the systems of a topics × systems table, in the order of ``np.triu_indices``."""
     check_test(test, correct)
     check_table(scores[:, :, np.newaxis])
     pairs = Pairs(scores, *np.triu_indices(scores.shape[1], k=1))
-    return judge(pairs, test, correct=correct, alpha=alpha, count=count, seed=sequence(seed, "pairs", test)).p_adjusted
+    return judge(
+        pairs, test, correct=correct, alpha=alpha, resamples=resamples, seed=sequence(seed, "pairs", test)
+    ).p_adjusted
+
+
+def baseline_names(baseline: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of one baseline or of several, each once.
+
+    >>> baseline_names("bm25"), baseline_names(["bm25", "dpr", "bm25"])
+    (('bm25',), ('bm25', 'dpr'))
+    """
+    return (baseline,) if isinstance(baseline, str) else tuple(dict.fromkeys(baseline))
 
 
 def chosen_test(test: str | None, baselines: Sequence[str] = (), *, systems: int) -> str:
@@ -360,9 +362,8 @@ def chosen_test(test: str | None, baselines: Sequence[str] = (), *, systems: int
 
 def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) -> None:
     """Refuse tests and corrections that do not exist, or do not go together."""
-    known = (*ALL_TESTS, "dunnett")
-    if test not in known:
-        raise RequestError(f"there is no test «{test}»", fix=f"Choose one of: {', '.join(known)}.")
+    if test not in TEST_TITLES:
+        raise RequestError(f"there is no test «{test}»", fix=fix_for_test(test, TEST_TITLES))
     if test == "dunnett" and not baselines:
         raise RequestError(
             "Dunnett's test compares systems with a baseline, and none is named",
@@ -443,7 +444,7 @@ def _effect_size(pairs: Pairs, test: str) -> tuple[Array, str]:
 
 
 def _cautions(
-    pairs: Pairs, names: tuple[str, ...], test: str, correct: str, alpha: float, count: int, found: Verdicts
+    pairs: Pairs, names: tuple[str, ...], test: str, correct: str, alpha: float, resamples: int, found: Verdicts
 ) -> list[Caution | None]:
     """What the answer should be read with."""
     nothing = nothing_to_tell(pairs.scores)
@@ -452,10 +453,10 @@ def _cautions(
         nothing,
         None if nothing else constant_differences(constant, names, pairs.first, pairs.second),
         one_error_term(pairs.scores, pairs.sd, test) if test in ONE_ERROR else None,
-        too_few_resamples(count, len(pairs.first), correct, alpha) if test in RESAMPLED else None,
+        too_few_resamples(resamples, len(pairs.first), correct, alpha) if test in RESAMPLED else None,
         too_few_topics(pairs.topics, len(pairs.first), correct, alpha) if test in SIGNED else None,
     ]
     if test == "unpaired":
-        blocked = judge(pairs, "tukey", alpha=alpha, count=count, seed=0)
+        blocked = judge(pairs, "tukey", alpha=alpha, resamples=resamples, seed=0)
         cautions.append(unpaired_loses(*(int((each.p_adjusted <= alpha).sum()) for each in (found, blocked))))
     return cautions

@@ -18,8 +18,14 @@ from cranfield.runtime.random import Seed
 from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
 from cranfield.types import Array, Progress
 
-FAMILY = ("max-t", "tukey", "dunnett", "randomised", "unpaired")  # these control the family's error by themselves
-RESAMPLED = ("max-t", "randomised", "bootstrap", "randomisation")
+FAMILY = (
+    "max-t",
+    "tukey",
+    "dunnett",
+    "tukey-permutation",
+    "unpaired",
+)  # these control the family's error by themselves
+RESAMPLED = ("max-t", "tukey-permutation", "bootstrap", "permutation")
 _BLOCK = 4_000_000  # differences at a time, so that memory does not grow with the number of pairs
 _ROUNDING = 1e-12  # of the largest score: differences that vary by no more do not vary
 
@@ -114,21 +120,23 @@ def judge(
     *,
     correct: str | None = None,
     alpha: float,
-    count: int,
+    resamples: int,
     seed: Seed,
     progress: Progress | None = None,
 ) -> Verdicts:
     """The verdicts of a test that ``check_test`` knows."""
     if test == "max-t":
-        found = _max_t(pairs, alpha, count, seed, progress)
-    elif test == "randomised":
-        found = _randomised(pairs, alpha, count, seed, progress)
+        found = _max_t(pairs, alpha, resamples, seed, progress)
+    elif test == "tukey-permutation":
+        found = _tukey_permutation(pairs, alpha, resamples, seed, progress)
     elif test == "dunnett":
         found = _dunnett(pairs, alpha)
     elif test in ("tukey", "unpaired"):
         found = _tukey(pairs, alpha, shared=test == "tukey")
     else:
-        options: dict[str, Any] = {"count": count, "seed": seed, "progress": progress} if test in RESAMPLED else {}
+        options: dict[str, Any] = (
+            {"resamples": resamples, "seed": seed, "progress": progress} if test in RESAMPLED else {}
+        )
         found = _pairwise(pairs, test, correct or "holm", alpha, options)
     vary = np.full(len(pairs.sd), pairs.squares.within_systems > 0) if test == "unpaired" else pairs.sd > 0
     return _settled(found, vary)
@@ -154,14 +162,14 @@ def _tukey(pairs: Pairs, alpha: float, *, shared: bool) -> Verdicts:
     return _around(pairs, p_value, result.margin, pairs.pooled(error.ms), alpha, result.margin / 2)
 
 
-def _randomised(pairs: Pairs, alpha: float, count: int, seed: Seed, progress: Progress | None) -> Verdicts:
-    ranges = shuffled_ranges(pairs.scores, count=count, seed=seed, progress=progress)
+def _tukey_permutation(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Progress | None) -> Verdicts:
+    ranges = shuffled_ranges(pairs.scores, resamples=resamples, seed=seed, progress=progress)
     margin = resampled_critical(ranges, alpha)
     p_value = resampled_p(ranges, pairs.difference)
     return _around(pairs, p_value, margin, pairs.pooled(pairs.squares.residual), alpha, margin / 2)
 
 
-def _max_t(pairs: Pairs, alpha: float, count: int, seed: Seed, progress: Progress | None) -> Verdicts:
+def _max_t(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Progress | None) -> Verdicts:
     """Each pair by its own standard error, against the largest |t| of all pairs in resamples of the topics."""
     error = pairs.sd / np.sqrt(pairs.topics)
     vary = pairs.sd > 0
@@ -169,7 +177,7 @@ def _max_t(pairs: Pairs, alpha: float, count: int, seed: Seed, progress: Progres
     if vary.any():
         centred = pairs.scores - pairs.scores.mean(axis=0)
         rows = Rows(centred, pairs.first[vary], pairs.second[vary], pairs.sd[vary])
-        largest = largest_t(rows, count=count, seed=seed, progress=progress)
+        largest = largest_t(rows, resamples=resamples, seed=seed, progress=progress)
         p_value[vary] = resampled_p(largest, pairs.difference[vary] / error[vary])
         reach[vary] = resampled_critical(largest, alpha) * error[vary]
     return _around(pairs, p_value, reach, error, alpha)

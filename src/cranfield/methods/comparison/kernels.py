@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""The loop of randomised Tukey."""
+"""The loop of the tukey-permutation test."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ class Rows:
     sd: Array
 
 
-def largest_t(rows: Rows, *, count: int, seed: Seed, progress: Progress | None = None) -> Array:
-    """The largest |t| of all pairs in each of ``count`` resamples of the topics; in order.
+def largest_t(rows: Rows, *, resamples: int, seed: Seed, progress: Progress | None = None) -> Array:
+    """The largest |t| of all pairs in each of ``resamples`` resamples of the topics; in order.
 
     Differences are centred, so that no pair differs, and each is divided by its own standard error in the resample.
 
@@ -44,7 +44,7 @@ def largest_t(rows: Rows, *, count: int, seed: Seed, progress: Progress | None =
     - J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal
       of the American Statistical Association 100 (2005), 94–108.
     """
-    sizes = [min(DRAWS, count - done) for done in range(0, count, DRAWS)]
+    sizes = [min(DRAWS, resamples - done) for done in range(0, resamples, DRAWS)]
     streams = [(sequence(seed, number), size) for number, size in enumerate(sizes)]
     return np.sort(np.concatenate(tasks(_drawn, streams, shared=rows, progress=progress)))
 
@@ -87,14 +87,14 @@ def _squared_t(weights: Array, scaled: Array, squared: Array) -> Array:
 
 
 def shuffled_ranges(
-    scores: Array, *, count: int, seed: Seed, workers: int | None = None, progress: Progress | None = None
+    scores: Array, *, resamples: int, seed: Seed, workers: int | None = None, progress: Progress | None = None
 ) -> Array:
-    """The ranges of the systems' means when scores are shuffled within topics, ``count`` times; in order."""
+    """The ranges of the systems' means when scores are shuffled within topics, ``resamples`` times; in order."""
     scores = np.ascontiguousarray(scores)  # rows are read time and again
-    seeds = words(seed, "shuffles", count=count)
+    seeds = words(seed, "shuffles", count=resamples)
     if workers == 1:
         return np.sort(_ranges(scores, seeds) / len(scores))
-    parts = [seeds[first:last] for first, last in pieces(count, workers or available_workers())]
+    parts = [seeds[first:last] for first, last in pieces(resamples, workers or available_workers())]
     done = tasks(_ranges, parts, shared=scores, workers=workers, progress=progress)
     return np.sort(np.concatenate(done) / len(scores))
 

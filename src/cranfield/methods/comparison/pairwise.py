@@ -62,6 +62,8 @@ def wilcoxon(differences: Array, alpha: float, **_: Any) -> Tested:
 
     With more of them, the normal approximation with its correction for ties.
     """
+    # scipy.stats.wilcoxon equals this without ties, 1.4 times slower (50 × 2,000 and 200 × 500 scores); with ties or
+    # zeros it takes the normal approximation for small samples, which is off by up to .006 for 50 topics.
     from scipy import stats
 
     gaps = settled(differences)
@@ -119,28 +121,28 @@ def sign(differences: Array, alpha: float, **_: Any) -> Tested:
 def _exceedances(
     differences: Array,
     draws: Callable[[int, int], Array],
-    count: int,
+    resamples: int,
     statistic: Callable[[Array, Array], Array],
     seen: Array,
     progress: Progress | None,
 ) -> Array:
-    """How many of ``count`` resamples are at least as extreme as what was seen, for every pair."""
+    """How many of ``resamples`` resamples are at least as extreme as what was seen, for every pair."""
     step = max(1, _BLOCK // differences.shape[1])
     more = np.zeros(differences.shape[1], np.int64)
-    for first in range(0, count, step):
-        weights = draws(first, min(first + step, count))
+    for first in range(0, resamples, step):
+        weights = draws(first, min(first + step, resamples))
         # A hair below: ties, and the identity itself, must not be lost to rounding.
         more += (statistic(weights, differences) >= seen * (1 - 1e-12)).sum(axis=0)
         if progress is not None:
-            progress(min(first + step, count), count)
+            progress(min(first + step, resamples), resamples)
     return more
 
 
-def randomisation(
-    differences: Array, alpha: float, *, count: int, seed: Seed, progress: Progress | None = None
+def permutation(
+    differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None
 ) -> Tested:
-    """Fisher's randomisation: had the two systems' names been swapped on some topics; p = (b + 1) / (B + 1)."""
-    rng = generator(seed, "randomisation")
+    """Fisher's permutation test: had the two systems' names been swapped on some topics; p = (b + 1) / (B + 1)."""
+    rng = generator(seed, "permutation")
     n = len(differences)
 
     def draws(first: int, last: int) -> Array:
@@ -149,11 +151,13 @@ def randomisation(
     def statistic(signs: Array, gaps: Array) -> Array:
         return np.asarray(np.abs(signs @ gaps) / n)
 
-    more = _exceedances(differences, draws, count, statistic, np.abs(differences.mean(axis=0)), progress)
-    return Tested((more + 1) / (count + 1), *t_interval(differences, alpha))
+    more = _exceedances(differences, draws, resamples, statistic, np.abs(differences.mean(axis=0)), progress)
+    return Tested((more + 1) / (resamples + 1), *t_interval(differences, alpha))
 
 
-def bootstrap(differences: Array, alpha: float, *, count: int, seed: Seed, progress: Progress | None = None) -> Tested:
+def bootstrap(
+    differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None
+) -> Tested:
     """The paired bootstrap of the studentised mean difference, shifted to no difference; p = (b + 1) / (B + 1)."""
     rng = generator(seed, "bootstrap")
     n = len(differences)
@@ -170,8 +174,8 @@ def bootstrap(differences: Array, alpha: float, *, count: int, seed: Seed, progr
             t = np.where(means == 0, 0.0, np.abs(means) / np.sqrt(variances / n))
         return np.asarray(t)
 
-    more = _exceedances(centred, draws, count, statistic, np.abs(_ratio(mean, error)), progress)
-    return Tested((more + 1) / (count + 1), *t_interval(differences, alpha))
+    more = _exceedances(centred, draws, resamples, statistic, np.abs(_ratio(mean, error)), progress)
+    return Tested((more + 1) / (resamples + 1), *t_interval(differences, alpha))
 
 
 TESTS: dict[str, Callable[..., Tested]] = {
@@ -179,5 +183,5 @@ TESTS: dict[str, Callable[..., Tested]] = {
     "wilcoxon": wilcoxon,
     "sign": sign,
     "bootstrap": bootstrap,
-    "randomisation": randomisation,
+    "permutation": permutation,
 }

@@ -1,4 +1,4 @@
-"""Tukey's honestly significant differences, on any error variance, and by randomisation."""
+"""Tukey's honestly significant differences, on any error variance, and by permutation."""
 
 from __future__ import annotations
 

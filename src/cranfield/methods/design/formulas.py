@@ -12,6 +12,7 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.design import interval_width, power_functions
+from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.stats.family import LEVELS
 from cranfield.stats.tails import normal_critical
 from cranfield.types import Array
@@ -19,8 +20,6 @@ from cranfield.types import Array
 Inputs = Mapping[str, Array]
 
 MOST_TOPICS = 10_000_000
-TESTS = ("max-t", "tukey", "dunnett", "holm", "t")
-"""Tests that a difference can be planned for; ``t`` is for a single pair named in advance."""
 SHARED = "systems share topics"
 SEPARATE = "systems share no topics"
 
@@ -244,20 +243,16 @@ def family_method(test: str) -> Method:
     [73, 116, 145, 174, 211]
     """
     made = {
-        "max-t": ("max-t test of all pairs", "All pairs, each with its own standard error.", "RomanoWolf2005"),
-        "tukey": ("Tukey's HSD, topics as blocks", "All pairs, with one error term for all.", "Tukey1949"),
-        "dunnett": ("Dunnett's test, topics as blocks", "All systems against one baseline.", "Dunnett1955"),
-        "holm": (
-            "paired t tests with Holm's correction",
-            "All pairs; planned for the first step, which is the strictest.",
-            "Holm1979",
-        ),
+        "max-t": ("All pairs, each with its own standard error.", "RomanoWolf2005"),
+        "tukey": ("All pairs, with one error term for all.", "Tukey1949"),
+        "dunnett": ("All systems against one baseline.", "Dunnett1955"),
+        "holm": ("All pairs; planned for the first step, which is the strictest.", "Holm1979"),
     }
-    title, when, citation = made[_known(test, made, "test")]
+    when, citation = made[_known(test, made, "test")]
     pair = "the baseline and one of {others} systems" if test == "dunnett" else "two of {systems} systems"
     return Method(
         name=test,
-        title=title,
+        title=PLANNED_TEST_TITLES[test],
         when=when,
         citation=citation,
         inputs=("systems", *_DIFFERENCE),

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.design.formulas import SEPARATE, SHARED, TESTS
+from cranfield.methods.design.formulas import SEPARATE, SHARED
 from cranfield.methods.design.grid import whole as whole
 from cranfield.methods.design.inverse import (
     detectable_difference,
@@ -21,17 +21,11 @@ from cranfield.methods.design.inverse import (
 from cranfield.methods.design.limits import broadcast
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
 from cranfield.methods.design.request import TYPICAL_CORRELATION
+from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_test
 from cranfield.methods.variance import Variances
 from cranfield.stats.family import ALL_PAIRS_TEST
 
 NONE = float("nan")
-TEST_TITLES = {
-    "max-t": "max-t",
-    "tukey": "Tukey's HSD",
-    "dunnett": "Dunnett's test",
-    "holm": "t with Holm's correction",
-    "t": "paired t test",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +87,7 @@ class Card:
             )
         return (
             f"{name}{self.topics} topics detect a difference of {self.detectable_difference:.3f} between two of "
-            f"{self.systems} systems with power {self.power:g} at α = {self.alpha:g} ({TEST_TITLES[self.test]}; "
+            f"{self.systems} systems with power {self.power:g} at α = {self.alpha:g} ({TEST_LABELS[self.test]}; "
             f"{self.design}), and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t "
             f"test); one of {self.difference:g} with power {self.achieved_power:.2f} and {self.pair_power:.2f}. "
             f"An observed difference is significant from {self.significant_difference:.3f} on ({self._threshold()}), "
@@ -104,7 +98,7 @@ class Card:
     def _threshold(self) -> str:
         if self.test == "tukey":
             return "q·√(MSE/n), the threshold that compare prints"
-        return f"{TEST_TITLES[self.test]}; Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
+        return f"{TEST_LABELS[self.test]}; Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
 
 
 def make_card(
@@ -122,8 +116,8 @@ def make_card(
 ) -> Card:
     """The card of ``topics`` topics. The range of m systems is that of a blocked comparison, with residual sd²/2."""
     chosen = test or (ALL_PAIRS_TEST if systems > 2 else "t")
-    if chosen not in TESTS:
-        raise RequestError(f"there is no test «{chosen}»", fix=f"Choose one of: {', '.join(TESTS)}.")
+    if chosen not in PLANNED_TEST_TITLES:
+        raise RequestError(f"there is no test «{chosen}»", fix=fix_for_test(chosen, PLANNED_TEST_TITLES))
     given: dict[str, Any] = {"topics": topics, "sd": sd, "alpha": alpha}
     family: dict[str, Any] = {} if chosen == "t" else {"systems": systems, "test": chosen}
     tukey: dict[str, Any] = {"systems": systems, "test": "tukey"}
@@ -289,7 +283,7 @@ def parse_gate(text: str) -> Gate:
     test: str | None = None
     for piece in text.split(","):
         name, mark, value = (part.strip() for part in piece.partition("="))
-        if name == "test" and value in TESTS:
+        if name == "test" and value in PLANNED_TEST_TITLES:
             test = value
             continue
         try:

@@ -9,7 +9,6 @@ from typing import Any
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import (
     MOST_TOPICS,
-    TESTS,
     Method,
     difference_method,
     equivalence_method,
@@ -19,6 +18,7 @@ from cranfield.methods.design.formulas import (
     sensitivity_method,
     width_method,
 )
+from cranfield.methods.names import PLANNED_TEST_TITLES, fix_for_test
 from cranfield.stats.family import ALL_PAIRS_TEST
 
 Values = Sequence[float]
@@ -137,8 +137,10 @@ def _no_test_unpaired(test: str) -> list[Method]:
 def _tests(request: Request, systems: int | None) -> list[str]:
     """The test that was named; else the default of all pairs, Tukey's, and the pair named in advance."""
     if request.test is not None:
-        if request.test not in TESTS:
-            raise RequestError(f"there is no test «{request.test}»", fix=f"Choose one of: {', '.join(TESTS)}.")
+        if request.test not in PLANNED_TEST_TITLES:
+            raise RequestError(
+                f"there is no test «{request.test}»", fix=fix_for_test(request.test, PLANNED_TEST_TITLES)
+            )
         return [request.test]
     if request.method in PAIR_METHODS or not request.paired or request.sides == 1:
         return ["t"]

@@ -99,7 +99,7 @@ class Target:
             answer[good] = width_with(**inputs) if self.goal == "width" else solve(self._way, self.goal, **inputs)
         return answer.reshape(np.broadcast_shapes(np.shape(topics), np.shape(variance)))
 
-    def wish(self) -> str:
+    def goal_words(self) -> str:
         """The goal in words, with its test and its design."""
         if not self.value:
             return ""

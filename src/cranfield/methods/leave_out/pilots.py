@@ -163,7 +163,7 @@ class PilotStudy:
         if full is None:
             return ""
         return (
-            f"With all teams and topics, {self.measures[0]} requires {full:,} topics to {self.target.wish()} "
+            f"With all teams and topics, {self.measures[0]} requires {full:,} topics to {self.target.goal_words()} "
             f"({variance_words(self.estimate)}). "
         )
 
@@ -319,7 +319,7 @@ class _Work:
         count = last - first
         squares = np.empty((count, len(self.rescorer.measures), len(self.sizes), 4))
         used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
-        bench, run = self.rescorer.bench(), self.rescorer.run
+        buffers, run = self.rescorer.buffers(), self.rescorer.run
         keep, square = run(stay), run(every_squares)
         member, always = self._lean_member
         kept, words = np.empty(len(always), np.uint8), pack_bits(self.draws.staying[first:last])
@@ -332,8 +332,8 @@ class _Work:
                 chosen = np.flatnonzero(staying[self._team_of])
                 keep(0, len(kept), member, words[at], always, kept)
                 everything = partial(self._kept, staying)
-                scores = np.array(bench.score(kept, chosen, everything)).reshape(len(squares[at]), -1)
-                alive = bench.relevant(everything) > 0
+                scores = np.array(buffers.score(kept, chosen, everything)).reshape(len(squares[at]), -1)
+                alive = buffers.relevant(everything) > 0
             order = order[alive[order]]
             sizes = used[at]
             np.minimum(self.sizes, len(order), out=sizes)
@@ -349,7 +349,7 @@ class _Work:
 
     @cached_property
     def _lean_member(self) -> tuple[Array, Array]:
-        origin = self.rescorer.lean.origin
+        origin = self.rescorer.relevant_only.origin
         member = np.ascontiguousarray(self.contributors.member[origin]).reshape(-1)
         return member, self.contributors.unknown[origin].astype(np.uint8)
 

@@ -127,10 +127,10 @@ class Budget:
         measure = self.designs[0].measure
         best, deepest = self.cheapest(measure), self.of(measure)[-1]
         if best is None:
-            return f"No number of topics is enough for {measure} to {self.target.wish()}."
+            return f"No number of topics is enough for {measure} to {self.target.goal_words()}."
         text = (
-            f"To {self.target.wish()} with {measure} ({variance_words(self.estimate)}), {best.topics:,} topics at "
-            f"depth {best.depth} are cheapest: {best.judgments:,.0f} judgments"
+            f"To {self.target.goal_words()} with {measure} ({variance_words(self.estimate)}), {best.topics:,} topics "
+            f"at depth {best.depth} are cheapest: {best.judgments:,.0f} judgments"
         )
         if best is deepest or deepest.topics is None:
             return f"{text}."
@@ -318,7 +318,7 @@ class AffordableDesigns:
         unit = "judgments" if (self.prices.judgment, self.prices.topic) == (1.0, 0.0) else "in cost"
         if best is None:
             return f"{self.budget:,.0f} {unit} pay for fewer than two topics at any depth."
-        goal = replace(self.target, value=float(f"{best.detectable:.3g}")).wish()
+        goal = replace(self.target, value=float(f"{best.detectable:.3g}")).goal_words()
         text = (
             f"{self.budget:,.0f} {unit} pay for {best.topics:,} topics at depth {best.depth}, enough to {goal} with "
             f"{measure} ({variance_words(self.estimate)}{self._units(measure)})"

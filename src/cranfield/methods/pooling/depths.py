@@ -370,13 +370,13 @@ class _Part:
     def tables(self) -> list[list[Array]]:
         """For every depth and measure, the scores on topics that still have a relevant document."""
         rescorer = Rescorer(self.collection, self.measures, len(self.depths))
-        bench, everybody = rescorer.bench(), np.arange(len(self.collection.systems))
+        buffers, everybody = rescorer.buffers(), np.arange(len(self.collection.systems))
         found = []
         for at in range(len(self.depths)):
             kept = self.kept(at)
-            lean = kept[rescorer.lean.origin].astype(np.uint8)
-            scores = bench.score(lean, everybody, lambda kept=kept: kept)  # type: ignore[misc]
-            alive = bench.relevant(lambda kept=kept: kept) > 0  # type: ignore[misc]
+            relevant = kept[rescorer.relevant_only.origin].astype(np.uint8)
+            scores = buffers.score(relevant, everybody, lambda kept=kept: kept)  # type: ignore[misc]
+            alive = buffers.relevant(lambda kept=kept: kept) > 0  # type: ignore[misc]
             found.append([score[alive] for score in scores])
         return found
 

@@ -139,7 +139,7 @@ class _AtDepth:
     def __init__(self, rescorer: Rescorer, depth: int) -> None:
         self._all, self._depth, collection = rescorer, depth, rescorer.collection
         self._contributors = collection.contributors(depth)
-        self._bench, self._pool = rescorer.bench(), collection.judged & (collection.entry <= depth)
+        self._buffers, self._pool = rescorer.buffers(), collection.judged & (collection.entry <= depth)
         self._teams = np.array(collection.teams)
         self._names = [str(measure) for measure in rescorer.measures[:-1]]
         self._whole, _ = self._means(self._pool)
@@ -147,8 +147,8 @@ class _AtDepth:
 
     def _means(self, kept: Array) -> tuple[Array, Array]:
         """Measures × systems, and each system's judged share of the first ten."""
-        lean = kept[self._all.lean.origin].astype(np.uint8)
-        *scores, judged = self._bench.score(lean, np.arange(len(self._teams)), lambda: kept)
+        relevant = kept[self._all.relevant_only.origin].astype(np.uint8)
+        *scores, judged = self._buffers.score(relevant, np.arange(len(self._teams)), lambda: kept)
         # A topic a run returned nothing for has no document to be judged, and counts for nothing.
         first_ten = np.minimum(self._all.collection.returned, 10)
         share = (judged * first_ten).sum(axis=0) / np.maximum(first_ten.sum(axis=0), 1)

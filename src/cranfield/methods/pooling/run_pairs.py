@@ -214,15 +214,15 @@ def _effects(
     workers = (workers or available_workers()) if rescorer.compiled else 1
 
     def some(piece: tuple[int, int]) -> None:
-        bench, pool, found = rescorer.bench(), rescorer.run(found_by), rescorer.lean.view.found
-        kept = np.empty(len(rescorer.lean.origin), np.uint8)
-        topics, systems = rescorer.lean.view.topics, rescorer.lean.view.systems
+        buffers, pool, found = rescorer.buffers(), rescorer.run(found_by), rescorer.relevant_only.view.found
+        kept = np.empty(len(rescorer.relevant_only.origin), np.uint8)
+        topics, systems = rescorer.relevant_only.view.topics, rescorer.relevant_only.view.systems
         for pair in range(*piece):
             a, b = int(one[pair]), int(other[pair])
             for at, depth in enumerate(depths):
                 pool(0, topics, systems, a, b, depth, found.edges, found.rank, found.judgment, kept)
                 everything = partial(_assessed, rescorer.collection, a, b, depth)
-                (score,) = bench.score(kept, [a, b], everything, depth=depth)
+                (score,) = buffers.score(kept, [a, b], everything, depth=depth)
                 out[pair, at] = effect_size(score[:, 0] - score[:, 1])
         counter.step(piece[1] - piece[0])
 

@@ -87,7 +87,7 @@ def discriminative_power(
     Parameters
     ----------
     test, correct
-        As in ``compare``: ``tukey`` (blocked) by default, ``randomised`` for Tukey by permutation within topics.
+        As in ``compare``: ``tukey`` (blocked) by default, ``tukey-permutation`` for Tukey by permutation within topics.
     resamples
         Permutations or resamples of the tests that need them.
     """
@@ -101,7 +101,7 @@ def discriminative_power(
         test=test,
         correct=correct,
         alpha=alpha,
-        count=resamples if test in RESAMPLED else None,
+        resamples=resamples if test in RESAMPLED else None,
         seed=stream,
     )
     order = np.argsort(found.p_adjusted, kind="stable")

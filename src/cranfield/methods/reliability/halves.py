@@ -133,5 +133,5 @@ def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resam
         result = tukey(means, ErrorTerm(float(squares(scores).residual), (m - 1) * (n - 1), n), alpha=alpha)
         return np.sign(result.difference), result.significant
     first, second = np.triu_indices(len(means), k=1)
-    p_adjusted = pair_p_values(scores, test=test, correct=correct, alpha=alpha, count=resamples, seed=seed)
+    p_adjusted = pair_p_values(scores, test=test, correct=correct, alpha=alpha, resamples=resamples, seed=seed)
     return np.sign(means[first] - means[second]), p_adjusted <= alpha

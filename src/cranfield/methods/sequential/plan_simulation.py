@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import CranfieldError, RequestError
+from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential.confidence import bets_for
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.paired_differences import Pairs
@@ -32,13 +33,13 @@ EVERY_TOPIC = "every-topic"
 RANDOM = "random"
 NULL, DIFFERENT = "equal", "different"  # what is true of the systems
 WAYS = {
-    "fixed": CATALOG["fixed"].title,
-    "iterative": CATALOG["iterative"].title,
+    "fixed": PLAN_TITLES["fixed"],
+    "iterative": PLAN_TITLES["iterative"],
     RANDOM: "random samples of the sizes at which iterative stopped",
-    "hybrid": CATALOG["hybrid"].title,
+    "hybrid": PLAN_TITLES["hybrid"],
     "group-obrien-fleming": "looks fixed in advance, O'Brien–Fleming spending",
     "group-pocock": "looks fixed in advance, Pocock spending",
-    "anytime": CATALOG["anytime"].title,
+    "anytime": PLAN_TITLES["anytime"],
     EVERY_TOPIC: "testing after every topic until significant: not valid",
 }
 HOLDS = {

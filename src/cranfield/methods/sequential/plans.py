@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution
+from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential import confidence
 from cranfield.methods.sequential.groups import group_design
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, PLANS, Goal, fixed_topics
@@ -39,7 +40,7 @@ CATALOG = {
     for plan in (
         Plan(
             "fixed",
-            "fixed number of topics",
+            PLAN_TITLES["fixed"],
             "All topics at once, as many as the first estimate of the sd requires; one paired t test.",
             "False positives at α if the t test is valid; the power is missed if the sd was underestimated.",
             "Webber2008",
@@ -47,7 +48,7 @@ CATALOG = {
         ),
         Plan(
             "iterative",
-            "until the power is reached (WMZ08 Algorithm 1)",
+            PLAN_TITLES["iterative"],
             "Topics are added until the difference is detectable at the observed sd; then one paired t test.",
             "None: the sd is underestimated and false positives are somewhat above α. The power is reached.",
             "Webber2008",
@@ -55,7 +56,7 @@ CATALOG = {
         ),
         Plan(
             "hybrid",
-            "first estimate, then until the power is reached (WMZ08 §5.5)",
+            PLAN_TITLES["hybrid"],
             "As many topics as the first estimate requires; if the power is missed, as the observed sd requires.",
             "None: p-values are slightly too small by an unknown amount. The power is reached.",
             "Webber2008",
@@ -63,7 +64,7 @@ CATALOG = {
         ),
         Plan(
             "group-sequential",
-            "a few looks fixed in advance",
+            PLAN_TITLES["group-sequential"],
             "A paired t test at each look, at levels that together spend α; a significant look ends the study.",
             "Error rate α over all looks together, if the t test is valid at each of them.",
             "LanDeMets1983",
@@ -71,7 +72,7 @@ CATALOG = {
         ),
         Plan(
             "anytime",
-            "a confidence sequence, valid after any topic",
+            PLAN_TITLES["anytime"],
             "The interval may be looked at after any topic, and the study may stop for any reason.",
             "The interval ever misses the true difference with probability at most α, for any distribution within the "
             "bounds and topics in random order.",

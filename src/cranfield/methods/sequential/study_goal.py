@@ -10,9 +10,10 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.limits import broadcast
+from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential.boundaries import SPENDING
 
-PLANS = ("fixed", "iterative", "hybrid", "group-sequential", "anytime")
+PLANS = tuple(PLAN_TITLES)
 ONLY_IN = {"first": "iterative", "looks": "group-sequential", "spending": "group-sequential"}
 FEWEST = 30  # topics before the sd is first looked at; WMZ08 §3.1: t asks for some 25 of unknown distribution
 _MOST = 10**12  # topics beyond which there is no need to count

@@ -26,14 +26,14 @@ class BootstrapAnova:
     significant: Array
     half_width: Array  # of the interval around each system's mean, not corrected for many pairs
     alpha: float
-    count: int
+    resamples: int
 
     @property
     def significant_pairs(self) -> int:
         return int(self.significant.sum())
 
 
-def bootstrap_anova(scores: Array, *, alpha: float = 0.05, count: int = 2000, seed: Seed = 1) -> BootstrapAnova:
+def bootstrap_anova(scores: Array, *, alpha: float = 0.05, resamples: int = 2000, seed: Seed = 1) -> BootstrapAnova:
     """Resample the replicates within every topic and system, topics and systems as they are.
 
     Scores are topics × systems × replicates, y = μ + topic + system + topic*system + error, as MD3. A resample draws
@@ -47,21 +47,23 @@ def bootstrap_anova(scores: Array, *, alpha: float = 0.05, count: int = 2000, se
     check_table(y)
     if y.ndim != 3 or y.shape[2] < 2:
         raise RequestError("a bootstrap of replicates needs two or more", fix="Give topics × systems × replicates.")
-    if count < 1:
+    if resamples < 1:
         raise RequestError("there must be one resample or more", fix="2,000 are usual.")
     replicates = y.shape[2]
     residuals = (y - y.mean(axis=2, keepdims=True)) * np.sqrt(replicates / (replicates - 1))
-    moved = _moved_means(residuals, count, generator(seed, "bootstrap ANOVA"))
+    moved = _moved_means(residuals, resamples, generator(seed, "bootstrap ANOVA"))
     means = y.mean(axis=(0, 2))
     first, second = np.triu_indices(len(means), k=1)
     difference = means[first] - means[second]
-    p_value = (_exceedances(moved, means) + 1) / (count + 1)
+    p_value = (_exceedances(moved, means) + 1) / (resamples + 1)
     adjusted = benjamini_hochberg(p_value)
     reach = np.quantile(np.abs(moved), 1 - alpha, axis=1, method="higher")
-    return BootstrapAnova(means, first, second, difference, p_value, adjusted, adjusted <= alpha, reach, alpha, count)
+    return BootstrapAnova(
+        means, first, second, difference, p_value, adjusted, adjusted <= alpha, reach, alpha, resamples
+    )
 
 
-def _moved_means(residuals: Array, count: int, rng: np.random.Generator) -> Array:
+def _moved_means(residuals: Array, resamples: int, rng: np.random.Generator) -> Array:
     """By how much each system's mean moves in each resample, systems × resamples.
 
     How often each replicate is drawn is looked up in a bank of draws, in another order for every topic and from
@@ -69,14 +71,14 @@ def _moved_means(residuals: Array, count: int, rng: np.random.Generator) -> Arra
     price of one matrix product a topic.
     """
     topics, systems, replicates = residuals.shape
-    bank = rng.multinomial(replicates, np.full(replicates, 1 / replicates), size=count).T / (replicates * topics)
-    moved, rows = np.zeros((systems, count)), np.arange(systems)
-    twice = np.empty((systems, 2 * count))  # so that every window of ``count`` resamples is a turn of them
-    windows = np.lib.stride_tricks.sliding_window_view(twice, count, axis=1)
+    bank = rng.multinomial(replicates, np.full(replicates, 1 / replicates), size=resamples).T / (replicates * topics)
+    moved, rows = np.zeros((systems, resamples)), np.arange(systems)
+    twice = np.empty((systems, 2 * resamples))  # so that every window of so many resamples is a turn of them
+    windows = np.lib.stride_tricks.sliding_window_view(twice, resamples, axis=1)
     for cells in residuals:
-        _product(cells, bank[:, rng.permutation(count)], twice[:, :count])
-        twice[:, count:] = twice[:, :count]
-        start = rng.permutation(count)[:systems] if systems <= count else rng.integers(0, count, systems)
+        _product(cells, bank[:, rng.permutation(resamples)], twice[:, :resamples])
+        twice[:, resamples:] = twice[:, :resamples]
+        start = rng.permutation(resamples)[:systems] if systems <= resamples else rng.integers(0, resamples, systems)
         moved += windows[rows, start]
     return moved
 

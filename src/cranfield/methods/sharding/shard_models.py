@@ -577,7 +577,7 @@ def _tests(
     for model in models:
         if model == BOOTSTRAP:
             mine = sequence(stream, "bootstrap")
-            made[model] = bootstrap_anova(scores, alpha=plan.alpha, count=plan.resamples, seed=mine)
+            made[model] = bootstrap_anova(scores, alpha=plan.alpha, resamples=plan.resamples, seed=mine)
         else:
             made[model] = tukey(found.system_means, error_term(found, model), alpha=plan.alpha)
     return made

@@ -19,7 +19,6 @@ from cranfield.methods.simulation.marginals import Margin
 from cranfield.types import Array
 
 TERMS = 60  # of the Hermite series
-COPULAS = ("rows", "gaussian", "vine")
 _ONE_THREAD = 200_000  # products of matrices up to this are made by one thread, and so always by the same sums
 _ROUNDS, _DRAWS = 8, 4000  # of calibrating a vine
 _MOSTLY_TIED = 0.3  # a column with one value on more topics says nothing of what its dependence is like at the ends

@@ -15,11 +15,12 @@ import numpy as np
 from scipy import optimize, special
 
 from cranfield.errors import RequestError
+from cranfield.methods.names import MARGINS_TITLES
 from cranfield.methods.simulation.support import Support
 from cranfield.types import Array
 
 CELLS = 512  # pieces an interval is cut into
-FAMILIES = ("beta", "normal", "kernel", "empirical")
+FAMILIES = tuple(name for name in MARGINS_TITLES if name != "auto")
 _FEWEST = 4  # different values below which there is no shape to fit
 
 
@@ -234,8 +235,8 @@ def fit_margin(scores: Array, support: Support, *, family: str = "auto") -> Marg
     kernel and less two parameters for the others. ``empirical`` draws nothing but scores that were seen; it is also
     what is left where no shape fits.
     """
-    if family != "auto" and family not in FAMILIES:
-        raise RequestError(f"there is no margin «{family}»", fix=f"Choose one of: auto, {', '.join(FAMILIES)}.")
+    if family not in MARGINS_TITLES:
+        raise RequestError(f"there is no margin «{family}»", fix=f"Choose one of: {', '.join(MARGINS_TITLES)}.")
     seen = support.snap(scores)
     rest = seen[~np.isin(seen, support.atoms)]
     if family == "empirical" or len(np.unique(rest)) < _FEWEST:

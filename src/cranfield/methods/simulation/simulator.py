@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
+from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES
 from cranfield.methods.simulation.dependence import (
-    COPULAS,
     GaussianCopula,
     RowCopula,
     VineCopula,
@@ -19,7 +19,7 @@ from cranfield.methods.simulation.dependence import (
     fit_vine,
 )
 from cranfield.methods.simulation.draws import MarginTable
-from cranfield.methods.simulation.marginals import FAMILIES, Margin, fit_margin, move
+from cranfield.methods.simulation.marginals import Margin, fit_margin, move
 from cranfield.methods.simulation.support import Support, support_of
 from cranfield.runtime.random import generator
 from cranfield.runtime.threads import tasks
@@ -171,10 +171,11 @@ def fit_simulator(
     >>> {float(score) for score in drawn.of().ravel()} <= {tenths / 10 for tenths in range(11)}
     True
     """
-    if dependence not in COPULAS:
-        raise RequestError(f"there is no dependence «{dependence}»", fix=f"Choose one of: {', '.join(COPULAS)}.")
-    if margins != "auto" and margins not in FAMILIES:
-        raise RequestError(f"there is no margin «{margins}»", fix=f"Choose one of: auto, {', '.join(FAMILIES)}.")
+    if dependence not in DEPENDENCE_TITLES:
+        known = ", ".join(DEPENDENCE_TITLES)
+        raise RequestError(f"there is no dependence «{dependence}»", fix=f"Choose one of: {known}.")
+    if margins not in MARGINS_TITLES:
+        raise RequestError(f"there is no margin «{margins}»", fix=f"Choose one of: {', '.join(MARGINS_TITLES)}.")
     _check(table)
     count = len(table.systems) * max(1, len(table.shards))
     pilot = np.moveaxis(table.values, 1, 0).reshape(len(table.topics), -1).copy()

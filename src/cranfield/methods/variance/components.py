@@ -137,8 +137,3 @@ def _trigamma_inverse(value: float) -> float:
 def _differences(scores: Array) -> Array:
     first, second = np.triu_indices(scores.shape[1], k=1)
     return np.asarray(scores[:, first] - scores[:, second])
-
-
-def resamples(topics: int, count: int, rng: np.random.Generator) -> Array:
-    """How often each topic is drawn in each of ``count`` bootstrap samples of the topics."""
-    return rng.multinomial(topics, np.full(topics, 1.0 / topics), size=count).astype(float)

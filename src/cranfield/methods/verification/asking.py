@@ -9,6 +9,7 @@ from typing import Any
 from cranfield.errors import RequestError
 from cranfield.methods.design.planning import Request
 from cranfield.methods.design.power_card import whole
+from cranfield.methods.names import fix_for_test
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.methods.verification.design_sizes import (
     PLANNED,
@@ -73,7 +74,7 @@ class Question:
         """Whether all pairs are tested together: by the test named, or unless something speaks of a single pair."""
         if self.test is not None:
             if self.test not in TITLES:
-                raise RequestError(f"there is no test «{self.test}»", fix=f"Choose one of: {', '.join(TITLES)}.")
+                raise RequestError(f"there is no test «{self.test}»", fix=fix_for_test(self.test, TITLES))
             return self.test in LEVELS or self.test in PLANNED
         if self.sides == 1 or self.method is not None:
             return False

@@ -16,10 +16,10 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.anova import EFFECTS, MODELS
-from cranfield.methods.comparison.comparison import randomised_p, shuffled_ranges
-from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical
+from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical, resampled_p, shuffled_ranges
 from cranfield.methods.comparison.pairwise import TESTS as PAIR_TESTS
 from cranfield.methods.comparison.tukey import critical_range
+from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_test
 from cranfield.methods.sharding.shard_models import RANDOM, SHARD_MODELS
 from cranfield.methods.simulation.dependence import product
 from cranfield.runtime.random import Seed, generator, sequence
@@ -281,7 +281,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class RandomisedTest:
+class TukeyPermutationTest:
     """Tukey's HSD by permutation within topics."""
 
     alpha: float
@@ -302,8 +302,8 @@ class RandomisedTest:
         for at, mine in enumerate(means):
             table = np.ascontiguousarray(scores[:, at])
             stream: Any = sequence(self.seed, at)
-            ranges = shuffled_ranges(table, count=self.resamples, seed=stream, workers=1)
-            p_value[at] = randomised_p(ranges, np.array([mine[0] - mine[1], np.ptp(mine)]))
+            ranges = shuffled_ranges(table, resamples=self.resamples, seed=stream, workers=1)
+            p_value[at] = resampled_p(ranges, np.array([mine[0] - mine[1], np.ptp(mine)]))
         pair, widest = (p_value <= self.alpha).T
         gap = means[:, 0] - means[:, 1]
         return Verdicts(pair & (gap > 0), widest, pair & (gap < 0))
@@ -383,8 +383,8 @@ class PairTest:
     def decide(self, tally: Any) -> Verdicts:
         gaps = tally.all
         extra: dict[str, Any] = {}
-        if self.name in ("bootstrap", "randomisation"):
-            extra = {"count": self.resamples, "seed": self.seed}
+        if self.name in ("bootstrap", "permutation"):
+            extra = {"resamples": self.resamples, "seed": self.seed}
         p_value = PAIR_TESTS[self.name](gaps, self.alpha, **extra).p_value
         right = gaps.mean(axis=0) > 0
         if self.sides == 1:
@@ -394,26 +394,17 @@ class PairTest:
         return Verdicts(significant & right, significant, significant & ~right)
 
 
-Test = FTest | TukeyTest | DunnettTest | HolmTest | MaxTTest | RandomisedTest | PairTest
+Test = FTest | TukeyTest | DunnettTest | HolmTest | MaxTTest | TukeyPermutationTest | PairTest
 
 TITLES = {
-    "max-t": "max-t test of all pairs",
-    "tukey": "Tukey's HSD, topics as blocks",
-    "dunnett": "Dunnett's test against a baseline, topics as blocks",
-    "holm": "paired t of all pairs with Holm's correction",
+    **PLANNED_TEST_TITLES,
+    **TEST_TITLES,
     "anova": "one-way ANOVA's F",
     "blocked": "two-way ANOVA's F, topics as blocks",
-    "unpaired": "one-way Tukey, which ignores that topics are shared",
-    "randomised": "Tukey's HSD by permutation within topics",
     **{name: f"Tukey's HSD on the error of {name}" for name in SHARD_MODELS},
-    "t": "paired t",
-    "wilcoxon": "Wilcoxon's signed ranks",
-    "sign": "sign test",
-    "bootstrap": "paired bootstrap",
-    "randomisation": "Fisher's randomisation",
 }
 OF_TWO = tuple(PAIR_TESTS)
-RESAMPLES = {"max-t": 499, "randomised": 1000, "bootstrap": 1000, "randomisation": 1000}
+RESAMPLES = {"max-t": 499, "tukey-permutation": 1000, "bootstrap": 1000, "permutation": 1000}
 """How many permutations or resamples the tests that need them take, unless said otherwise."""
 
 
@@ -422,21 +413,22 @@ def make_test(
 ) -> Test:
     """A test by its name, for ``systems`` systems."""
     if name not in TITLES:
-        raise RequestError(f"there is no test «{name}» to verify", fix=f"Choose one of: {', '.join(TITLES)}.")
+        raise RequestError(f"there is no test «{name}» to verify", fix=fix_for_test(name, TITLES))
     if sides == 1 and name not in OF_TWO:
         raise RequestError(f"{TITLES[name]} has no sides", fix="One-sided is for tests of two systems.")
     if resamples is not None and name not in RESAMPLES:
         raise RequestError(
             f"{TITLES[name]} draws no resamples", fix=f"Leave out `resamples`, or test by: {', '.join(RESAMPLES)}."
         )
-    count = RESAMPLES.get(name, 0) if resamples is None else resamples
+    if resamples is None:
+        resamples = RESAMPLES.get(name, 0)
     if name in OF_TWO:
         if systems != 2:
             raise RequestError(
                 f"{TITLES[name]} is for two systems, and there are {systems}",
                 fix="Use max-t, tukey or holm, which take all pairs together, or leave out the number of systems.",
             )
-        return PairTest(alpha, name, sides, count, seed)
+        return PairTest(alpha, name, sides, resamples, seed)
     made: dict[str, Callable[[], Test]] = {
         "anova": lambda: FTest(alpha, WITHIN),
         "blocked": lambda: FTest(alpha, RESIDUAL),
@@ -444,8 +436,8 @@ def make_test(
         "unpaired": lambda: TukeyTest(alpha, WITHIN),
         "dunnett": lambda: DunnettTest(alpha),
         "holm": lambda: HolmTest(alpha),
-        "max-t": lambda: MaxTTest(alpha, count, seed),
-        "randomised": lambda: RandomisedTest(alpha, count, seed),
+        "max-t": lambda: MaxTTest(alpha, resamples, seed),
+        "tukey-permutation": lambda: TukeyPermutationTest(alpha, resamples, seed),
     }
     return made[name]() if name in made else TukeyTest(alpha, _left_by(name))
 

@@ -36,7 +36,7 @@ def designs_from_pilot(request: Request, pilot: ScoreTable, *, topics: int | Non
     return _with_topics([found[0].size], topics, request.sides, pilot.measures[0])
 
 
-PLANNED = {"randomised": "tukey"}
+PLANNED = {"tukey-permutation": "tukey"}
 """Tests that are planned for as another one: Tukey's by permutation has Tukey's critical values, but for chance."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from cranfield.methods.design.grid import parse_counts
+from cranfield.methods.names import EstimateName
 from cranfield.methods.pooling import Prices
 from cranfield.methods.pooling.asking import Question as BudgetQuestion
 from cranfield.methods.pooling.asking import ask, system_choice
@@ -48,7 +49,7 @@ class BudgetQuery(TargetQuery):
     rule: Literal["equal-power", "raw-difference"] = field(
         "Equivalent designs have", "Equal power for the same systems, or the same raw difference.", "equal-power"
     )
-    estimate: Annotated[Literal["residual", "two-way", "within", "one-way"] | None, Given] = field(
+    estimate: Annotated[EstimateName | None, Given] = field(
         "Estimate", "Variance estimate; what the goal needs unless given."
     )
     price: float = field("Price of a judgment", "Price of a judgment.", 1.0, ge=0, le=1e9)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cranfield.methods.design.grid import parse_counts
 from cranfield.methods.leave_out import pilot_study
 from cranfield.methods.leave_out.goal import target_for
+from cranfield.methods.names import EstimateName
 from cranfield.rendering.pilot_charts import pilot_chart
 from cranfield.rendering.pilot_document import pilot_document
 from cranfield.rendering.report_model import Picture
@@ -25,7 +26,7 @@ class PilotQuery(TargetQuery):
     topics: Numbers = numbers("Topics kept", "Topics to keep, besides all; 75,50,25,10 unless given.", "25,10")
     trials: int = field("Trials", "Random pilots of each size.", 100, ge=2, le=1000)
     depth: Count = field("Pool depth", "That of the judgments unless given.", ge=1, le=100_000)
-    estimate: Annotated[Literal["residual", "within", "one-way", "two-way"] | None, Given] = field(
+    estimate: Annotated[EstimateName | None, Given] = field(
         "Estimate", "Variance estimate; what the goal needs unless given."
     )
     within: float = field("Acceptable error", "Largest acceptable error of a pilot, as a share.", 0.25, gt=0, le=10)

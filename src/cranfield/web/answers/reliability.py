@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cranfield.methods.design.grid import parse_counts, parse_grid
+from cranfield.methods.names import AllPairsTestName, CorrectionName
 from cranfield.methods.reliability import assess_reliability
-from cranfield.questions.compare import TestName as Test
 from cranfield.rendering.reliability_charts import reliability_chart
 from cranfield.rendering.reliability_document import reliability_document
 from cranfield.rendering.report_model import Picture
@@ -30,8 +30,8 @@ class ReliabilityQuery(ScoresQuery):
     target: str = field("Target", "Eρ² and Φ to be reached: a number or a list.", "0.95", max_length=100)
     sets: Numbers = numbers("Sets", "Topics in the sets that are drawn.", "10,20")
     drop: float = field("Leave out worst", "Leave out this share of the worst systems first.", 0.0, ge=0, lt=1)
-    test: Test = field("Test", "For halves and discriminative power, as in compare.", "tukey")
-    correct: Annotated[Literal["holm", "bh", "none"] | None, Given] = field(
+    test: AllPairsTestName = field("Test", "For halves and discriminative power, as in compare.", "tukey")
+    correct: Annotated[CorrectionName | None, Given] = field(
         "Correction of pairs", "For pairwise tests; holm unless given."
     )
     alpha: float = ALPHA

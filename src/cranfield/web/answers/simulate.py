@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
+from cranfield.methods.names import DependenceName, MarginsName
 from cranfield.methods.simulation import parse_means
 from cranfield.methods.simulation import simulate as run_simulation
 from cranfield.rendering.output_formats import scores_csv
@@ -16,9 +16,6 @@ from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import Count, Flag, Name, Number, ScoresQuery, amount, field
 
-Margins = Literal["auto", "beta", "normal", "kernel", "empirical"]
-Dependence = Literal["rows", "gaussian", "vine"]
-
 
 class SimulateQuery(ScoresQuery):
     """What ``cranfield simulate`` takes."""
@@ -28,8 +25,8 @@ class SimulateQuery(ScoresQuery):
     equal: Flag = field("equally good systems", "Make all systems equally good.", False)
     gap: Number = amount("Gap", "Put the best system so far above all others.", 1e3)
     means: Name = field("True means", "0.3,0.25,… for all, or system=0.3,… for some.", max_length=5000)
-    margins: Margins = field("Margins", "How a system's scores are spread.", "auto")
-    dependence: Dependence = field("Dependence", "How systems go together.", "rows")
+    margins: MarginsName = field("Margins", "How a system's scores are spread.", "auto")
+    dependence: DependenceName = field("Dependence", "How systems go together.", "rows")
     trees: Count = field("Trees", "Trees of a vine that choose their copulas; 2 unless given.", ge=1, le=20)
     truncate: Flag = field("independent after them", "Let the vine's other trees be independent.", False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cranfield.errors import CranfieldError
+from cranfield.methods.names import TEST_LABELS, DependenceName, MarginsName
 from cranfield.methods.verification.asking import Question as Design
 from cranfield.methods.verification.asking import ask
 from cranfield.methods.verification.design_sizes import pilots_of
@@ -13,7 +14,6 @@ from cranfield.rendering.report_model import Picture
 from cranfield.rendering.simulation_charts import power_chart
 from cranfield.rendering.verification_document import verify_document
 from cranfield.scores.selection import only_table
-from cranfield.web.answers.simulate import Dependence, Margins
 from cranfield.web.asking import Asked, Question
 from cranfield.web.calculator import parse_numbers
 from cranfield.web.page import Answer
@@ -27,22 +27,7 @@ class VerifyQuery(ScoresQuery):
     """What ``cranfield verify`` takes with scores."""
 
     choices: ClassVar[Choices] = {
-        "test": {
-            "": "the usual one",
-            "max-t": "max-t, all pairs",
-            "tukey": "Tukey",
-            "dunnett": "Dunnett, a baseline",
-            "holm": "paired t with Holm",
-            "randomised": "Tukey by permutation",
-            "unpaired": "one-way Tukey",
-            "anova": "ANOVA",
-            "blocked": "ANOVA, topics as blocks",
-            "t": "paired t of one pair",
-            "wilcoxon": "Wilcoxon",
-            "sign": "sign",
-            "bootstrap": "bootstrap",
-            "randomisation": "randomisation",
-        }
+        "test": {"": "the usual one", **TEST_LABELS, "anova": "ANOVA", "blocked": "ANOVA, topics as blocks"}
     }
     front = ("measure", "difference", "min_range", "systems", "topics", "test", "alpha", "power")
     systems: Numbers = numbers("Systems", "How many systems will be compared; the data's unless given.", "10")
@@ -62,8 +47,8 @@ class VerifyQuery(ScoresQuery):
     tolerance: float = field("Tolerance", "A power this much lower is still enough.", 0.02, gt=0, lt=1)
     confidence: float = field("Confidence", "Of the intervals and of stopping.", 0.95, ge=0.5, le=0.9999)
     search: bool = field("Search", "Find the number of topics that is enough.", True)
-    margins: Margins = field("Margins", "How a system's scores are spread.", "auto")
-    dependence: Dependence = field("Dependence", "How systems go together.", "rows")
+    margins: MarginsName = field("Margins", "How a system's scores are spread.", "auto")
+    dependence: DependenceName = field("Dependence", "How systems go together.", "rows")
     resamples: Count = field("Resamples", "Permutations or resamples of a test that draws some.", ge=100, le=10_000)
 
 

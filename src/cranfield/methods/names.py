@@ -1,0 +1,118 @@
+"""The names of tests, corrections, estimates and plans, with their titles: what may be chosen, declared once.
+
+The keys of every dictionary of titles are the values of the type above it, in the same order. Only the standard
+library is imported, so that a form or a command can list its choices without loading the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+TestName = Literal[
+    "max-t", "dunnett", "tukey", "tukey-permutation", "t", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+]
+"""Tests of comparisons."""
+TEST_TITLES: dict[str, str] = {
+    "max-t": "max-t, each pair by its own standard error",
+    "dunnett": "Dunnett's test against a baseline, topics as blocks",
+    "tukey": "Tukey's HSD, topics as blocks",
+    "tukey-permutation": "Tukey's HSD by permutation within topics",
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign": "sign test",
+    "bootstrap": "paired bootstrap test",
+    "permutation": "Fisher's permutation test",
+    "unpaired": "one-way Tukey, which ignores that topics are shared",
+}
+AllPairsTestName = Literal[
+    "max-t", "tukey", "tukey-permutation", "t", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+]
+"""Those of all pairs of systems: all but Dunnett's, which needs a baseline."""
+FORMER_TEST_NAMES = {"randomised": "tukey-permutation", "randomisation": "permutation"}
+
+PlannedTestName = Literal["max-t", "tukey", "dunnett", "holm", "t"]
+"""Tests that topics can be planned for; ``t`` is for a single pair named in advance."""
+PLANNED_TEST_TITLES: dict[str, str] = {
+    "max-t": TEST_TITLES["max-t"],
+    "tukey": TEST_TITLES["tukey"],
+    "dunnett": TEST_TITLES["dunnett"],
+    "holm": "paired t tests with Holm's correction",
+    "t": TEST_TITLES["t"],
+}
+
+TEST_LABELS: dict[str, str] = {
+    "max-t": "max-t",
+    "dunnett": "Dunnett's test",
+    "tukey": "Tukey's HSD",
+    "tukey-permutation": "Tukey by permutation",
+    "holm": "t with Holm's correction",
+    "t": "paired t test",
+    "wilcoxon": "signed ranks",
+    "sign": "sign test",
+    "bootstrap": "paired bootstrap",
+    "permutation": "permutation test",
+    "unpaired": "one-way Tukey",
+}
+"""Short titles of all these tests, for tables and forms."""
+
+CorrectionName = Literal["holm", "bh", "none"]
+CORRECTION_TITLES: dict[str, str] = {"holm": "Holm", "bh": "Benjamini–Hochberg", "none": "none"}
+
+EstimateName = Literal["residual", "within", "one-way", "two-way"]
+"""Estimates of the variance of scores."""
+ESTIMATE_TITLES: dict[str, str] = {
+    "residual": "residual (systems share topics)",
+    "within": "within systems",
+    "one-way": "one-way ANOVA",
+    "two-way": "two-way ANOVA",
+}
+
+PlanName = Literal["fixed", "iterative", "hybrid", "group-sequential", "anytime"]
+"""Plans of a study."""
+PLAN_TITLES: dict[str, str] = {
+    "fixed": "fixed number of topics",
+    "iterative": "until the power is reached (WMZ08 Algorithm 1)",
+    "hybrid": "first estimate, then until the power is reached (WMZ08 §5.5)",
+    "group-sequential": "a few looks fixed in advance",
+    "anytime": "a confidence sequence, valid after any topic",
+}
+
+SpendingName = Literal["obrien-fleming", "pocock"]
+"""How a group-sequential plan spreads α over its looks."""
+SPENDING_TITLES: dict[str, str] = {"obrien-fleming": "O'Brien and Fleming", "pocock": "Pocock"}
+
+MarginsName = Literal["auto", "beta", "normal", "kernel", "empirical"]
+"""Distributions of simulated scores of one system."""
+MARGINS_TITLES: dict[str, str] = {
+    "auto": "the best fit for each system",
+    "beta": "beta",
+    "normal": "normal",
+    "kernel": "kernel density",
+    "empirical": "observed scores only",
+}
+
+DependenceName = Literal["rows", "gaussian", "vine"]
+"""How simulated scores of systems depend on each other."""
+DEPENDENCE_TITLES: dict[str, str] = {
+    "rows": "the pilot's topics with a little noise",
+    "gaussian": "Gaussian copula",
+    "vine": "vine copula",
+}
+
+MissingName = Literal["zero", "drop"]
+"""What becomes of a missing score."""
+MISSING_TITLES: dict[str, str] = {"zero": "counts as 0", "drop": "drops its topic"}
+
+
+def fix_for_test(name: str, known: Iterable[str]) -> str:
+    """What to do about a test that does not exist: its new name where it was renamed, else the tests there are.
+
+    >>> fix_for_test("randomised", TEST_TITLES)
+    'It is called "tukey-permutation" now.'
+    >>> fix_for_test("F", ("tukey", "t"))
+    'Choose one of: tukey, t.'
+    """
+    choices = tuple(known)
+    renamed = FORMER_TEST_NAMES.get(name)
+    return f'It is called "{renamed}" now.' if renamed in choices else f"Choose one of: {', '.join(choices)}."
