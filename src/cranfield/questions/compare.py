@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import CORRECTION_TITLES, CorrectionName, TestName
+from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
