@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib import resources
@@ -63,6 +63,8 @@ class Reply(Protocol):
 
     def noting(self, note: str, warnings: Warnings = ()) -> Reply: ...
 
+    def kept(self) -> Reply: ...
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -79,6 +81,7 @@ class Answer:
     pictures: tuple[Picture, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
     listed: str = ""  # the part that CSV has in place of the rows
+    drawn: tuple[tuple[str, str], ...] = ()  # titles and markup of charts, once they are drawn
 
     def html(self, links: Mapping[str, str]) -> str:
         """The part of a page that changes with the question."""
@@ -87,6 +90,10 @@ class Answer:
     def noting(self, note: str, warnings: Warnings = ()) -> Answer:
         """With what the names in the command stand for, and what the answer should be read with."""
         return replace(self, note=note, document=self.document.warned(warnings))
+
+    def kept(self) -> Answer:
+        """With its charts drawn, so that files can be made of it later."""
+        return replace(self, drawn=tuple(self._drawn), pictures=())
 
     def files(self) -> Makers:
         """The files there are of an answer, each made when it is asked for."""
@@ -103,7 +110,7 @@ class Answer:
         }
         if self.sketch:
             made["svg"] = lambda: standalone(self.sketch)
-        elif self.pictures:
+        elif self.pictures or self.drawn:
             made["svg"] = lambda: stacked([markup for _, markup in self._drawn])
         return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
 
@@ -113,8 +120,10 @@ class Answer:
         return replace(self, document=spoken(self.document, "page"))
 
     @cached_property
-    def _drawn(self) -> list[tuple[str, str]]:
+    def _drawn(self) -> Sequence[tuple[str, str]]:
         """Titles and markup of the charts."""
+        if self.drawn:
+            return self.drawn
         if self.sketch:
             return [(self.caption, self.sketch)]
         from cranfield.rendering.inline_charts import inline_svg

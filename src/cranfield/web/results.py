@@ -20,7 +20,7 @@ from cranfield.web.downloads import ResultAnswer, as_file, asked
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
 from cranfield.web.jobs import JobAnswer, progress_page
-from cranfield.web.page import MEDIA, render
+from cranfield.web.page import render
 from cranfield.web.questions import QUESTIONS, askable, grouped
 from cranfield.web.runner import Job, Runner
 from cranfield.web.store import Data
@@ -97,7 +97,7 @@ def result_page(request: Request, data: Known, name: str) -> Response:
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
         return _page(data, question, shown, render("fault.html", fault=job.fault or CANCELLED), 400)
-    return _page(data, question, shown, (data.folder / job.id / "answer").read_text(encoding="utf-8"), 200)
+    return _page(data, question, shown, (data.folder / job.id / work.SHOWN).read_text(encoding="utf-8"), 200)
 
 
 CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it anew.")
@@ -178,10 +178,27 @@ def _file(request: Request, data: Data, question: Question, kind: str, query: An
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
         return respond(request, 400, job.fault or CANCELLED, f"/data/{data.key}")
-    path = data.folder / job.id / kind
-    if kind not in MEDIA or not path.exists():
+    if kind not in (data.folder / job.id / work.KINDS).read_text(encoding="utf-8").split():
         raise HTTPException(404)
+    path = data.folder / job.id / kind
+    if not path.exists():
+        made = _render(request, data, job, kind)
+        if made.is_open:
+            return progress_page(request, made, f"/data/{data.key}")
+        if made.state != "done":
+            return respond(request, 400, made.fault or CANCELLED, f"/data/{data.key}")
     return as_file(path.read_bytes(), kind, question.name)
+
+
+def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
+    """The work that makes one file of an answer: a PDF starts a browser, and JSON does not."""
+    runner, name = runner_of(request), f"{answered.id}-{kind}"
+    there = runner.get(name)
+    if there is not None and not there.is_open:  # of an answer that was dropped since
+        runner.drop(there)
+    job = runner.start(name, data.key, f"{answered.text} as {kind}", work.render_file, data.folder, answered.id, kind)
+    job.ended.wait(WAIT)
+    return job
 
 
 def _page(data: Data, question: Question, typed: dict[str, Any], shown: str, status: int) -> Response:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.web.asking import Asked
-from cranfield.web.page import download
+from cranfield.web.page import Reply, download
 from cranfield.web.questions import QUESTIONS
 from cranfield.web.store import PACKED
 
@@ -15,20 +16,31 @@ if TYPE_CHECKING:
     from cranfield.types import Progress
 
 
+REPLY, SHOWN, KINDS = "reply", "answer", "kinds"  # files of an answer besides those that are downloaded
+
+
 def answer(
     name: str, page: str, address: str, about: dict[str, Any], query: Any, out: str, *, progress: Progress
 ) -> None:
-    """Answer one question and leave every face of the answer in a folder."""
+    """Answer one question; what the page shows is made now, files when somebody asks for them."""
     folder = Path(f"{out}.part")
     asked = Asked(QUESTIONS[name], about, query, progress)
     found = QUESTIONS[name].answer(asked)
-    found = found.noting(_note(about, found.command), asked.noted)
+    found = found.noting(_note(about, found.command), asked.noted).kept()
     folder.mkdir(parents=True, exist_ok=True)
     links = {kind: f"{page}.{kind}{address}" for kind in found.files()}
-    (folder / "answer").write_text(found.html(links), encoding="utf-8")
-    for kind in links:
-        (folder / kind).write_bytes(download(found, kind))
+    (folder / SHOWN).write_text(found.html(links), encoding="utf-8")
+    (folder / KINDS).write_text(" ".join(links), encoding="utf-8")
+    (folder / REPLY).write_bytes(pickle.dumps(found))
     os.replace(folder, out)
+
+
+def render_file(out: str, kind: str, *, progress: Progress | None = None) -> None:
+    """Make one file of an answer that is there."""
+    reply: Reply = pickle.loads(Path(out, REPLY).read_bytes())  # written by `answer`, in a folder of the server's own
+    part = Path(out, f"{kind}.part")
+    part.write_bytes(download(reply, kind))
+    os.replace(part, Path(out, kind))
 
 
 def _note(about: dict[str, Any], command: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from cranfield.errors import CranfieldError, speak
 from cranfield.questions import find_question
-from cranfield.questions.report import SECTIONS
+from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Warnings
+from cranfield.rendering.pdf import find_browser
 from cranfield.rendering.report_files import FORMATS
-from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.web.asking import Asked
 from cranfield.web.generation import make_page, result_of
@@ -20,44 +20,39 @@ from cranfield.web.page import Makers, render
 
 @dataclass(frozen=True)
 class WholeAnswer:
-    """A report with its faces, each made once."""
+    """A report, and the formats that this machine can write it in."""
 
-    report: Report
+    result: ReportResult
     command: str
-    made: Mapping[str, bytes]
+    endings: tuple[str, ...]
     note: str = ""
 
     def html(self, links: Mapping[str, str]) -> str:
-        return render("whole.html", answer=replace(self, report=self.report.spoken("page")), links=links)
+        return render("whole.html", answer=self, report=make_report(self.result).spoken("page"), links=links)
 
     def files(self) -> Makers:
-        return {kind: partial(bytes, data) for kind, data in self.made.items()}
+        return {ending.removeprefix("."): partial(self._file, ending) for ending in self.endings}
+
+    def _file(self, ending: str) -> bytes:
+        return FORMATS[ending](make_report(self.result))
 
     def noting(self, note: str, warnings: Warnings = ()) -> WholeAnswer:
         return replace(self, note=" ".join(filter(None, (self.note, note))))
 
+    def kept(self) -> WholeAnswer:
+        return self
+
 
 def answer(asked: Asked) -> WholeAnswer:
-    """Compute the report, then render it in every format."""
-    steps = len(asked.query.section or SECTIONS) + len(FORMATS)
-    result = result_of(find_question("report"), asked, lambda done, _: asked.progress(done, steps))
-    report = make_report(result)
-    made, note = _faces(report, lambda left: asked.progress(steps - left, steps))
-    return WholeAnswer(report, asked.command(), made, note)
-
-
-def _faces(report: Report, progress: Callable[[int], None]) -> tuple[dict[str, bytes], str]:
-    """Every face that can be made here, and why there is no PDF where there is none."""
-    made, note = {}, ""
-    for at, (ending, make) in enumerate(FORMATS.items()):
-        progress(len(FORMATS) - at)
-        try:
-            made[ending.removeprefix(".")] = make(report)
-        except CranfieldError as error:
-            if ending != ".pdf":  # printed by a browser, which not every machine has
-                raise
-            note = f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it."
-    return made, note
+    """Compute the report; its files are written when they are asked for."""
+    result = result_of(find_question("report"), asked)
+    endings, note = tuple(FORMATS), ""
+    try:
+        find_browser()
+    except CranfieldError as error:  # which prints the PDF, and which not every machine has
+        endings = tuple(ending for ending in FORMATS if ending != ".pdf")
+        note = f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it."
+    return WholeAnswer(result, asked.command(), endings, note)
 
 
 QUESTION = make_page(
