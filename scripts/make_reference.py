@@ -11,6 +11,7 @@ from command_pages import commands_page
 from equation_pages import equations_page, formula_objects
 from python_pages import ROOMS, formulas_page, python_page, room_page
 
+from cranfield.errors import speak
 from cranfield.formats.problems import KINDS, Severity
 from cranfield.measures import CATALOG, Kind
 from cranfield.rendering.references import REFERENCES
@@ -59,7 +60,7 @@ def problems_page() -> str:
         parts += [f"## {severity}\n", f"{text}\n", "| kind | what | what it does | what to do |", "|---|---|---|---|"]
         for kind in KINDS.values():
             if kind.severity is severity:
-                parts.append(f"| `{kind.slug}` | {kind.title} | {kind.effect} | {kind.fix} |")
+                parts.append(f"| `{kind.slug}` | {kind.title} | {kind.effect} | {speak(kind.fix, 'command')} |")
         parts.append("")
     return "\n".join(parts)
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 _QUOTED_OR_MARKED = re.compile(r"«[^»]*»|`([^`\n]+)`")
-_CALL = re.compile(r"([a-z_]+)\(\)")
+_CALL = re.compile(r"([a-z_]+)\((.*)\)")
 _PARAMETER = re.compile(r"([a-z][a-z_0-9]*)(?:=(.+))?")
 COMMANDS_ONLY = ("measures", "pack", *(f"study_{step}" for step in ("new", "next", "add", "test", "edit", "log")))
 """Questions that messages name and no page answers."""
@@ -33,7 +33,10 @@ def speak(text: str, interface: str) -> str:
     >>> speak(text, "page")
     'Use the page «shards» with «replicates» nested, or leave out «small pilot».'
 
-    Lists are written with commas, and switches without a value:
+    A function may have an argument, lists are written with commas, and switches without a value:
+
+    >>> speak('`check("a.run")` lists them all', "command")
+    'cranfield check a.run lists them all'
 
     >>> speak("`shards=[2, 5]`, `all_pairs=True`, `search=False`, `study_past()`", "command")
     '--shards 2,5, --all-pairs, --no-search, cranfield study past'
@@ -51,7 +54,7 @@ def _for_command(marked: str) -> str:
     from shlex import quote
 
     if call := _CALL.fullmatch(marked):
-        return f"cranfield {call[1].replace('_', ' ')}"
+        return " ".join(["cranfield", *call[1].split("_"), *([quote(_plain(call[2]))] if call[2] else [])])
     if not (parameter := _PARAMETER.fullmatch(marked)):
         return marked
     flag, value = parameter[1].replace("_", "-"), parameter[2]

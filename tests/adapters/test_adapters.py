@@ -315,7 +315,7 @@ def test_columns_that_could_be_systems_or_measures_are_not_guessed_at(write: Wri
 def test_the_columns_of_a_table_are_suggested(write: Write) -> None:
     with pytest.raises(InputError) as refusal:
         read_scores(write("scores.csv", "qid,run,MAP\n1,bm25,0.5\n"))
-    assert "--columns topic=qid,system=run,score=MAP" in refusal.value.fix
+    assert '`columns="topic=qid,system=run,score=MAP"`' in refusal.value.fix
 
 
 def test_a_topic_column_of_another_name_keeps_a_file_wide_or_long(write: Write) -> None:
@@ -410,7 +410,7 @@ def test_a_file_without_topics_is_refused_with_how_its_columns_are_named(write: 
     ):
         with pytest.raises(InputError) as refusal:
             read_scores(write(name, content))
-        assert "--columns" in refusal.value.fix
+        assert "`columns" in refusal.value.fix
 
 
 SEPARATORS = st.sampled_from(

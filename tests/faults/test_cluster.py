@@ -150,7 +150,7 @@ def test_a_lost_scheduler_leaves_what_is_done(
         work_on("test", dask=cluster.address, resume=path),
     ):
         tasks(part, ITEMS, shared=SHARED, progress=kill)
-    assert f"--resume {path}" in lost.value.fix
+    assert f'`resume="{path}"`' in lost.value.fix
 
     seen: list[int] = []
     with work_on("test", resume=path):
@@ -214,7 +214,7 @@ def test_a_full_disk_ends_the_work_and_keeps_what_is_there(
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), path], capture_output=True, text=True)
     assert done.returncode == 2
     assert "finished parts cannot be kept" in done.stdout
-    assert f"--resume {path}" in done.stdout
+    assert f'`resume="{path}"`' in done.stdout
     seen: list[int] = []
     with work_on("test", resume=str(path)):
         assert same(tasks(part, ITEMS, shared=SHARED, progress=lambda done, _: seen.append(done)), answer)

@@ -194,7 +194,7 @@ def test_a_misspelt_name_is_answered_with_the_nearest(text: str, meant: str) -> 
 
 def test_a_name_like_no_other_is_answered_with_where_to_look() -> None:
     refused = refusal("zzzzzzzzzz")
-    assert refused.fix == "All measures: cranfield measures."
+    assert refused.fix == "`measures()` lists them all."
 
 
 def test_a_lower_case_r_is_not_taken_for_recall() -> None:

@@ -933,7 +933,7 @@ def test_a_refusal_names_the_first_five_errors_and_how_to_see_the_rest() -> None
     assert refusal.value.where == "run:1"
     assert [f"run:{line}:" in text for line in range(1, 9)] == [True] * 5 + [False] * 3
     assert "3 more" in text
-    assert "cranfield check run" in text
+    assert '`check("run")`' in text
 
 
 def test_notes_and_warnings_are_not_refused() -> None:

@@ -324,7 +324,7 @@ def test_unbalanced_tables_name_the_cells_and_the_ways_out(write: Callable[[str,
     text = refused("compare", wide)
     cells = f"topic 2, system a; topic 2, system c; topic 4, system b in {wide}:5, and 1 more"
     assert f"{wide}:3: 4 of 12 scores of wide are missing ({cells})" in text
-    assert "--missing zero" in text
+    assert '`missing="zero"`' in text
     assert "the 2 topics that miss any" in text
     long = write("long.csv", replicated(leave_out="2,b,q1"))
     assert "1 of 12 scores of AP is missing (topic 2, system b, shard q1)" in refused("shards", long)
@@ -415,9 +415,9 @@ def test_replicates_are_crossed_or_nested_by_name(write: Callable[[str, str], st
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--samples", "3"), "--samples has no effect"),
-        (("-s", "2"), "--shards has no effect"),
-        (("--replicates", "nested", "--resamples", "500"), "--resamples has no effect"),
+        (("--samples", "3"), "`samples` has no effect"),
+        (("-s", "2"), "`shards` has no effect"),
+        (("--replicates", "nested", "--resamples", "500"), "`resamples` has no effect"),
     ],
 )
 def test_what_has_no_effect_on_replicates_is_refused(
@@ -429,4 +429,4 @@ def test_what_has_no_effect_on_replicates_is_refused(
 
 def test_shards_of_documents_are_neither_crossed_nor_nested_by_choice(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2")
-    assert "--replicates has no effect" in refused(*given, "--replicates", "nested")
+    assert "`replicates` has no effect" in refused(*given, "--replicates", "nested")

@@ -519,7 +519,7 @@ INTENTS = "1 a d1 1\n1 b d1 0\n1 b d2 1\n2 a d1 1\n"
 def test_a_measure_of_intents_needs_judgments_for_intents(measure: str, small: Collection) -> None:
     with pytest.raises(RequestError, match="needs per-intent judgments") as refusal:
         small.score(measure)
-    assert "--intents" in refusal.value.fix
+    assert "`intents`" in refusal.value.fix
 
 
 @pytest.mark.parametrize("measure", PLAIN)
@@ -527,7 +527,7 @@ def test_an_ordinary_measure_needs_ordinary_judgments(measure: str, write: Write
     collection = cranfield.read_collection(write("run", RUN), intents=write("intents", INTENTS))
     with pytest.raises(RequestError, match="needs ordinary judgments") as refusal:
         collection.score(measure)
-    assert "--qrels" in refusal.value.fix
+    assert "`qrels`" in refusal.value.fix
 
 
 def test_both_kinds_of_judgments_can_be_read_together(write: Write) -> None:

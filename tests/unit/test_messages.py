@@ -48,6 +48,7 @@ OWN_FLAGS = {
         ("Use `shards()`.", "Use cranfield shards.", "Use the page «shards»."),
         ("Use `study_past()`.", "Use cranfield study past.", "Use the page «study past»."),
         ("Use `pack()`.", "Use cranfield pack.", "Use cranfield pack."),
+        ('`check("a b.run")`', "cranfield check 'a b.run'", "the page «check»"),
         ("`1 + 1` is code", "1 + 1 is code", "1 + 1 is code"),
         (
             "there is no run «`topics`»: `best`",
@@ -109,7 +110,7 @@ def test_no_message_of_the_library_has_a_command() -> None:
 def _marked() -> dict[str, str]:
     """What messages have in backticks, with the last place of each."""
     found = ((place, text) for place, text in _messages() if not place.startswith("errors.py"))
-    return {word: place for place, text in found for word in re.findall(r"`([^`\n{}]+)`", text)}
+    return {word: place for place, text in found for word in re.findall(r"`([a-z][^`\n{}]*)`", text)}
 
 
 def _flags(command: Any) -> set[str]:
@@ -126,9 +127,10 @@ def test_every_parameter_in_a_message_is_a_flag_and_every_function_a_command() -
     for word, place in words.items():
         said = speak(f"`{word}`", "command")
         if said.startswith("cranfield "):
-            assert word.removesuffix("()") in known.union(COMMANDS_ONLY), place
+            name = word.partition("(")[0]
+            assert name in known.union(COMMANDS_ONLY), place
             command: Any = app
-            for part in said.split()[1:]:
+            for part in name.split("_"):
                 assert part in command.commands, f"{place}: {said}"
                 command = command.commands[part]
         else:

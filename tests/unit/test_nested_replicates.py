@@ -201,7 +201,7 @@ def test_comparing_names_the_remedy_for_replicates() -> None:
     for ask in (compare, cranfield.split_halves):
         with pytest.raises(cranfield.RequestError, match="several scores for each topic and system") as refused:
             ask(table)
-        for remedy in ("cranfield shards", "--replicates nested", "mean="):
+        for remedy in ("`shards()`", '`replicates="nested"`', "mean="):
             assert remedy in str(refused.value.fix)
 
 

@@ -211,32 +211,32 @@ def test_no_parameter_is_without_effect(goal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "flag"),
+    ("given", "name"),
     [
-        ({"width": [0.1], "sd": [0.1], "systems": [5]}, "--systems"),
-        ({"width": [0.1], "sd": [0.1], "power": [0.8]}, "--power"),
-        ({"min_range": [0.1], "systems": [5], "variance": [0.05], "test": "tukey"}, "--test"),
-        ({"min_range": [0.1], "systems": [5], "sd": [0.1], "variance": [0.05]}, "--sd"),
-        ({"effect_size": [0.3], "variance": [0.05]}, "--variance"),
-        ({"effect_size": [0.3], "sd": [0.1]}, "--sd"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "sides": 1}, "--one-sided"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "paired": False}, "--unpaired"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "t"}, "--systems"),
-        ({"difference": [0.1], "sd": [0.1], "systems": [5], "sides": 1}, "--systems"),
-        ({"difference": [0.1], "sd": [0.1], "correlation": [0.5]}, "--correlation"),
-        ({"difference": [0.1], "variance": [0.1], "correlation": [0.5], "paired": False}, "--correlation"),
-        ({"difference": [0.1], "sd": [0.1], "probability": [0.9]}, "--probability"),
-        ({"difference": [0.1], "sd": [0.1], "true_difference": [0.9]}, "--true-difference"),
-        ({"difference": [0.1], "sd": [0.1], "assurance": 0.9}, "--assurance"),
-        ({"difference": [0.1], "sd": [0.1], "small_pilot": True}, "--small-pilot"),
-        ({"equivalence": [0.1], "sides": 1}, "--one-sided"),
-        ({"sensitivity": [0.1], "sd": [0.1], "power": [0.9]}, "--power"),
+        ({"width": [0.1], "sd": [0.1], "systems": [5]}, "`systems`"),
+        ({"width": [0.1], "sd": [0.1], "power": [0.8]}, "`power`"),
+        ({"min_range": [0.1], "systems": [5], "variance": [0.05], "test": "tukey"}, "`test`"),
+        ({"min_range": [0.1], "systems": [5], "sd": [0.1], "variance": [0.05]}, "`sd`"),
+        ({"effect_size": [0.3], "variance": [0.05]}, "`variance`"),
+        ({"effect_size": [0.3], "sd": [0.1]}, "`sd`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "sides": 1}, "`one_sided`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "tukey", "paired": False}, "`unpaired`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "test": "t"}, "`systems`"),
+        ({"difference": [0.1], "sd": [0.1], "systems": [5], "sides": 1}, "`systems`"),
+        ({"difference": [0.1], "sd": [0.1], "correlation": [0.5]}, "`correlation`"),
+        ({"difference": [0.1], "variance": [0.1], "correlation": [0.5], "paired": False}, "`correlation`"),
+        ({"difference": [0.1], "sd": [0.1], "probability": [0.9]}, "`probability`"),
+        ({"difference": [0.1], "sd": [0.1], "true_difference": [0.9]}, "`true_difference`"),
+        ({"difference": [0.1], "sd": [0.1], "assurance": 0.9}, "`assurance`"),
+        ({"difference": [0.1], "sd": [0.1], "small_pilot": True}, "`small_pilot`"),
+        ({"equivalence": [0.1], "sides": 1}, "`one_sided`"),
+        ({"sensitivity": [0.1], "sd": [0.1], "power": [0.9]}, "`power`"),
     ],
 )
-def test_a_parameter_without_effect_is_named(given: dict[str, Any], flag: str) -> None:
+def test_a_parameter_without_effect_is_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(RequestError) as caught:
         plan(Request(**given))
-    assert flag in f"{caught.value.what} {caught.value.fix}"
+    assert name in f"{caught.value.what} {caught.value.fix}"
 
 
 # --- equivalence, non-inferiority, widths
@@ -341,8 +341,8 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"topics": [50], "sd": [0.1], "correlation": [0.5]}, "--correlation"),
-        ({"topics": [50], "sd": [0.1], "variance": [0.05], "correlation": [0.5]}, "--correlation"),
+        ({"topics": [50], "sd": [0.1], "correlation": [0.5]}, "`correlation`"),
+        ({"topics": [50], "sd": [0.1], "variance": [0.05], "correlation": [0.5]}, "`correlation`"),
         ({"topics": [50], "sd": [0.1], "test": "tukey"}, "number of systems"),
         ({"topics": [50], "sd": [0.1], "systems": [5], "test": "anova"}, "no test"),
     ],

@@ -226,10 +226,8 @@ def test_a_check_lists_five_places_of_a_kind_and_says_how_many_more() -> None:
     problems = [Problem("too-few-fields", "run", line, "x") for line in range(1, 9)]
     few = check_document(report(*problems), strict=False, most=5)
     listed = next(table for table in few.tables if table.title.startswith("error: too few fields"))
-    assert [row[0] for row in listed.rows] == [
-        *(f"run:{line}" for line in range(1, 6)),
-        "and 3 more places; --all lists them",
-    ]
+    assert [row[0] for row in listed.rows] == [*(f"run:{line}" for line in range(1, 6)), "and 3 more places"]
+    assert listed.title.endswith("`all=True` lists all 8 places.")
     whole = check_document(report(*problems), strict=False, most=None)
     listed = next(table for table in whole.tables if table.title.startswith("error: too few fields"))
     assert len(listed.rows) == 8
@@ -254,7 +252,7 @@ def test_a_check_puts_errors_first_and_sums_up() -> None:
         ([], False, "The files can be scored."),
         (["tie"], True, "1 note. The files can be scored."),
         (["comment"], False, "1 warning. The files can be scored; read the warnings."),
-        (["comment"], True, "1 warning. The files can be scored, but --strict asks for more."),
+        (["comment"], True, "1 warning. The files can be scored, but `strict=True` asks for more."),
         (["comment", "score-nan", "score-nan"], False, "2 errors, 1 warning. Scores would be wrong"),
     ],
 )

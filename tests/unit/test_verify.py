@@ -457,7 +457,7 @@ def test_a_design_of_size_keeps_the_test_it_was_planned_for(tmp_path: Path) -> N
     assert (first.test, first.systems, first.goal) == ("dunnett", 10, "difference")
     assert first.variance == pytest.approx(0.15**2 / 2)
     assert second.difference / np.sqrt(2 * second.variance) == pytest.approx(1 / 3)
-    with pytest.raises(RequestError, match=r"--systems has no effect"):
+    with pytest.raises(RequestError, match=r"`systems` has no effect"):
         Question(design=str(path), grids={"systems": [3]}).designs(None)
 
 
@@ -488,16 +488,16 @@ def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
     [
         (Question(grids={**PAIR, "systems": [10]}, test="t"), False, "systems"),
         (Question(grids={**PAIR, "systems": [10]}, test="blocked"), False, "systems"),
-        (Question(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one-sided"),
+        (Question(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one_sided"),
         (Question(grids={**PAIR, "systems": [10]}, test="tukey", method="t"), False, "method"),
         (Question(grids={**PAIR, "variance": [0.05]}), False, "variance"),
         (Question(grids={**PAIR, "variance": [0.05], "systems": [3]}), False, "variance"),
-        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1), False, "one-sided"),
+        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1), False, "one_sided"),
         (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3], "sd": [0.1]}), False, "sd"),
     ],
 )
 def test_a_parameter_without_effect_is_refused(question: Question, with_pilot: bool, name: str) -> None:
-    with pytest.raises(RequestError, match=f"--{name} has no effect"):
+    with pytest.raises(RequestError, match=f"`{name}` has no effect"):
         question.designs(pilot() if with_pilot else None)
 
 

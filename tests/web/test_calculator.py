@@ -97,7 +97,7 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
     [
         ({"systems": "ten", "min_range": "0.1", "variance": "1"}, "systems cannot be «ten»"),
         ({"systems": "10", "min_range": "0", "variance": "1"}, "min range cannot be 0"),
-        ({"systems": "10", "min_range": "0.1"}, "--variance is missing"),
+        ({"systems": "10", "min_range": "0.1"}, "«variance» is missing"),
         ({"systems": "10"}, "there is no goal"),
         ({"systems": "1:9999", "min_range": "0.1", "variance": "1"}, "has 9,999 values"),
         ({"systems": "2:101", "min_range": "0.01:1:0.01", "variance": "1"}, "10,000 cells"),
@@ -105,9 +105,9 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         ({**SAKAI, "alpha": "0:1e90:1e-90"}, "alpha cannot be «0:1e90:1e-90»|has "),
         ({**SAKAI, "curve": "sd"}, "no «sd» to draw"),
         ({**SAKAI, "method": "nope"}, "method «nope» does not answer"),
-        ({**SAKAI, "test": "tukey"}, "--test has no effect"),
-        ({"width": "0.1", "sd": "0.1", "systems": "10"}, "--systems has no effect"),
-        ({"difference": "0.05", "sd": "0.1", "variance": "0.1"}, "--sd and --variance"),
+        ({**SAKAI, "test": "tukey"}, "«test» has no effect"),
+        ({"width": "0.1", "sd": "0.1", "systems": "10"}, "«systems» has no effect"),
+        ({"difference": "0.05", "sd": "0.1", "variance": "0.1"}, "«sd» and «variance»"),
         ({"sytems": "10"}, "no parameter «sytems»"),
     ],
 )

@@ -62,7 +62,7 @@ def test_every_page_refuses_missing_scores_as_the_commands_do(question: str, gap
         "3 of 150 scores of pilot are missing (topic 3, system s1; topic 3, system s3; topic 12, system s0 in "
         "pilot.csv:13)"
     )
-    assert "--missing zero" in fault["fix"]
+    assert "«missing» zero" in fault["fix"]
     shown = wait(f"{gappy}/{question}?{QUESTIONS[question]}")
     assert shown.status_code == 400
     assert "0 in runs, refused in tables" in shown.text  # the form's choice, which has no default

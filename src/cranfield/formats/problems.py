@@ -285,6 +285,6 @@ def refuse(problems: Iterable[Problem], *, most: int = 5) -> None:
     first = errors[0]
     more = [f"{problem.place}: {problem}" for problem in errors[1:most]]
     if len(errors) > most:
-        more.append(f"and {len(errors) - most} more; `check()` lists them all")
+        more.append(f'and {len(errors) - most} more; `check("{first.file}")` lists them all')
     advice = "\n  ".join([f"{first.kind.effect} {first.kind.fix}", *more])
     raise InputError(str(first), where=first.place, fix=advice)

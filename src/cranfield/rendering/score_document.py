@@ -101,8 +101,7 @@ def measures_document() -> Document:
         for row, kind in zip(rows, CATALOG.values(), strict=True)
     ]
     sentence = (
-        'Ask for one with `measure`, e.g. `measure="nDCG(gains=exp)@10"`. '
-        "`measures()` with a name tells more about one."
+        'Ask for one with `measure`, e.g. `measure="nDCG(gains=exp)@10"`. `measures("nDCG")` tells more about one.'
     )
     return Document("measures", {}, [Table(columns, rows)], words, sentence)
 

@@ -72,7 +72,7 @@ class PartialResults:
             raise WriteError(
                 f"finished parts cannot be kept: {error.strerror}",
                 where=str(self.path),
-                fix=f'Make room, and go on with `resume="{self.path}"`.',
+                fix=f'Make room, and go on with `resume="{self.path}"`',
             ) from None
         self.kept += 1
 
