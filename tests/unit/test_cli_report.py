@@ -134,7 +134,7 @@ def test_the_command_in_a_report_makes_it_again(scores: Path, here: Path) -> Non
         (["-o", "x.doc"], "does not say which report"),
         (["--section", "nothing"], "there is no section"),
         (["--alpha", "2"], "alpha cannot be 2"),
-        (["--power", "0.04"], "chance alone"),
+        (["--power", "0.04"], "by chance"),
         (["--systems", "1"], "systems cannot be 1"),
         (["--shards", "2.5"], "shards cannot be"),
         (["-m", "none"], "no measure"),

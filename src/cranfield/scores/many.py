@@ -16,7 +16,7 @@ from cranfield.measures import parse_measures
 from cranfield.runtime.threads import Progress, tasks
 from cranfield.scores.table import ScoreTable
 
-FILES_A_TASK = 4  # reading the judgments again costs little beside so many runs
+FILES_A_TASK = 4  # for this number of runs, reading the judgments again costs little
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One goal, asked of many variances: how many topics each requires, and what a number of topics detects."""
+"""One goal for many variances: the topics that each requires, and the detectable differences."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ USUAL_RANGE = 0.15  # SS16's
 
 @dataclass(frozen=True)
 class Target:
-    """What a collection is to detect: ``goal`` is ``min_range``, ``difference`` (both of ``systems``) or ``width``.
+    """A goal: ``goal`` is ``min_range``, ``difference`` (both for ``systems``) or ``width``.
 
-    Systems share topics: ``method`` for a range is ``blocked``, and the variance the residual one, unless ``exact`` or
-    ``sakai`` (systems that share no topics) is named. ``test`` is the one that a difference is tested by: that of all
-    pairs of ``systems`` unless another is named, ``t`` for a pair named in advance. ``value`` is None where the
-    question is what can be detected.
+    By default systems share topics: ``method`` for a range is ``blocked``, with the residual variance; ``exact`` and
+    ``sakai`` are for systems that share no topics. ``test`` is the test of a difference: by default that of all pairs
+    of ``systems``, ``t`` for a pair named in advance. ``value`` is None if the detectable difference is computed.
 
     >>> Target("min_range", 0.15, method="sakai").topics(np.array([0.114, 0.041])).tolist()  # SS16 Table 3
     [159.0, 58.0]
@@ -46,7 +45,7 @@ class Target:
     def __post_init__(self) -> None:
         if self.goal not in GOALS:
             raise RequestError(f"there is no goal «{self.goal}»", fix=f"Choose one of: {', '.join(GOALS)}.")
-        self.topics(np.array([0.05]))  # refuses whatever makes no sense
+        self.topics(np.array([0.05]))  # validates the values
 
     @property
     def _way(self) -> Method:
@@ -62,12 +61,12 @@ class Target:
 
     @property
     def design(self) -> str:
-        """Whether systems share topics, in words."""
+        """The design in words: whether systems share topics."""
         return self._way.design
 
     @property
     def estimate(self) -> str:
-        """Which estimate of the variance goes with the goal, unless another is asked for."""
+        """The default estimate of the variance for the goal."""
         return "two-way" if self.goal == "min_range" and self.method != "blocked" else "residual"
 
     def _inputs(self, variance: Array) -> dict[str, Any]:
@@ -79,7 +78,7 @@ class Target:
         return {name: value for name, value in inputs.items() if name in self._way.inputs}
 
     def topics(self, variance: Array) -> Array:
-        """n for every variance; nan where there is no variance, or none up to ten million."""
+        """Return n for every variance; nan if the variance is nan, or if n exceeds ten million."""
         if self.value is None:
             return np.full(np.shape(variance), np.nan)
         flat = np.asarray(variance, float).ravel()
@@ -92,7 +91,7 @@ class Target:
         return answer.reshape(np.shape(variance))
 
     def seen(self, topics: Array, variance: Array) -> Array:
-        """The detectable range or difference, or the interval's width, with ``topics``; nan below two."""
+        """Return the detectable range or difference, or the interval width, with ``topics``; nan below two."""
         flat, spread = (np.asarray(each, float).ravel() for each in np.broadcast_arrays(topics, variance))
         good = np.flatnonzero((flat >= 2) & np.isfinite(spread) & (spread > 0))
         answer = np.full(len(flat), np.nan)
@@ -102,7 +101,7 @@ class Target:
         return answer.reshape(np.broadcast_shapes(np.shape(topics), np.shape(variance)))
 
     def wish(self) -> str:
-        """The goal in words, with its test and its design."""
+        """Return the goal in words, with its test and its design."""
         if not self.value:
             return ""
         pair = "two systems named in advance" if self.test == "t" else f"two of {self.systems} systems"
@@ -126,7 +125,7 @@ def choose_target(
     method: str = "blocked",
     test: str | None = None,
 ) -> Target:
-    """The one goal that was named; a range of 0.15 where none was.
+    """Return the goal that was named; by default a range of 0.15.
 
     >>> choose_target(difference=0.05).goal
     'difference'
@@ -135,7 +134,7 @@ def choose_target(
     named = {goal: value for goal, value in given.items() if value is not None} or {"min_range": USUAL_RANGE}
     if len(named) > 1:
         flags = ", ".join(f"--{goal.replace('_', '-')}" for goal in named)
-        raise RequestError(f"choose one of {flags}", fix="Ask for the others afterwards.")
+        raise RequestError(f"choose one of {flags}", fix="Request the others separately.")
     goal, value = next(iter(named.items()))
     if test is not None and goal != "difference":
         raise RequestError("--test goes with --difference", fix="Leave it out.")

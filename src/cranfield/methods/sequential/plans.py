@@ -49,7 +49,7 @@ CATALOG = {
         ),
         Plan(
             "iterative",
-            "until the power is reached (WMZ08 Algorithm 1)",
+            "until the power is reached (Webber et al. 2008, Algorithm 1)",
             "Topics are added until the difference is detectable at the observed sd; then one paired t test.",
             "None: the sd is underestimated and false positives are somewhat above α. The power is reached.",
             "Webber2008",
@@ -57,7 +57,7 @@ CATALOG = {
         ),
         Plan(
             "hybrid",
-            "first estimate, then until the power is reached (WMZ08 §5.5)",
+            "first estimate, then until the power is reached (Webber et al. 2008, §5.5)",
             "As many topics as the first estimate requires; if the power is missed, as the observed sd requires.",
             "None: p-values are slightly too small by an unknown amount. The power is reached.",
             "Webber2008",
