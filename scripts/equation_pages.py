@@ -1,4 +1,4 @@
-"""The equation index, from the marks in the code: ``# S14 Eq. 7`` on the line that computes it."""
+"""The equation index, generated from marks in the code: ``# S14 Eq. 7`` on the line that computes it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,26 @@ from python_pages import documented
 SOURCE = Path(__file__).parents[1] / "src" / "cranfield"
 
 PAPERS = {
-    "S14": "Sakai 2014",
-    "SS16": "Sakai and Shang 2016",
-    "WMZ08": "Webber, Moffat and Zobel 2008",
-    "FS19": "Ferro and Sanderson 2019",
-    "D13": "Dinçer 2013",
+    "S14": "Sakai (2014)",
+    "SS16": "Sakai and Shang (2016)",
+    "WMZ08": "Webber, Moffat and Zobel (2008)",
+    "FS19": "Ferro and Sanderson (2019)",
+    "D13": "Dinçer (2013)",
 }
 PLACE = (
     r"(?:Eqs?\. ?\d+|§\d+(?:\.\d+)*|Tables? \d+|Figs?\.? ?\d+|Inequality \d|footnote \d|Algorithm \d"
     r"|Propositions? \d+\.\d+)"
 )
-MARK = re.compile(rf"\b({'|'.join(PAPERS)})(?:'s)? ({PLACE})((?:(?:, | and |, and )(?:{PLACE}|\d+))*)")
+CITED = {  # how docstrings, which people read, cite the papers
+    r"Sakai \(?2014\)?": "S14",
+    r"Sakai and Shang \(?2016\)?": "SS16",
+    r"Webber et al\. \(?2008\)?": "WMZ08",
+    r"Ferro and Sanderson \(?2019\)?": "FS19",
+    r"Dinçer \(?2013\)?": "D13",
+}
+MARK = re.compile(rf"\b({'|'.join(PAPERS)}) ({PLACE})((?:(?:, | and |, and )(?:{PLACE}|\d+))*)")
 
-# What stands at each place, in our words; a mark without one, or one without a mark, fails the check.
+# Description of each place; a mark without a description, or a description without a mark, is an error.
 PLACES = {
     "S14": {
         "Eq. 1": "variance of the paired differences of two systems",
@@ -37,11 +44,11 @@ PLACES = {
         "Eq. 5": "sum of squares between topics",
         "Eq. 6": "mean square between topics",
         "Eq. 7": "variance of one system's scores by two-way ANOVA, in three parts",
-        "Eq. 8": "variance pooled over collections by their topics less one",
+        "Eq. 8": "variance pooled over collections, weighted by their topics minus one",
         "§3.1": "power of one-way ANOVA, and the approximation behind the tables",
         "§3.2": "expected width of the interval of a difference",
-        "§4.1": "a percentile of the pairs' variances",
-        "§5.4": "topics against pool depth, and what designs cost",
+        "§4.1": "a percentile of the variances of pairs",
+        "§5.4": "topics against pool depth, and the costs of designs",
         "footnote 2": "AP at a cutoff divided by the smaller of k and R",
         "Table 4": "topics for ten and a hundred systems",
         "Table 8": "topics for an interval's width",
@@ -61,18 +68,18 @@ PLACES = {
         "Eq. 2": "power by the normal approximation",
         "Eq. 4": "standard error of a standard deviation",
         "Algorithm 1": "topics added until the difference is detectable",
-        "§3": "effect size that 50 topics see",
-        "§3.1": "how many topics t asks for",
-        "§3.3": "effect size that 50 topics see",
+        "§3": "effect size that 50 topics detect",
+        "§3.1": "topics that the t test requires",
+        "§3.3": "effect size that 50 topics detect",
         "§5.1": "topics from past experience",
         "§5.2": "a trial, and its upper limit for the sd",
-        "§5.3": "what adding topics does to the test",
+        "§5.3": "effect of adding topics on the test",
         "§5.5": "the hybrid plan, and what to report",
         "§6": "pairs of runs assessed to a depth",
         "Table 1": "sds of differences between pairs of systems",
-        "Fig. 1": "how the sds of pairs are spread",
-        "Fig. 2": "how far the sd of a trial strays",
-        "Fig. 3": "topics in all against the size of the trial",
+        "Fig. 1": "distribution of the sds of pairs",
+        "Fig. 2": "sampling error of the sd of a trial",
+        "Fig. 3": "total topics against the size of the trial",
         "Fig. 4": "probability that a topic is included",
         "Fig. 6": "false positives of iterative sampling",
         "Fig. 7": "effect sizes by depth",
@@ -85,10 +92,10 @@ PLACES = {
         "Eq. 4": "a mean's interval from the system's own standard error",
         "Eq. 5": "ANOVA's interval around a mean",
         "Eq. 6": "ω², the share of variance that systems explain",
-        "Proposition 7.2": "what MD6 says of systems does not hang on undefined cells",
+        "Proposition 7.2": "the results of MD6 for systems do not depend on undefined cells",
         "§3": "the models MD1 to MD6",
         "§5": "three kinds of interval",
-        "§6": "words for the size of ω²",
+        "§6": "size of ω² in words",
         "Table 1": "models, pairs and top groups by number of shards",
         "Table 2": "spread over re-shardings",
         "Fig. 3": "the three kinds of interval",
@@ -117,19 +124,21 @@ class Mark:
 
 
 def equations_page() -> str:
-    """A table a paper: every place that the code names, and where."""
+    """Return one table per paper: every place that the code names, and where."""
     found: dict[tuple[str, str], list[Mark]] = defaultdict(list)
     for mark in marks():
         found[mark.paper, mark.place].append(mark)
     check_places(set(found))
     parts = [
         "# Equations\n",
-        "A line that computes a formula of a paper says so in a comment; this index is made from those comments and "
-        "from the docstrings. First comes where the formula is computed; after *also* what builds on it or shows the "
-        "published number. What differs from the papers is on [a page of its own](../differences.md).\n",
+        "Lines of code that compute a formula of a paper have a comment such as `# S14 Eq. 7`; this index is generated "
+        "from these comments and from the docstrings. The functions that compute the formula come first; after *also* "
+        "come functions that use it or show the published number. Differences from the papers are listed in "
+        "[what differs from the papers](../differences.md).\n",
     ]
     for paper, title in PAPERS.items():
-        parts += [f"## {paper}: {title}\n", "| where | what | in the code |", "|---|---|---|"]
+        parts += [f"## {title}\n", f"Marked `{paper}` in the code.\n"]
+        parts += ["| where | what | in the code |", "|---|---|---|"]
         for place in sorted((place for each, place in found if each == paper), key=_in_order):
             here = found[paper, place]
             computed = _links(mark for mark in here if mark.computes)
@@ -141,7 +150,7 @@ def equations_page() -> str:
 
 
 def check_places(found: set[tuple[str, str]]) -> None:
-    """Every mark has a description, and every description a mark."""
+    """Check that every mark has a description, and every description a mark."""
     said = {(paper, place) for paper, places in PLACES.items() for place in places}
     if found != said:
         raise SystemExit(
@@ -151,7 +160,7 @@ def check_places(found: set[tuple[str, str]]) -> None:
 
 
 def marks() -> list[Mark]:
-    """Every mark of the code, each object once."""
+    """Return every mark of the code, each object once."""
     found = [mark for path in sorted(SOURCE.rglob("*.py")) for mark in _marks_of(path)]
     computing = {mark for mark in found if mark.computes}
     return [mark for mark in dict.fromkeys(found) if mark.computes or replace(mark, computes=True) not in computing]
@@ -164,9 +173,17 @@ def _marks_of(path: Path) -> Iterator[Mark]:
     scopes = list(_scopes(ast.parse(text)))
     for line, said, computes in [*_comments(path), *_docstrings(ast.parse(text))]:
         inside = [name for first, last, name in scopes if first <= line <= last]
-        for paper, place, more in MARK.findall(said):
+        for paper, place, more in MARK.findall(_coded(said)):
             for each in _places(place, more):
                 yield Mark(paper, each, module, inside[-1] if inside else "", computes)
+
+
+def _coded(said: str) -> str:
+    """Replace citations that are followed by a place by the code of the paper."""
+    said = " ".join(said.split())
+    for cited, paper in CITED.items():
+        said = re.sub(rf"\b{cited},? (?={PLACE})", f"{paper} ", said)
+    return said
 
 
 def _comments(path: Path) -> Iterator[tuple[int, str, bool]]:
@@ -183,7 +200,7 @@ def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
 
 
 def _scopes(node: ast.AST, prefix: str = "") -> Iterator[tuple[int, int, str]]:
-    """Where every class and function begins and ends, the outer ones first; what is inside a function is its own."""
+    """Return the first and last line of every class and function, outer ones first."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef | ast.FunctionDef):
             first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
@@ -193,7 +210,7 @@ def _scopes(node: ast.AST, prefix: str = "") -> Iterator[tuple[int, int, str]]:
 
 
 def _places(place: str, more: str) -> list[str]:
-    """«Eq. 1, 2» and «Figs 7 and 8» are two places each."""
+    """Split a list of places: «Eq. 1, 2» and «Figs 7 and 8» are two places each."""
     found, kind = [], ""
     for each in [place, *re.split(r", and |, | and ", more)]:
         if not each:
@@ -223,7 +240,7 @@ def _link(mark: Mark) -> str:
 
 
 def formula_objects() -> dict[str, list[str]]:
-    """Objects with a mark that are no public names: by module, for a page of their own."""
+    """Return objects with a mark that are not public, by module, for a separate page."""
     private: dict[str, list[str]] = defaultdict(list)
     for mark in marks():
         public = not mark.name or documented(mark.module, mark.name, private=False)

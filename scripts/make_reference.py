@@ -51,13 +51,13 @@ def _measure(kind: Kind) -> str:
 def problems_page() -> str:
     """Every problem `cranfield check` knows."""
     meaning = {
-        Severity.ERROR: "Scores would be wrong. `check` exits with 2, and nothing is scored.",
-        Severity.WARNING: "Scores may surprise. `check --strict` exits with 2.",
-        Severity.NOTE: "Nothing is lost.",
+        Severity.ERROR: "Scores would be wrong. `check` exits with code 2, and nothing is scored.",
+        Severity.WARNING: "Scores may be unexpected. `check --strict` exits with code 2.",
+        Severity.NOTE: "No effect on scores.",
     }
     parts = ["# What can be wrong with a file\n"]
     for severity, text in meaning.items():
-        parts += [f"## {severity}\n", f"{text}\n", "| kind | what | what it does | what to do |", "|---|---|---|---|"]
+        parts += [f"## {severity}\n", f"{text}\n", "| kind | problem | effect | remedy |", "|---|---|---|---|"]
         for kind in KINDS.values():
             if kind.severity is severity:
                 parts.append(f"| `{kind.slug}` | {kind.title} | {kind.effect} | {speak(kind.fix, 'command')} |")

@@ -1,4 +1,4 @@
-"""The Python reference: which names it has, room by room; Sphinx takes what it says of them from the docstrings."""
+"""The Python reference: the public names of every package; Sphinx adds their docstrings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ROOMS = {
     "runtime.dask": "Many machines",
     "errors": "Errors",
 }
-NAMES = {  # of rooms that are one file, or whose public names come from several
+NAMES = {  # of packages that are one file, or whose public names come from several files
     "errors": ["Caution", "CranfieldError", "InputError", "PackedFileError", "RequestError", "WriteError"],
     "runtime.dask": ["work_on"],
 }
-MORE = {  # public names that a room keeps in a file of its own
+MORE = {  # public names in a file of their own
     "methods.design": {
         "target": ["Target"],
         "planning": ["Request", "plan", "plan_from_pilot"],
@@ -43,7 +43,7 @@ MORE = {  # public names that a room keeps in a file of its own
 
 
 def room_page(room: str) -> str:
-    """Every public name of a room."""
+    """Return the page of a package with every public name."""
     module = import_module(f"cranfield.{room}")
     parts = [f"# cranfield.{room}\n", f"**{ROOMS[room]}.** {_first_line(module)}\n", "```{eval-rst}"]
     parts += [_directive(f"cranfield.{room}", name, getattr(module, name)) for name in _names(room, module)]
@@ -54,13 +54,13 @@ def room_page(room: str) -> str:
 
 
 def python_page() -> str:
-    """The names of the package itself, and the rooms."""
+    """Return the page with the names of the top-level package, and the list of packages."""
     parts = [
         "# Python\n",
         "Results are frozen dataclasses with full-precision numbers, the inputs and the warnings; most have "
         "`to_frame()` (pandas, Polars or PyArrow), `to_dict()` and `summary()`. Errors are "
-        "{py:obj}`CranfieldError <cranfield.errors.CranfieldError>` and say what, where and what to do. "
-        "Importing `cranfield` costs nothing; a name is loaded when it is first used.\n",
+        "{py:obj}`CranfieldError <cranfield.errors.CranfieldError>`, with the problem, its place and the remedy. "
+        "Importing `cranfield` is fast; a name is loaded when it is first used.\n",
         "## Names of `cranfield`\n",
         "| name | what it is |",
         "|---|---|",
@@ -69,7 +69,7 @@ def python_page() -> str:
         home = f"cranfield.{cranfield._HOME[name]}"
         target = documented(home, name)
         parts.append(f"| {{py:obj}}`cranfield.{name} <{target}>` | {_first_line(getattr(cranfield, name))} |")
-    parts += ["", "## Rooms\n", "```{toctree}", ":maxdepth: 1\n", *(f"python/{room}" for room in ROOMS)]
+    parts += ["", "## Packages\n", "```{toctree}", ":maxdepth: 1\n", *(f"python/{room}" for room in ROOMS)]
     return "\n".join([*parts, "python/formulas", "```\n"])
 
 

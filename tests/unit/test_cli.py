@@ -313,7 +313,7 @@ def test_packing_says_what_it_packed(run: Run, example: Path, tmp_path: Path, pa
     (row,) = answer.json["rows"]
     assert (row["systems"], row["topics"], row["teams"], row["bytes"]) == (12, 40, 5, out.stat().st_size)
     assert out.read_bytes() == packed.read_bytes()
-    assert "Packed. Any command takes" in run("pack", example / "runs", *parts, "-o", out).out
+    assert "Packed. Every command takes" in run("pack", example / "runs", *parts, "-o", out).out
 
 
 @pytest.mark.parametrize("option", ["--qrels", "--intents", "--intent-probabilities"])

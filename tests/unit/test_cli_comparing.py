@@ -267,7 +267,7 @@ def test_shards_draws_figures_and_prints_the_tables_asked_for(example: Path, tmp
     assert "4 shards" in path.read_text()
     assert "MD2, 4 shards" in result.stdout
     assert "MD6, 4 shards" not in result.stdout
-    assert "Intervals around a system's mean" in result.stdout
+    assert "intervals around a system's mean" in result.stdout
     found = answer(*given)
     assert {row["model"] for row in found["anova"]} == {"MD1", "MD2", "MD3", "MD4", "MD5", "MD6"}
     assert len(found["systems"]) == 3 * 12

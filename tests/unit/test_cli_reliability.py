@@ -43,7 +43,7 @@ def test_one_page_says_everything(scores: str) -> None:
     text = run("reliability", scores, *FEW).stdout
     titles = (
         "Reliability",
-        "Where scores vary",
+        "Variance components",
         "Topics for a target",
         "Two sets of topics that disagree",
         "Replication: of the pairs significant on one half of the topics",

@@ -54,7 +54,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 
 def test_an_effect_size_excludes_difference_and_sd() -> None:
-    with pytest.raises(RequestError, match="stands for"):
+    with pytest.raises(RequestError, match="replaces"):
         size_for_difference(effect_size=0.2, sd=0.1)
     with pytest.raises(RequestError, match="needs its sd"):
         size_for_difference(difference=0.2)
@@ -90,7 +90,7 @@ def test_a_plan_by_name_is_that_method_alone() -> None:
     assert [
         size.method.name for size in plan(Request(systems=[10], min_range=[0.1], variance=[0.053], method="sakai"))
     ] == ["sakai"]
-    with pytest.raises(RequestError, match="does not answer"):
+    with pytest.raises(RequestError, match="does not apply"):
         plan(Request(systems=[10], min_range=[0.1], variance=[0.053], method="clt"))
 
 

@@ -37,7 +37,7 @@ class Hits:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a measure sees: for every (topic, system, shard) the judged documents found there.
+    """The input of a measure: for every (topic, system, shard) the judged documents found there.
 
     Segment ``(topic · systems + system) · shards + shard`` is a list of its own; ``length`` is how many documents it
     has, judged or not. A *unit* is a (topic, shard) pair, ``topic · shards + shard``; ``unit`` says which one each

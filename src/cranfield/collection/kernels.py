@@ -142,7 +142,7 @@ def _shard_lengths(first, last, shards, edges, documents, shard_of, out_length):
 def _trim(first, last, systems, chosen, depth, edges, rank, judgment, kept, out_edges, out_rank, out_judgment):
     """The hits of the chosen systems on kept judgments down to a depth, topic by topic, put end to end.
 
-    ``first`` and ``last`` are topics; the first is 0, for where a list begins hangs on all before it.
+    ``first`` and ``last`` are topics; the first is 0, because the start of a list depends on all lists before it.
     """
     to = 0
     out_edges[0] = 0

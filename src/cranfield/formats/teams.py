@@ -1,4 +1,4 @@
-"""Team lists: ``run team``, one run a line; a first line that says so is a header."""
+"""Team lists: ``run team``, one run per line; a header line is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Per-topic output of trec_eval (``-q``) and of ir_measures (``-q``): three fields a line, one system a file."""
+"""Per-topic output of trec_eval (``-q``) and of ir_measures (``-q``): three fields per line, one system per file."""
 
 from __future__ import annotations
 

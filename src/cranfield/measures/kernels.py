@@ -258,7 +258,7 @@ def _follow(
 ):
     """Recipes ``first`` to ``last`` over the same lists; ``gain``, ``weight`` and ``out_score`` have a row for each.
 
-    The ``ideal_…`` lists are what a topic is divided by, or cut at; the other ``out_…`` are room to work in.
+    The ``ideal_…`` lists are what a topic is divided by, or cut at; the other ``out_…`` are workspace.
     """
     for at in range(first, last):
         blends = walk[at] == PREFERRED or beta[at] > 0.0

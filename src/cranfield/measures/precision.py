@@ -67,7 +67,7 @@ def judged(view: View, measure: Measure) -> Array:
 NORM = Parameter(
     "norm",
     "R",
-    "what AP@k is divided by: R (trec_eval) or min, the smaller of k and R (S14 footnote 2)",
+    "what AP@k is divided by: R (trec_eval) or min, the smaller of k and R (Sakai 2014, footnote 2)",
     one_of("R", "min"),
 )
 
@@ -135,7 +135,7 @@ KINDS = (
     Kind(
         "Judged",
         "Judged documents",
-        "The share of the first k documents that have a judgment: how far the other measures can be trusted. Negative "
+        "The share of the first k documents that have a judgment; if it is low, scores are unreliable. Negative "
         "grades are no judgments.",
         "MacAvaney2022",
         judged,

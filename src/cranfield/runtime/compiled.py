@@ -30,7 +30,7 @@ def is_loaded() -> bool:
 
 
 def _spend(work: int) -> bool:
-    """Whether so many steps more are still within what the interpreter does best."""
+    """Whether ``steps`` more steps are still better interpreted."""
     global _spent
     _spent += work
     return _spent < WORTH_COMPILING
@@ -48,7 +48,7 @@ def _skip_linear_algebra() -> None:
 
 
 def pays(work: int) -> bool:
-    """Whether so many loop steps in all are better compiled; for those who call kernels many times over."""
+    """Whether ``steps`` loop steps in total are better compiled, for callers that call kernels many times."""
     return is_loaded() or not _spend(work)
 
 

@@ -162,7 +162,7 @@ def connect(address: str) -> Iterator[Cluster]:
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Cluster]:
-    """So many processes on this machine, each with one core, on loopback."""
+    """Start ``workers`` processes on this machine, each with one core, on the loopback interface."""
     distributed = _distributed()
     with (
         _quietly(),

@@ -129,7 +129,7 @@ class Threads:
                     yield running.pop(future), future.result()
 
 
-_machines: ContextVar[Machines | None] = ContextVar("machines", default=None)  # threads, unless told
+_machines: ContextVar[Machines | None] = ContextVar("machines", default=None)  # threads by default
 _keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
@@ -145,10 +145,10 @@ def on(machines: Machines, *, keeper: Keeper | None = None) -> Iterator[None]:
 
 
 def pieces(count: int, workers: int) -> list[tuple[int, int]]:
-    """``range(count)`` as items of tasks, a few for each of so many threads.
+    """``range(count)`` as items of tasks, a few for each thread.
 
-    Where ``on`` says where they run, their number does not hang on this machine, so that work broken off here can be
-    taken up elsewhere.
+    Where ``on`` says where they run, their number does not depend on this machine, so that interrupted work can be
+    continued elsewhere.
     """
     return slices(count, 4 * workers if _machines.get() is None else 64)
 
@@ -161,7 +161,7 @@ def tasks(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Result]:
-    """``[function(shared, item) for item in items]``, where ``on`` says; on so many threads where it says nothing.
+    """``[function(shared, item) for item in items]``, where ``on`` says; by default on threads.
 
     >>> tasks(pow, [2, 3, 4], shared=10)
     [100, 1000, 10000]

@@ -23,14 +23,14 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class Columns:
-    """What the parts of a score are called in a table.
+    """The roles of the columns of a table.
 
-    A name is a column, or a dotted way into JSON (``provider.id``); ``a+b`` joins two. Several scores are several
-    measures with their columns' names. ``*`` stands for every column of numbers there is: as ``score``, a column a
-    measure; as ``system``, a column a system. Where no system is named, it is the
-    column ``system``, or else the whole file is one system's. ``shard`` distinguishes scores of one cell; ``seed``,
-    ``prompt`` and ``judge`` do too, and say what the replicates are: seeds are nested in systems, prompts and judges
-    crossed with them. Scores that differ only in ``mean`` are averaged.
+    A name is a column, or a dotted path in JSON (``provider.id``); ``a+b`` joins two columns. Several scores are
+    several measures, named as their columns. ``*`` is every numeric column: as ``score``, one measure per column; as
+    ``system``, one system per column. By default the system is in the column ``system``, or else the whole file is one
+    system. ``shard`` distinguishes scores of one cell; ``seed``, ``prompt`` and ``judge`` do too, and define the
+    replicates: seeds are nested in systems, prompts and judges are crossed with them. Scores that differ only in
+    ``mean`` are averaged.
 
     >>> Columns.parse("topic=question,system=model,score=faithfulness").topic
     'question'
@@ -136,7 +136,7 @@ def known_layout(names: Iterable[str]) -> Columns | None:
 
 
 def name_of_measure(given: Columns | None, name: str | None) -> str | None:
-    """The measure of a table with a column a system, which is what its file is called."""
+    """The measure of a table with one column per system: the name of its file."""
     return name if given is not None and given.system == "*" else None
 
 
@@ -152,8 +152,8 @@ def table_from_records(
     """The scores in records; of several lists, those of the first that has the topics.
 
     ``system`` names the system where the records do not (``alone``: they are known to be of one system); ``measure`` is
-    that of a single column of scores, or of a column a system. A record without any of the scores is no score (logs
-    have such lines): it is left out, and that is said.
+    that of a single column of scores, or of a table with one column per system. A record without any of the scores (as
+    in logs) is left out, with a warning.
     """
     records = _with_topics(lists, given, file)
     averaged = given.mean is not None

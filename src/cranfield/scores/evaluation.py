@@ -24,9 +24,9 @@ def score(
     measures
         Names such as ``AP``, ``P@10``, ``nDCG(gains=exp)@10``; ``cranfield measures`` lists them.
     missing
-        A judged topic a run returned nothing for: ``zero`` (as trec_eval -c), ``nan``, or ``drop`` the topic.
+        Policy for a judged topic for which a run returned nothing: ``zero`` (as trec_eval -c), ``nan``, or ``drop``.
     no_relevant
-        A topic without relevant documents: ``zero`` (as trec_eval), ``nan``, or ``drop`` the topic.
+        Policy for a topic without relevant documents: ``zero`` (as trec_eval), ``nan``, or ``drop``.
     """
     wanted = parse_measures(measures)
     require_judgments(collection, wanted)

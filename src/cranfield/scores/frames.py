@@ -15,7 +15,7 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def to_frame(table: ScoreTable, backend: str, *, wide: bool) -> Any:
-    """A long frame (a row a score) or a wide one (a row a topic, a column a system)."""
+    """Return a long frame (one row per score) or a wide one (one row per topic, one column per system)."""
     return make_frame(wide_columns(table) if wide else long_columns(table), backend)
 
 
@@ -73,10 +73,10 @@ def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
 def from_frame(
     frame: Any, *, measure: str | None, columns: Any = None, system: str | None = None, name: str | None = None
 ) -> ScoreTable:
-    """Long when there are columns measure, topic, system, score; otherwise wide: topic, then a column a system.
+    """Read a long frame (columns measure, topic, system, score) or a wide one (topic, then one column per system).
 
-    With ``columns``, or in a layout that is known, the columns are what these say; ``name`` stands in for a system or a
-    measure that nothing names.
+    ``columns``, or a known layout, gives the roles of the columns; ``name`` is the default name of a system or a
+    measure.
     """
     import narwhals as nw
 

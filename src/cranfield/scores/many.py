@@ -17,7 +17,7 @@ from cranfield.runtime.threads import tasks
 from cranfield.scores.table import ScoreTable
 from cranfield.types import Progress
 
-FILES_A_TASK = 4  # reading the judgments again costs little beside so many runs
+FILES_A_TASK = 4  # for this number of runs, reading the judgments again costs little
 
 
 @dataclass(frozen=True)

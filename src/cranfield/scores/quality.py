@@ -228,7 +228,7 @@ def _bounds(measure: str, scores: Array) -> Caution | None:
     return Caution(
         "floor-or-ceiling",
         f"{measure}: {' and '.join(said)}, where systems cannot differ further",
-        "Use topics, or a measure, that leave room on both sides.",
+        "Use other topics, or another measure, without floor and ceiling effects.",
     )
 
 

@@ -92,9 +92,9 @@ def symmetric_tau_aps(a: Array, b: Array) -> Array:
 
 
 def kendall_margin(systems: int) -> float:
-    """Half-width of the 95 % interval of τ for so many items: 1.96·√(2(2m + 5) / (9m(m − 1))).
+    """Half-width of the 95 % interval of τ for m systems: 1.96·√(2(2m + 5) / (9m(m − 1))).
 
-    >>> round(kendall_margin(44), 3)  # SS16 Table 2
+    >>> round(kendall_margin(44), 3)  # Sakai and Shang (2016), Table 2
     0.205
     """
     return float(1.96 * np.sqrt(2 * (2 * systems + 5) / (9 * systems * (systems - 1))))  # SS16 Table 2

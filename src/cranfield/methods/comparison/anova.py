@@ -1,4 +1,4 @@
-"""ANOVA of a balanced topic × system (× replicate) table in closed form: FS19's MD1 to MD6, and nested replicates."""
+"""ANOVA of balanced topic × system (× replicate) tables: MD1 to MD6 of Ferro and Sanderson (2019), and nested ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import special
 from cranfield.errors import InputError, RequestError
 from cranfield.types import Array
 
-# Which effects each model has; what it leaves out is its error.  FS19 §3
+# The effects of each model; all other effects are its error.  FS19 §3
 MODELS: dict[str, tuple[str, ...]] = {
     "MD1": ("topic", "system"),
     "MD2": ("topic", "system"),
@@ -22,12 +22,12 @@ MODELS: dict[str, tuple[str, ...]] = {
     "MD6": ("topic", "system", "shard", "topic*system", "system*shard", "topic*shard"),
 }
 EFFECTS = MODELS["MD6"]
-TINY = float(np.finfo(float).tiny)  # a p that underflows is small, not 0
+TINY = float(np.finfo(float).tiny)  # a p that underflows is not 0
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One line of an ANOVA table; ``error`` and ``total`` have no F."""
+    """One row of an ANOVA table; ``error`` and ``total`` have no F."""
 
     name: str
     ss: float
@@ -39,7 +39,7 @@ class Effect:
 
     @property
     def size(self) -> str:
-        """The word for ω²: large from .14, medium from .06, small from .01 (FS19 §6)."""
+        """The size of ω² in words, Ferro and Sanderson (2019), §6: large from .14, medium from .06, small from .01."""
         if self.omega_squared != self.omega_squared:
             return ""
         return next(
@@ -86,7 +86,7 @@ class AnovaTable:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """Every sum of squares of a table, from which any model follows."""
+    """All sums of squares of a table, from which every model is computed."""
 
     shape: tuple[int, int, int]
     ss: dict[str, float]
@@ -101,10 +101,10 @@ class Decomposition:
 
 
 def decompose(scores: Array) -> Decomposition:
-    """All effects of a complete table, topics × systems × shards; two dimensions are one shard.
+    """Compute all effects of a complete table, topics × systems × shards; a table of two dimensions has one shard.
 
     The effects are orthogonal, so each is a sum of squares of marginal means, and the error of a model is the residual
-    plus the effects it leaves out; nothing is found by subtraction.
+    plus the effects it leaves out; nothing is computed by subtraction.
     """
     y = scores[:, :, np.newaxis] if scores.ndim == 2 else scores
     check_table(y)
@@ -141,16 +141,16 @@ def decompose(scores: Array) -> Decomposition:
 
 def _square(values: Array) -> float:
     flat = values.ravel()
-    return float(np.einsum("i,i", flat, flat))  # not vdot, whose threads cost more than they bring
+    return float(np.einsum("i,i", flat, flat))  # not vdot, whose threads cost more than they save
 
 
 def check_table(scores: Array) -> None:
-    """Refuse what no test can be made of."""
+    """Raise an error for a table that cannot be tested."""
     topics, systems = scores.shape[:2]
     if systems < 2:
-        raise InputError(f"comparing takes two systems or more, and there is {systems}", fix="Add scores of another.")
+        raise InputError(f"a comparison needs two systems, and there is {systems}", fix="Add scores of another.")
     if topics < 2:
-        raise InputError(f"comparing takes two topics or more, and there is {topics}", fix="Add topics.")
+        raise InputError(f"a comparison needs two topics, and there is {topics}", fix="Add topics.")
     if np.isnan(scores).any():
         missing = int(np.isnan(scores).sum())
         raise InputError(
@@ -160,7 +160,7 @@ def check_table(scores: Array) -> None:
 
 
 def anova(found: Decomposition, model: str) -> AnovaTable:
-    """The table of one model."""
+    """Return the ANOVA table of one model."""
     if model not in MODELS:
         raise RequestError(f"there is no model «{model}»", fix=f"Choose one of: {', '.join(MODELS)}.")
     t, r, s = found.shape
@@ -191,31 +191,31 @@ def _effect(name: str, ss: float, df: int, error: Effect, size: int) -> Effect:
 
 
 def random_topics(found: Decomposition) -> Effect:
-    """The system effect when topics are a sample of all topics: tested against topic*system, which replicates share."""
+    """Test systems against topic*system, which is correct if topics are a random sample."""
     t, r, s = found.shape
     return _effect("system", found.ss["system"], found.df["system"], _pooled(found, ["topic*system"]), t * r * s)
 
 
 NESTED = "nested"
-WITHIN_SYSTEMS = ("shard", "system*shard")  # replicates of a system, whatever replicates of others are called
+WITHIN_SYSTEMS = ("shard", "system*shard")  # replicates within a system
 SYSTEM_ERROR = "error of systems"
 
 
 def sampled_replicates(found: Decomposition, *, nested: bool) -> Effect:
-    """What systems are tested against when topics and replicates are both samples, of which new ones could be drawn.
+    """Return the error term of systems if both topics and replicates are random samples.
 
-    With σ² of a topic*system, σ² of a replicate and σ² of the rest, a system's mean square is expected to be the sum
-    of all three under the null hypothesis, and MS(topic*system) + MS(replicate) − MS(error) estimates that sum;
-    Satterthwaite's approximation gives its degrees of freedom. Where the difference of the last two is not positive
-    the replicates' variance is estimated as 0, and MS(topic*system) with its own degrees of freedom is used, which is
-    the larger of the two error terms.
+    Under the null hypothesis the expected mean square of systems is the sum of the variances of topic*system, of
+    replicates and of the residual, which MS(topic*system) + MS(replicate) − MS(error) estimates; Satterthwaite's
+    approximation gives its degrees of freedom. If the difference of the last two is not positive, the variance of
+    replicates is estimated as 0, and MS(topic*system) with its own degrees of freedom is used, which is the larger of
+    the two error terms.
 
     Parameters
     ----------
     nested
-        Each system has replicates of its own (random seeds): their variation is pooled within systems. Otherwise
-        systems share them (judges, prompts), a replicate's own mean cancels in a difference, and what remains is its
-        interaction with systems.
+        Each system has its own replicates (random seeds): their variation is pooled within systems. Otherwise systems
+        share them (judges, prompts): the mean of a replicate cancels in a difference, and its interaction with systems
+        remains.
 
     References
     ----------
@@ -233,7 +233,7 @@ def sampled_replicates(found: Decomposition, *, nested: bool) -> Effect:
 
 
 def nested_anova(found: Decomposition) -> AnovaTable:
-    """The table of systems with replicates of their own on shared topics; topics and replicates are samples."""
+    """Return the ANOVA table for nested replicates on shared topics; topics and replicates are random samples."""
     t, r, s = found.shape
     by_topic, within = _pooled(found, ["topic*system"]), _pooled(found, WITHIN_SYSTEMS, "shard(system)")
     error = _pooled(found, ["topic*shard"], residual=True)
@@ -251,14 +251,14 @@ def nested_anova(found: Decomposition) -> AnovaTable:
 
 
 def _pooled(found: Decomposition, names: Sequence[str], name: str = "", *, residual: bool = False) -> Effect:
-    """The mean square of several effects together, with the residual or without."""
+    """Return the mean square of several effects together, with or without the residual."""
     ss = sum(found.ss[each] for each in names) + (found.residual_ss if residual else 0.0)
     df = sum(found.df[each] for each in names) + (found.residual_df if residual else 0)
     return Effect("error" if residual else name or names[0], ss, df, ss / df if df else float("nan"))
 
 
 def _quotient(effect: Effect, error: Effect) -> Effect:
-    """An effect with its F against the error that fits it; ω² is FS19's, which has one error for all, and left out."""
+    """Return an effect with its F and error term; ω², which assumes one error term for all effects, is left out."""
     if not error.ms > 0:
         return effect
     f = effect.ms / error.ms

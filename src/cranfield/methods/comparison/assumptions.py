@@ -1,4 +1,4 @@
-"""What the answer of a comparison should be read with."""
+"""Warnings about comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.types import Array
 
 
 def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) -> Caution | None:
-    """Whether the smallest p that so many resamples can give, 1 / (B + 1), is lost to the correction.
+    """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant after the correction.
 
     >>> print(too_few_resamples(10_000, 8_256, "holm", 0.05).fix)
     Ask for 165,119 resamples or more, or use a test that needs no correction: max-t or tukey.
@@ -22,14 +22,14 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     enough = math.ceil(round(tests / alpha, 6)) - 1
     what = f"{resamples:,} resamples give no p below {1 / (resamples + 1):.1g}"
     if correct == "none":
-        return Caution("too-few-resamples", f"{what}: nothing can be significant", f"Ask for {enough:,} or more.")
+        return Caution("too-few-resamples", f"{what}: no pair can be significant", f"Ask for {enough:,} or more.")
     if correct == "holm":
         least = min(1.0, tests / (resamples + 1))
         what += f", which Holm over {pairs:,} pairs makes {least:.2g}: nothing can be significant"
     else:
         needed = math.ceil(round(tests / (resamples + 1) / alpha, 6))
         what += (
-            f": over {pairs:,} pairs Benjamini and Hochberg find nothing unless {needed:,} of them have that p"
+            f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
             if needed <= pairs
             else ": nothing can be significant"
         )
@@ -41,7 +41,7 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
 
 
 def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Caution | None:
-    """Whether the smallest p of a test of signs, 2 / 2ⁿ, is lost already."""
+    """Warn if the smallest possible p of a sign test, 2 / 2ⁿ, is not significant."""
     tests = pairs if correct == "holm" else 1
     if tests * 2.0 ** (1 - topics) <= alpha:
         return None
@@ -51,12 +51,12 @@ def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Cauti
         f"with {topics:,} topics this test gives no p below {2.0 ** (1 - topics):.2g}"
         + (f", and Holm over {pairs:,} pairs multiplies it" if tests > 1 else "")
         + ": nothing can be significant",
-        f"It takes {enough} topics or more; or use max-t or tukey.",
+        f"Use {enough} topics or more, or max-t or tukey.",
     )
 
 
 def unpaired_loses(found: int, blocked: int) -> Caution:
-    """What ignoring that topics are shared costs."""
+    """Warn that a test ignores that topics are shared."""
     return Caution(
         "topics-ignored",
         f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where topics as blocks "
@@ -66,8 +66,8 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
 
 
 def nothing_to_tell(scores: Array) -> Caution | None:
-    """Whether systems do not differ at all, or by the same on every topic, so that there is no error to judge by."""
-    own = scores - scores.mean(axis=1, keepdims=True)  # topics (and replicates) taken out
+    """Warn if systems do not differ, or differ by the same on every topic, so that the standard error is 0."""
+    own = scores - scores.mean(axis=1, keepdims=True)  # effects of topics (and replicates) removed
     tiny = 1e-12 * max(1.0, float(np.abs(scores).max()))
     if np.abs(own).max() <= tiny:
         return Caution(
@@ -78,14 +78,14 @@ def nothing_to_tell(scores: Array) -> Caution | None:
     if np.abs(own - own.mean(axis=0, keepdims=True)).max() <= tiny:
         return Caution(
             "no-error",
-            "systems differ by the same amount on every topic: there is no error to measure differences against",
+            "systems differ by the same amount on every topic: the standard error of all differences is 0",
             "Check how the scores were made; no significance is claimed.",
         )
     return None
 
 
 def constant_differences(constant: Array, systems: tuple[str, ...], first: Array, second: Array) -> Caution | None:
-    """Pairs that differ by the same on every topic, where others vary."""
+    """Warn about pairs with the same difference on every topic."""
     pairs = int(constant.sum())
     if not pairs:
         return None
@@ -94,13 +94,13 @@ def constant_differences(constant: Array, systems: tuple[str, ...], first: Array
     others = f", and so do {pairs - 1:,} other pair{'s' * (pairs > 2)}" if pairs > 1 else ""
     return Caution(
         "constant-differences",
-        f"{named}{others}: there is no error to measure the difference against, and no significance is claimed",
+        f"{named}{others}: the standard error is 0, and no significance is claimed",
         "Check whether one system's scores were computed from the other's.",
     )
 
 
 def too_many_pairs(pairs: int, most: int) -> Caution:
-    """Why Tukey's test was run where max-t is the default."""
+    """Warn that Tukey's test was run in place of max-t."""
     return Caution(
         "too-many-pairs",
         f"{pairs:,} pairs are too many to resample (at most {most:,}): Tukey's test was run in place of max-t, and "
@@ -109,16 +109,16 @@ def too_many_pairs(pairs: int, most: int) -> Caution:
     )
 
 
-# One error term is doubted where Box's ε is below this, and sampling of the topics does not explain it. Ten equal
-# independent systems are doubted in less than 4 % of tables of 10 topics or more; 8 or 18 variants of one system with
-# two others always, ten of the best 60 runs of TREC-8 or Robust04 in 97 % from 20 topics on.
+# Warn if Box's ε is below this limit and the test of sphericity rejects. For ten equal independent systems this happens
+# in less than 4 % of tables of 10 topics or more; for 8 or 18 variants of one system with two others always; for ten of
+# the best 60 runs of TREC-8 or Robust04 in 97 % of tables of 20 topics or more.
 DOUBTED_EPSILON, DOUBTED_LEVEL = 0.75, 0.05
 
 
 def box_epsilon(scores: Array) -> tuple[float, float]:
-    """Box's ε of the systems' covariances, without the bias of Greenhouse and Geisser's, and the p of sphericity.
+    """Box's ε of the covariances of systems, corrected for bias, and the p-value of a test of sphericity.
 
-    ε is 1 where all pairs of systems differ with the same variance, and 1 / (m − 1) at worst.
+    ε is 1 if the differences of all pairs of systems have the same variance, and at least 1 / (m − 1).
 
     References
     ----------
@@ -149,7 +149,7 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
 
 
 def one_error_term(scores: Array, sd: Array, test: str) -> Caution | None:
-    """Whether one error term fits all pairs, as Tukey's, Dunnett's and the permutation test take for granted."""
+    """Warn if one error term does not fit all pairs, as Tukey's, Dunnett's and the permutation test assume."""
     epsilon, p_value = box_epsilon(scores)
     if epsilon >= DOUBTED_EPSILON or p_value > DOUBTED_LEVEL:
         return None
@@ -157,7 +157,7 @@ def one_error_term(scores: Array, sd: Array, test: str) -> Caution | None:
     ratio = f"; the largest sd of a pair's differences is {most / least:.1f} times the smallest" if most > least else ""
     return Caution(
         "one-error-term",
-        f"one error term does not fit all pairs (Box's ε = {epsilon:.2f}, and 1 would fit{ratio}): the family-wise "
+        f"one error term does not fit all pairs (Box's ε = {epsilon:.2f}; it is 1 if it fits{ratio}): the family-wise "
         f"error rate of {test} may be well above α",
         'Use `test="max-t"`, which measures every pair by its own standard error.',
     )

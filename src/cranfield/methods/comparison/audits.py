@@ -1,4 +1,4 @@
-"""The same data through all tests: which verdicts hang on the choice, and on what about the data."""
+"""All tests on the same data: which verdicts depend on the test, and why."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable
 from cranfield.types import Array, Progress
 
-# A pair is noisier, or steadier, than others when its sd is so many times the pooled one, or less than its inverse.
+# A pair is noisier than others if its sd exceeds the pooled sd by this factor, steadier if it is smaller by it.
 UNLIKE = 1.1
 
 TOO_FEW = ("too-few-resamples", "too-few-topics")
 
 REASONS = {
-    "noisier": "noisier than most pairs: Tukey takes the error of all pairs, max-t and tests of pairs their own",
-    "steadier": "steadier than most pairs: Tukey takes the error of all pairs, max-t and tests of pairs their own",
-    "large": "wins large rather than many: tests of means gain by it, tests of signs and ranks lose",
-    "many": "wins many rather than large: tests of signs and ranks gain by it, tests of means lose",
-    "permuted": "between two thresholds: permutations mix unlike systems and set theirs elsewhere",
-    "correction": "significant alone: lost to the correction for many pairs, which max-t and Tukey's tests do not need",
-    "shared": "topics not taken as shared: the one-way test counts their variation as error",
+    "noisier": "noisier than most pairs: Tukey uses the error of all pairs, other tests that of the pair",
+    "steadier": "steadier than most pairs: Tukey uses the error of all pairs, other tests that of the pair",
+    "large": "wins large rather than many: detected by tests of means rather than by tests of signs and ranks",
+    "many": "wins many rather than large: detected by tests of signs and ranks rather than by tests of means",
+    "permuted": "between two thresholds: permutations mix very different systems, which changes the threshold",
+    "correction": "significant alone: not significant after the correction for many pairs (max-t and Tukey need none)",
+    "shared": "topics not taken as shared: the one-way test treats the variation between topics as error",
     "close": "close to the threshold of several tests",
 }
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A pair that some tests find and others do not, and why that is.
+    """A pair that is significant under some tests and not under others, with the reasons.
 
-    ``reasons`` are words of ``REASONS``; ``why`` says the same with the numbers of the pair.
+    ``reasons`` are keys of ``REASONS``; ``why`` has the same reasons with the numbers of the pair.
     """
 
     system_a: str
@@ -61,7 +61,7 @@ class Audit:
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
-        """Those of the tests, named where not all have them; what --unpaired loses is among the reasons."""
+        """The warnings of the tests, with their names if not all have them."""
         said: dict[Caution, list[str]] = {}
         for test, each in self.comparisons.items():
             for caution in each.warnings:
@@ -76,20 +76,20 @@ class Audit:
 
     @property
     def default(self) -> str:
-        """The test that is run when none is named."""
+        """The default test."""
         return next(iter(self.comparisons))
 
     def reasons(self) -> dict[str, int]:
-        """How many pairs each reason explains, alone or with others; the most frequent first."""
+        """Count the pairs of each reason, alone or with others; the most frequent first."""
         return dict(Counter(reason for each in self.disagreements for reason in each.reasons).most_common())
 
     def against(self, test: str) -> tuple[int, int, int]:
-        """Pairs that ``test`` and the default both find, that only it finds, and that only the default finds."""
+        """Count the pairs that are significant under both ``test`` and the default, only ``test``, only the default."""
         ours, theirs = self.comparisons[self.default].significant, self.comparisons[test].significant
         return int((ours & theirs).sum()), int((theirs & ~ours).sum()), int((ours & ~theirs).sum())
 
     def summary(self) -> str:
-        """How many verdicts hang on the choice of the test."""
+        """Return a sentence with the number of verdicts that depend on the test."""
         pairs = len(self.comparisons[self.default].first)
         text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
         if self.not_informative:
@@ -125,7 +125,7 @@ def audit(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Audit:
-    """Run every test on the same table; pairwise ones are corrected. The most contested pairs come first."""
+    """Run every test on the same table; pairwise tests are corrected. The pairs with most disagreement come first."""
     done: dict[str, Comparison] = {}
     default = chosen_test(None, baseline_names(baseline), systems=len(table.systems))
     tests = dict.fromkeys((default, *ALL_TESTS))
@@ -179,7 +179,7 @@ def audit(
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """One pair's differences and verdicts, and what explains these."""
+    """The differences and verdicts of one pair, and the reasons."""
 
     at: int
     gaps: Array
@@ -195,7 +195,7 @@ class _Pair:
         return tuple(test for test in self.voting if test not in self.found_by)
 
     def reasons(self) -> dict[str, str]:
-        """Every reason that holds, with its numbers."""
+        """Return every reason that applies, with its numbers."""
         said = {
             **self._noise(),
             **self._shape(),
@@ -212,7 +212,7 @@ class _Pair:
         return ""
 
     def _noise(self) -> dict[str, str]:
-        """Tukey measures every pair against the pooled error, max-t and tests of pairs against the pair's own."""
+        """Compare the sd of the pair with the pooled sd, which Tukey's test uses."""
         own = float(self.gaps.std(ddof=1))
         sds = f"sd of differences {own:.3f}, of all pairs {self.pooled:.3f}"
         each = {"max-t", "t"}
@@ -229,7 +229,7 @@ class _Pair:
         return f"between two thresholds (tukey {ours:.4f}, tukey-permutation {theirs:.4f})"
 
     def _shape(self) -> dict[str, str]:
-        """Signs and ranks against means."""
+        """Compare wins and losses with the skewness."""
         wins, losses = int((self.gaps > 0).sum()), int((self.gaps < 0).sum())
         counts = f"{wins} topics against {losses}, skewness {_skew(self.gaps):+.1f}"
         ordinal, mean = {"sign", "wilcoxon"}, "t"
@@ -240,7 +240,7 @@ class _Pair:
         return {}
 
     def _correction(self) -> str:
-        """Pairwise tests that find the pair by itself, and lose it among many."""
+        """Find pairwise tests under which the pair is significant only without correction."""
         lost = [
             f"{test} p = {float(each.p_value[self.at]):.2g}"
             for test, each in self.voting.items()

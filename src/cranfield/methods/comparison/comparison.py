@@ -47,15 +47,15 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """Systems best first; pairs as indices into them.
+    """The result of a comparison: systems, best first, and pairs as indices into them.
 
-    ``difference`` is the mean of ``first`` less that of ``second``: the better less the other, or with baselines the
-    candidate less the baseline. ``standard_error`` is what the test measures it by: one for all pairs (Tukey's tests
-    and Dunnett's) or the pair's own. ``effect_size`` is the difference over the sd of the pair's differences (d_z); of
-    the unpaired test over the sd of scores within systems, as ``denominator`` says. ``lower`` and ``upper`` exclude 0
-    exactly when the pair is significant, unless ``interval`` calls them unadjusted; they are nan for pairs whose
-    differences do not vary. ``intervals`` has half-widths of intervals around means: those with which two systems
-    differ when theirs do not touch (nan where the test has none); ANOVA's; and by the system's own standard error.
+    ``difference`` is the mean of ``first`` minus that of ``second``: better minus worse, or with baselines candidate
+    minus baseline. ``standard_error`` is that of the test: common to all pairs (Tukey's tests and Dunnett's) or of the
+    pair. ``effect_size`` is the difference divided by the sd of the pair's differences (d_z); for the unpaired test by
+    the sd of scores within systems (see ``denominator``). ``lower`` and ``upper`` exclude 0 exactly when the pair is
+    significant, unless ``interval`` calls them unadjusted; they are nan for pairs whose differences do not vary.
+    ``intervals`` has half-widths of intervals around means: Tukey's, which do not overlap exactly if two systems differ
+    (nan if the test has none); ANOVA's; that of the standard error.
     """
 
     measure: str
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def half_width(self) -> float:
-        """Of intervals around means that decide about pairs; nan where none do."""
+        """Half-width of intervals around means that decide about pairs; nan if the test has none."""
         return self.intervals.tukey
 
     @property
@@ -102,21 +102,21 @@ class Comparison:
 
     @property
     def relative_difference(self) -> Array:
-        """The difference as a share of the second system's mean; nan where that is not above 0."""
+        """The difference relative to the mean of the second system; nan if that is not above 0."""
         base = self.means[self.second]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(base > 0, self.difference / base, np.nan)
 
     @property
     def top_group(self) -> tuple[str, ...]:
-        """The best system and those not significantly different from it; empty with baselines, which leave it open."""
+        """The best system and those not significantly different from it; empty with baselines."""
         if self.baselines:
             return ()
         with_best = (self.first == 0) & ~self.significant
         return (self.systems[0], *(self.systems[at] for at in self.second[with_best].tolist()))
 
     def groups(self) -> list[tuple[int, int]]:
-        """Maximal runs of neighbouring ranks no two of which differ, as (first, last) places."""
+        """Return maximal groups of adjacent ranks of which no two differ, as (first, last) positions."""
         count = len(self.systems)
         differ = np.zeros((count, count), bool)
         differ[self.first, self.second] = self.significant
@@ -130,7 +130,7 @@ class Comparison:
         return runs
 
     def summary(self) -> str:
-        """How many pairs differ, and which systems are not significantly different from the best."""
+        """Return a sentence with the number of significant pairs and the top group."""
         found = f"{self.significant_pairs:,} of {len(self.first):,} pairs differ significantly"
         return f"{found}; {self._about_the_best()}."
 
@@ -144,7 +144,7 @@ class Comparison:
         return others if rest else f"{best} differs from all others"
 
     def verdict(self, at: int) -> str:
-        """What was found about one pair, in a sentence."""
+        """Return the result of one pair in a sentence."""
         candidate, baseline = self.systems[self.first[at]], self.systems[self.second[at]]
         difference, share = float(self.difference[at]), float(self.relative_difference[at])
         relative = f" ({share:+.1%})" if share == share else ""
@@ -163,7 +163,7 @@ class Comparison:
         )
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The pairs as a data frame."""
+        """Return the pairs as a data frame."""
         return rows_frame(self.to_dict(), backend)
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -224,12 +224,12 @@ def compare(
     label: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare all systems of a table, or all with some baselines.
+    """Compare all systems of a table, or all systems with some baselines.
 
     Parameters
     ----------
     test
-        ``max-t`` (the default of three systems or more: each pair by its own standard error, topics resampled),
+        ``max-t`` (the default for three systems or more: each pair with its own standard error, topics resampled),
         ``dunnett`` (the default with baselines: each candidate with the baseline, topics as blocks), ``tukey`` (topics
         as blocks, one error term), ``tukey-permutation`` (Tukey by permutation within topics), ``unpaired`` (one-way
         Tukey, which ignores that topics are shared), or a test of pairs: ``t`` (the default of two systems),
@@ -250,7 +250,7 @@ def compare(
     resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
-        What the comparison is called, the measure unless said otherwise; it also names the random stream.
+        Name of the comparison, by default the measure; it also names the random stream.
 
     Returns
     -------
@@ -370,7 +370,7 @@ def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) ->
             fix="Name it with `baseline`, or choose a test of all pairs: max-t or tukey.",
         )
     if test in FAMILY and correct not in (None, "none"):
-        raise RequestError(f"{test} controls the whole family's error by itself", fix="Leave out the correction.")
+        raise RequestError(f"{test} controls the family-wise error rate itself", fix="Leave out the correction.")
     if correct is not None:
         correction(correct)
 
@@ -446,7 +446,7 @@ def _effect_size(pairs: Pairs, test: str) -> tuple[Array, str]:
 def _cautions(
     pairs: Pairs, names: tuple[str, ...], test: str, correct: str, alpha: float, resamples: int, found: Verdicts
 ) -> list[Caution | None]:
-    """What the answer should be read with."""
+    """Return the warnings."""
     nothing = nothing_to_tell(pairs.scores)
     constant = pairs.constant & (test != "unpaired")  # which does not look at differences
     cautions = [

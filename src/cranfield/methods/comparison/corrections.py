@@ -1,4 +1,4 @@
-"""Many p-values at once."""
+"""Corrections of p-values for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.types import Array
 
 
 def holm(p_values: Array) -> Array:
-    """Holm's step-down: the chance of one false finding among all stays below α.
+    """Holm's step-down correction, which controls the family-wise error rate.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -24,7 +24,7 @@ def holm(p_values: Array) -> Array:
 
 
 def benjamini_hochberg(p_values: Array) -> Array:
-    """Benjamini and Hochberg's step-up: of what is found, a share of at most α is expected to be false.
+    """Benjamini and Hochberg's step-up correction, which controls the false discovery rate.
 
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.04, 0.04]
@@ -40,7 +40,7 @@ def benjamini_hochberg(p_values: Array) -> Array:
 
 
 def none(p_values: Array) -> Array:
-    """As they are: for one planned comparison."""
+    """No correction: for one planned comparison."""
     return p_values
 
 
@@ -50,8 +50,8 @@ CORRECTIONS: dict[str, Callable[[Array], Array]] = {"holm": holm, "bh": benjamin
 def deciding_level(significant: Array, correct: str, alpha: float) -> float:
     """The level at which unadjusted intervals decide as the corrected p-values did.
 
-    Holm's last step tests at α over the number of pairs it left; of R pairs that Benjamini and Hochberg find among k,
-    intervals at Rα/k miss a share of at most α (false coverage rate).
+    Holm's last step tests at α divided by the number of remaining pairs; if R of k pairs are significant with Benjamini
+    and Hochberg's correction, intervals at level Rα/k have a false coverage rate of at most α.
 
     References
     ----------
@@ -68,7 +68,7 @@ def deciding_level(significant: Array, correct: str, alpha: float) -> float:
 
 
 def correction(name: str) -> Callable[[Array], Array]:
-    """A correction by its name."""
+    """Return a correction by its name."""
     if name not in CORRECTIONS:
         raise RequestError(f"there is no correction «{name}»", fix=f"Choose one of: {', '.join(CORRECTIONS)}.")
     return CORRECTIONS[name]

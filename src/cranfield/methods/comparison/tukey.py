@@ -15,7 +15,7 @@ from cranfield.types import Array
 
 @dataclass(frozen=True)
 class ErrorTerm:
-    """What differences are measured against: the variance of one score, its degrees of freedom, scores a mean."""
+    """The error term: the variance of one score, its degrees of freedom, and the number of scores per mean."""
 
     ms: float
     df: float
@@ -51,7 +51,7 @@ class Tukey:
 
     @cached_property
     def p_value(self) -> Array:
-        """P(Q ≥ |tk|) of every pair (FS19 Eq. 2)."""
+        """P(Q ≥ |tk|) of every pair: Ferro and Sanderson (2019), Eq. 2."""
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.abs(self.difference) / self.error.standard_error  # FS19 Eq. 1
         statistic = np.where(self.difference == 0, 0.0, np.minimum(statistic, 1e9))
@@ -59,12 +59,12 @@ class Tukey:
 
     @cached_property
     def margin(self) -> float:
-        """A pair is significant when it differs by as much."""
+        """The smallest significant difference."""
         return critical_range(self.alpha, len(self.means), self.error.df) * self.error.standard_error
 
     @cached_property
     def significant(self) -> Array:
-        """The same as p_value ≤ alpha, without computing p-values."""
+        """Whether p_value ≤ alpha, without computing p-values."""
         gap = np.abs(self.difference)
         return np.asarray((gap >= self.margin) & (gap > 0))
 
@@ -74,7 +74,7 @@ class Tukey:
 
     @property
     def top_group(self) -> int:
-        """How many systems, the best among them, cannot be told from the best."""
+        """The number of systems not significantly different from the best, including the best."""
         best = int(np.argmax(self.means))
         with_best = (self.first == best) | (self.second == best)
         return 1 + int((~self.significant[with_best]).sum())
@@ -83,7 +83,8 @@ class Tukey:
 def tukey(means: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Tukey:
     """Tukey's HSD.
 
-    |tk| = |μ̂_u − μ̂_v| / √(MS_error / (T·S)) against the studentised range (FS19 Eq. 1), p = P(Q ≥ |tk|) (Eq. 2).
+    |tk| = |μ̂_u − μ̂_v| / √(MS_error / (T·S)) against the studentised range, p = P(Q ≥ |tk|):
+    Ferro and Sanderson (2019), Eq. 1 and Eq. 2.
     """
     first, second = np.triu_indices(len(means), k=1)
     return Tukey(means, first, second, means[first] - means[second], alpha, error)
@@ -97,7 +98,7 @@ def critical_range(alpha: float, groups: int, df: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Half-widths of the three intervals of FS19 §5 around each system's mean."""
+    """Half-widths of the three intervals around each system's mean: Ferro and Sanderson (2019), §5."""
 
     tukey: float
     anova: float
@@ -105,7 +106,7 @@ class Intervals:
 
 
 def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Intervals:
-    """Two systems differ by Tukey exactly when their Tukey intervals do not touch."""
+    """Compute the intervals; two systems differ by Tukey's test exactly when their Tukey intervals do not overlap."""
     flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
     count = flat.shape[1]
     critical = critical_range(alpha, scores.shape[1], error.df)

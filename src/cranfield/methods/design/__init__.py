@@ -1,4 +1,4 @@
-"""Designs: how many topics, and what a number of topics detects."""
+"""Designs: the required number of topics, and the differences that a number of topics detects."""
 
 from cranfield.methods.design.formulas import MOST_TOPICS, Method
 from cranfield.methods.design.inverse import (

@@ -1,4 +1,4 @@
-"""The curve that one design lies on: the same question with one input moved."""
+"""Curves of a design: the same request with one input varied."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cranfield.methods.design.inverse import detectable_difference, detectable_r
 from cranfield.methods.design.request import GOALS, Request
 
 AXES = (*GOALS, "systems", "variance", "correlation", "sd", "alpha", "power")
-REACH = 2.5  # how many times smaller and larger the curve goes
+REACH = 2.5  # factor by which the input is decreased and increased
 POINTS = 20  # to either side
 
 
 def curve_through(request: Request, axis: str | None = None) -> Request:
-    """The request with ``axis`` (its first goal unless named) moved around its value; a grid is a curve already.
+    """Vary ``axis`` (by default the first goal) of a request around its value; a grid is left unchanged.
 
     >>> found = curve_through(Request(systems=[10], min_range=[0.1], variance=[0.053]))
     >>> len(found.min_range), 0.1 in found.min_range
@@ -32,13 +32,13 @@ def curve_through(request: Request, axis: str | None = None) -> Request:
         values = request.values(name)
     if not values:
         given = ", ".join(each for each in AXES if getattr(request, each) is not None)
-        raise RequestError(f"there is no «{name}» to draw a curve over", fix=f"Choose one of: {given}.")
+        raise RequestError(f"the request has no «{name}» to vary", fix=f"Choose one of: {given}.")
     moved: dict[str, Any] = {name: _around(name, values[0], floor=request.values("alpha")[0])}
     return replace(request, **moved)
 
 
 def _around(name: str, value: float, *, floor: float) -> list[float]:
-    if name == "power":  # no test has less than α by chance alone
+    if name == "power":  # the power of a test is at least α
         low = max(0.3, min(0.99, floor * 1.5))
         return sorted({value, *(each for each in np.linspace(low, 0.99, 2 * POINTS).round(4).tolist() if each > floor)})
     if name == "systems":
@@ -52,7 +52,7 @@ def _around(name: str, value: float, *, floor: float) -> list[float]:
 def card_curves(
     *, topics: int, sd: float, systems: int = 2, test: str = "t", alpha: float = 0.05, power: float = 0.8
 ) -> tuple[Sequence[int], dict[str, list[float]]]:
-    """What numbers of topics around ``topics`` detect: S14 Fig. 3 and its like."""
+    """Cards for numbers of topics around ``topics``: Sakai (2014), Fig. 3."""
     around = np.unique(np.maximum(3, np.geomspace(max(3, topics / 4), topics * 4, POINTS).round()).astype(int))
     around = np.union1d(around, [topics])
     n = around.astype(float)

@@ -1,4 +1,4 @@
-"""The questions a design answers, each with its inputs, its limits, and the method that answers it."""
+"""The methods of designs: inputs, limits, and the function that relates the number of topics to the goal."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SEPARATE = "systems share no topics"
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One way to relate the number of topics to what a design can detect.
+    """A method that relates the number of topics to what a design can detect.
 
     ``value(topics, inputs)`` is the quantity that grows with n and must reach ``target(inputs)``; ``guess`` is where
     the search for n starts. ``achieves`` names that quantity: a power, a width, a sensitivity or a probability.
-    ``claim`` says in words, with {inputs} to be filled in, what the topics are enough for; ``test`` and ``design`` name
-    the test that is planned for and whether systems share topics. ``takes`` are further parameters of a request that
+    ``claim`` is the sentence about the goal, with placeholders for {inputs}; ``test`` and ``design`` name the test that
+    will be run and whether systems share topics. ``takes`` are further parameters of a request that
     the method uses.
     """
 
@@ -56,7 +56,7 @@ class Method:
 
     @property
     def is_smaller_better(self) -> bool:
-        """Whether ``value`` is the negative of what is achieved: of a width or a sensitivity."""
+        """Whether ``value`` is the negative of the achieved quantity, as for a width or a sensitivity."""
         return self.achieves in ("width", "sensitivity")
 
 
@@ -66,7 +66,7 @@ def _power_target(inputs: Inputs) -> Array:
 
 def _anova_guess(inputs: Inputs) -> Array:
     """n from the non-central χ², which F tends to."""
-    # Only m, α and power decide λ, and a grid has few combinations of them.
+    # λ depends only on m, α and power, and a grid has few combinations of them.
     kinds, cell = np.unique(
         np.stack([inputs["systems"], inputs["alpha"], inputs["power"]]), axis=1, return_inverse=True
     )
@@ -152,7 +152,7 @@ def range_method(name: str) -> Method:
     made = {
         "exact": (
             "one-way ANOVA, exact",
-            "Systems whose scores share no topics; the question of Sakai (2014).",
+            "Systems that share no topics; the design of Sakai (2014).",
             "Sakai2014",
             power_functions.one_way_power,
             SEPARATE,
@@ -204,7 +204,7 @@ def difference_method(name: str, *, sides: int) -> Method:
         ),
         "unpaired": (
             "t test on two samples, exact",
-            "Two systems, each on topics of its own.",
+            "Two systems, each with its own topics.",
             "Cohen1988",
             power_functions.unpaired_t_power,
             2,
@@ -235,7 +235,7 @@ def difference_method(name: str, *, sides: int) -> Method:
 
 
 def family_method(test: str) -> Method:
-    """Power for a pair of m systems where all pairs are tested: ``max-t``, ``tukey``, ``holm``; or ``dunnett``.
+    """Power for a pair of m systems if all pairs are tested: ``max-t``, ``tukey``, ``holm``; or ``dunnett``.
 
     >>> from cranfield.methods.design.sample_size import size
     >>> given = {"difference": 0.05, "sd": 0.15, "alpha": 0.05, "power": 0.8}
@@ -292,8 +292,8 @@ def _margin_method(
     name: str, title: str, goal: str, function: Callable[..., Array], *, claim: str, tails: int
 ) -> Method:
     when = {
-        "equivalence": "To show that two systems are as good as equal.",
-        "non_inferiority": "To show that a system is at worst a little worse.",
+        "equivalence": "To show that two systems are equivalent.",
+        "non_inferiority": "To show that a system is not worse by the margin or more.",
     }[goal]
     return Method(
         name=name,
@@ -323,7 +323,7 @@ def width_method(*, probability: bool = False) -> Method:
         return Method(
             name="interval-probability",
             title="probability that a confidence interval is narrow enough",
-            when="To have a narrow interval not only on average.",
+            when="To have a narrow interval with high probability, not only on average.",
             citation="KupperHafner1989",
             inputs=("width", "sd", "alpha", "probability"),
             value=_probably_narrow,
@@ -337,7 +337,7 @@ def width_method(*, probability: bool = False) -> Method:
     return Method(
         name="interval",
         title="expected width of a confidence interval",
-        when="To say how large a difference is, not only whether.",
+        when="To estimate the size of a difference.",
         citation="Sakai2014",
         inputs=("width", "sd", "alpha"),
         value=_narrow,
@@ -355,7 +355,7 @@ def sensitivity_method(*, sides: int) -> Method:
     return Method(
         name="clt",
         title="central limit theorem",
-        when="To know a mean, or a difference of means, to within ± δ, whatever the power.",
+        when="To estimate a mean, or a difference of means, to within ± δ.",
         citation="Dincer2013",
         inputs=("sensitivity", "sd", "alpha"),
         value=partial(_close, sides=sides),

@@ -1,4 +1,4 @@
-"""Lists and ranges of numbers as people type them."""
+"""Parsing of lists and ranges of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_CELLS = 1_000_000
 
 
 def parse_grid(text: str, *, name: str = "value", most: int = MOST_CELLS) -> list[float]:
-    """Numbers from ``0.05``, a list ``0.01,0.05`` or a range ``0.02:0.10:0.02`` (both ends in it); mixtures too.
+    """Parse ``0.05``, a list ``0.01,0.05``, a range ``0.02:0.10:0.02`` (ends included), or a mixture.
 
     A range may have at most ``most`` values.
 
@@ -25,7 +25,7 @@ def parse_grid(text: str, *, name: str = "value", most: int = MOST_CELLS) -> lis
 
 
 def parse_counts(text: str, *, name: str = "value", most: int = MOST_CELLS) -> list[int]:
-    """Whole numbers from a list or a range.
+    """Parse whole numbers from a list or a range.
 
     >>> parse_counts("2,5:7")
     [2, 5, 6, 7]
@@ -34,7 +34,7 @@ def parse_counts(text: str, *, name: str = "value", most: int = MOST_CELLS) -> l
 
 
 def whole(value: float, name: str) -> int:
-    """A count; RequestError for anything else."""
+    """Parse a count; RequestError for anything else."""
     if value != int(value):
         raise RequestError(f"{name} cannot be {value:g}", fix="It takes a whole number.")
     return int(value)
@@ -55,7 +55,7 @@ def _range(piece: str, name: str, most: int) -> list[float]:
         return [float(numbers[0])]
     step = numbers[2] if len(numbers) == 3 else Decimal(1)
     if step <= 0 or numbers[1] < numbers[0]:
-        raise RequestError(f"the range «{piece}» goes nowhere", fix="Write from:to:step, with from below to.")
+        raise RequestError(f"the range «{piece}» is empty", fix="Write from:to:step, with from below to.")
     count = math.floor((numbers[1] - numbers[0]) / step) + 1
     if count > most:
         raise RequestError(f"the range «{piece}» has {count:,} values", fix="Take a larger step.")
@@ -63,5 +63,5 @@ def _range(piece: str, name: str, most: int) -> list[float]:
 
 
 def _is_usual(number: Decimal) -> bool:
-    """Finite, and of a size that sums and counts stay short."""
+    """Whether a number is finite and of moderate size."""
     return number.is_finite() and abs(number.adjusted()) <= 100

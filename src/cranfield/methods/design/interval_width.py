@@ -1,4 +1,4 @@
-"""Confidence intervals for a difference, and how wide to expect them."""
+"""Confidence intervals for a difference, and their expected width."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cranfield.types import Array
 
 
 def expected_sd(topics: Array, sd: Array) -> Array:
-    """E[s] = σ·Γ(n/2) / (√((n − 1)/2)·Γ((n − 1)/2)): a sample's sd falls short of σ on average."""
+    """E[s] = σ·Γ(n/2) / (√((n − 1)/2)·Γ((n − 1)/2)): the expected sd of a sample, which is smaller than σ."""
     half = (topics - 1) / 2
     return np.asarray(sd * special.poch(half, 0.5) / np.sqrt(half))  # S14 §3.2; a ratio of gammas that never overflows
 
@@ -22,12 +22,12 @@ def expected_width(topics: Array, sd: Array, alpha: Array) -> Array:
 
 
 def width_probability(topics: Array, sd: Array, alpha: Array, width: Array) -> Array:
-    """P(2·t·s/√n ≤ width): how likely the interval of n differences is no wider than ``width``."""
+    """P(2·t·s/√n ≤ width): the probability that the interval of n differences is no wider than ``width``."""
     t = t_critical(np.asarray(alpha) / 2, topics - 1)
     largest = np.square(np.sqrt(topics) * width / (2 * t * sd))  # of s²/σ²
     return np.asarray(special.chdtr(topics - 1, (topics - 1) * largest))  # Kupper & Hafner 1989 Eq. 5
 
 
 def sensitivity(topics: Array, sd: Array, alpha: Array, sides: int) -> Array:
-    """δ = s·z/√n: what a mean over n topics may be off by, by the central limit theorem."""
+    """δ = s·z/√n: the half-width of the interval of a mean over n topics, by the central limit theorem."""
     return np.asarray(normal_critical(np.asarray(alpha) / sides) * sd / np.sqrt(topics))  # D13 Inequality 1, 2

@@ -1,4 +1,4 @@
-"""Any one number of a design from the others."""
+"""Solving a design for any one of its quantities."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from cranfield.stats.roots import crossing, smallest_integer
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
 
-# Where a number can lie; wide enough for any score anybody computes.
+# Search ranges; wide enough for any score.
 _ENDS = {"min_range": (1e-9, 1e6), "difference": (1e-9, 1e6), "variance": (1e-12, 1e12), "sd": (1e-9, 1e9)}
 
 
 def power_of(method: Method, topics: ArrayLike, **inputs: Any) -> Array:
-    """The power ``method`` has with ``topics``."""
+    """The power of ``method`` with ``topics``."""
     names = [name for name in method.inputs if name != "power"]
     flat, shape = broadcast({"topics": topics, **{name: inputs[name] for name in names}})
     return np.asarray(method.value(flat["topics"], flat)).reshape(shape)
 
 
 def solve(method: Method, wanted: str, **inputs: Any) -> Array:
-    """The one input of ``method`` (or ``topics``, or ``power``) that is not given."""
+    """Solve for the input of ``method`` (or ``topics``, or ``power``) that is not given."""
     if wanted == "topics":
         return size(method, **inputs).topics
     if wanted == "power":
@@ -48,7 +48,7 @@ def solve(method: Method, wanted: str, **inputs: Any) -> Array:
 
 
 def _most_systems(method: Method, flat: dict[str, Array]) -> Array:
-    """The largest m that keeps the power, which falls as systems are added (given more than a handful of topics)."""
+    """The largest m with the required power, which decreases as systems are added (except with very few topics)."""
 
     def too_many(systems: Array, index: Array) -> Array:
         cells = {name: values[index] for name, values in flat.items()} | {"systems": systems.astype(float)}
@@ -57,7 +57,7 @@ def _most_systems(method: Method, flat: dict[str, Array]) -> Array:
     first_bad, there_is = smallest_integer(too_many, np.full(len(flat["power"]), 10.0), lowest=2, highest=100_000)
     most = np.where(there_is, first_bad - 1, first_bad)
     if (most < 2).any():
-        raise RequestError("even two systems are too many for this power", fix="Use more topics, or ask for less.")
+        raise RequestError("this power is not reached even with two systems", fix="Use more topics, or ask for less.")
     return most
 
 
@@ -139,9 +139,9 @@ def detectable_difference(
 def significant_difference(
     *, topics: ArrayLike, sd: ArrayLike, systems: ArrayLike, test: str = "tukey", alpha: ArrayLike = 0.05
 ) -> Array:
-    """The smallest observed difference that ``test`` calls significant: Tukey's threshold q·√(MSE/n) and its like.
+    """The smallest observed difference that is significant under ``test``; for Tukey's test, q·√(MSE/n).
 
-    A true difference of this size is found significant half the time; the detectable one is larger.
+    A true difference of this size is significant half of the time; the detectable difference is larger.
     """
     flat, shape = broadcast({"topics": topics, "sd": sd, "systems": systems, "alpha": alpha})
     n, m = flat["topics"], flat["systems"]
@@ -157,7 +157,7 @@ def width_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05) -> 
 
 
 def sensitivity_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05, sides: int = 2) -> Array:
-    """What a mean over ``topics`` may be off by, by the central limit theorem.
+    """The half-width of the interval of a mean over ``topics``, by the central limit theorem.
 
     >>> f"{sensitivity_with(topics=50, sd=0.1479):.6f}"  # D13 §3 prints .0409, cut off
     '0.040995'

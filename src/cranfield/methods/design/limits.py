@@ -1,4 +1,4 @@
-"""Requests that make no sense, and what would."""
+"""Validation of requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _POSITIVE = {
     "min_range": "Equal systems have no range to detect; name the smallest one worth detecting, such as 0.1.",
     "difference": "Equal systems have no difference to detect; name the smallest one worth detecting, such as 0.03.",
     "effect_size": "Equal systems have no effect to detect; 0.2 is small, 0.5 medium.",
-    "width": "An interval has some width; 0.1 is a common choice.",
+    "width": "A width is above 0; 0.1 is a common choice.",
     "equivalence": "A margin is above 0: the largest difference that does not matter, say 0.01.",
     "non_inferiority": "A margin is above 0: the largest loss that does not matter, say 0.01.",
-    "sensitivity": "A mean is never known exactly; ±0.05 is a common choice.",
+    "sensitivity": "A sensitivity is above 0; ±0.05 is a common choice.",
 }
 _SHARES = {
     "alpha": "α is a probability between 0 and 1; 0.05 is usual.",
@@ -28,13 +28,13 @@ _SHARES = {
     "assurance": "Expected power is a probability between 0 and 1; 0.8 is usual.",
 }
 _WHOLE = {
-    "systems": (2, "Comparing takes two systems or more."),
-    "topics": (2, "One topic has no variance: two are the least."),
+    "systems": (2, "A comparison needs two systems or more."),
+    "topics": (2, "A variance needs two topics or more."),
 }
 
 
 def broadcast(inputs: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """Every input as a flat array of one length, and the shape they had together."""
+    """Broadcast the inputs: flat arrays of equal length, and their common shape."""
     if not inputs:
         return {}, ()
     arrays = {name: np.asarray(value, float) for name, value in inputs.items()}
@@ -49,7 +49,7 @@ def broadcast(inputs: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[int, .
     if "power" in flat and "alpha" in flat and (flat["power"] <= flat["alpha"]).any():
         at = int(np.argmax(flat["power"] <= flat["alpha"]))
         raise RequestError(
-            f"a power of {flat['power'][at]:g} at α = {flat['alpha'][at]:g} needs no topics: chance alone gives α",
+            f"a power of {flat['power'][at]:g} at α = {flat['alpha'][at]:g} needs no topics: it is reached by chance",
             fix="Ask for a power above α; 0.8 is usual.",
         )
     return flat, shape
@@ -72,4 +72,4 @@ def _verdict(name: str, values: Array) -> tuple[Array, str]:
         return np.asarray(~((values >= least) & (values == np.floor(values)) & np.isfinite(values))), why
     if name == "correlation":
         return np.asarray(~((values > -1) & (values < 1))), "A correlation lies between −1 and 1; TREC-8 AP has 0.66."
-    return np.asarray(~np.isfinite(values)), "It takes a finite number."
+    return np.asarray(~np.isfinite(values)), "Give a finite number."

@@ -1,4 +1,4 @@
-"""D13's tables: what every pair of systems of a score table would have needed."""
+"""The tables of Dinçer (2013): topics that every pair of systems of a score table would have required."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Bin:
 
 @dataclass(frozen=True, eq=False)
 class PairSizes:
-    """Topics each pair needs for its own difference to be called significant at α, best system first.
+    """Topics that each pair requires for its own difference to be significant at α, best system first.
 
-    Systems are rows and columns; ``difference[i, j]`` is the mean of i less that of j. ``topics`` uses the sd of the
+    Systems are rows and columns; ``difference[i, j]`` is the mean of i minus that of j. ``topics`` uses the sd of the
     paired differences, ``topics_independent`` the pooled sd of the two systems. ``significant`` is the one-tailed
     paired t test at α.
     """
@@ -54,7 +54,7 @@ class PairSizes:
     n: int
 
     def bins(self, edges: tuple[float, ...] = EDGES) -> list[Bin]:
-        """D13 Table 4: averages over pairs by the size of their difference."""
+        """Dinçer (2013), Table 4: averages over pairs by the size of their difference."""
         first, second = np.triu_indices(len(self.systems), k=1)
         sizes = np.abs(self.difference[first, second])
         bounds = [*edges, np.inf]
@@ -77,7 +77,7 @@ class PairSizes:
         return found
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a pair."""
+        """Return one row per pair."""
         first, second = np.triu_indices(len(self.systems), k=1)
         return [
             {
@@ -99,14 +99,14 @@ def _mean(values: Array) -> float:
 
 
 def pair_sizes(table: ScoreTable, *, measure: str | None = None, alpha: float = 0.05) -> PairSizes:
-    """D13 Inequality 2 for every pair, with δ the pair's own difference, one-sided as in its Tables 4 and 5.
+    """Apply Dinçer (2013), Inequality 2, to every pair, with δ its own difference, one-sided as in Tables 4 and 5.
 
-    The numbers of topics are real solutions; a pair with equal means needs infinitely many.
+    The numbers of topics are real-valued solutions; they are infinite for a pair with equal means.
     """
     broadcast({"alpha": alpha})
     scores = table.of(measure)
     if scores.shape[1] < 2 or scores.shape[0] < 2:
-        raise InputError("pairs take two systems and two topics or more", fix="Give a larger score table.")
+        raise InputError("pairs need two systems and two topics or more", fix="Give a larger score table.")
     check_balance(table, measure)
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     scores, n = scores[:, order], len(scores)

@@ -1,4 +1,4 @@
-"""A request in the words of the command, answered by every method that applies."""
+"""Plans: the results of every method that applies to a request."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from cranfield.types import Array
 __all__ = ["PilotSize", "Request", "cautions_of", "check_pilot", "pilot_caution", "plan", "plan_from_pilot"]
 
 
-FEW_TOPICS, FEWEST_TOPICS = 10, 5  # of a pilot: below, a warning; below, refused
+FEW_TOPICS, FEWEST_TOPICS = 10, 5  # topics of a pilot: below the first a warning, below the second an error
 _QUANTILES = (np.arange(200) + 0.5) / 200
 
 
 @dataclass(frozen=True, eq=False)
 class PilotSize:
-    """A size whose variance came from data, with the uncertainty of the estimate.
+    """A number of topics computed from a pilot variance, with the uncertainty of the estimate.
 
     ``lower`` and ``upper`` are the sizes at the ends of the interval of the variance; ``assurance`` is the expected
-    power of ``size.topics``: the average over the distribution of the true variance, and never more than the power at
-    the estimate (nan where the method has no power).
+    power with ``size.topics``: the average over the distribution of the true variance, never more than the power at
+    the estimate (nan if the method has no power).
     """
 
     measure: str
@@ -41,7 +41,7 @@ class PilotSize:
 
 
 def plan(request: Request) -> list[Size]:
-    """One size for each method that applies, the one to use by default first."""
+    """Return one size per method that applies, the default first."""
     return [
         _sized(request, goal, method, _spread(request, goal, method))
         for goal, methods in chosen_methods(request).items()
@@ -50,12 +50,12 @@ def plan(request: Request) -> list[Size]:
 
 
 def cautions_of(request: Request) -> tuple[Caution, ...]:
-    """What a reader of the sizes of a request without pilot scores must know."""
+    """Return the warnings about a request without pilot scores."""
     return (correlation_caution(),) if request.variance is not None and _is_open(request) else ()
 
 
 def correlation_caution() -> Caution:
-    """The warning that a variance without a correlation gets."""
+    """Return the warning about a variance without a correlation."""
     return Caution(
         "correlation-unknown",
         "a variance of one system's scores does not say how much a difference varies on shared topics: the answer is "
@@ -73,10 +73,10 @@ def _is_open(request: Request) -> bool:
 
 
 def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
-    """The same with the variance estimated from a pilot, for as many systems as it has unless the request says.
+    """Return sizes with the variance of a pilot, by default for its number of systems.
 
-    The residual variance is that of systems that share topics; a range by one-way ANOVA takes the two-way estimate and
-    a mean that within systems. The 95th percentile of the pairs stands for an unusually variable pair.
+    The residual variance is used for systems that share topics, the two-way estimate for a range by one-way ANOVA, the
+    within-system estimate for a mean, and the 95th percentile of the pairs for an unusually variable pair.
     """
     if request.variance is not None or request.sd is not None or request.correlation is not None:
         raise RequestError(
@@ -99,7 +99,7 @@ def plan_from_pilot(request: Request, variances: Variances) -> list[PilotSize]:
 
 
 def _estimates(goal: str, methods: list[Method], systems: int) -> list[tuple[Method, str]]:
-    """Each method with the estimates of the variance it is answered for."""
+    """Return each method with the estimates of the variance that it uses."""
     found = []
     for method in methods:
         if goal == "min_range":
@@ -117,7 +117,7 @@ def _estimates(goal: str, methods: list[Method], systems: int) -> list[tuple[Met
 
 
 def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
-    """What variation a method works with, and what it was made from."""
+    """Return the variation that a method uses, and its source."""
     if goal == "effect_size" or (
         goal in ("equivalence", "non_inferiority") and request.sd is None and request.variance is None
     ):
@@ -148,7 +148,7 @@ def _sized(request: Request, goal: str, method: Method, spread: dict[str, Any]) 
 
 
 def _axes(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> dict[str, Array]:
-    """The lists of values whose combinations are the grid, in the order of the method's inputs."""
+    """Return the lists of values whose combinations are the grid, in the order of the inputs of the method."""
     axes: dict[str, Any] = {}
     for name in method.inputs:
         if name in ("sd", "variance"):
@@ -163,14 +163,14 @@ def _axes(request: Request, goal: str, method: Method, spread: dict[str, Any]) -
 
 
 def _derived(goal: str, method: Method, grid: dict[str, Array]) -> dict[str, Array]:
-    """The method's inputs from what was given: an effect size, or a variance and a correlation."""
+    """Compute the inputs of the method from an effect size, or from a variance and a correlation."""
     found = dict(grid)
     broadcast({name: values for name, values in found.items() if name in ("variance", "correlation")})
     if goal == "effect_size":
         found["difference"] = found["effect_size"]
     if method.name == "blocked" and "correlation" in found:
         found["within_variance"] = found["variance"]
-        found["variance"] = found["variance"] * (1 - found["correlation"])  # the residual: what topics do not share
+        found["variance"] = found["variance"] * (1 - found["correlation"])  # the residual variance
     elif "sd" in method.inputs and "sd" not in found:
         # σ_t² = σ² + σ² − 2ρσ², unless it is one system's
         shared = 2 * (1 - found["correlation"]) if "correlation" in found else 1.0
@@ -179,7 +179,7 @@ def _derived(goal: str, method: Method, grid: dict[str, Array]) -> dict[str, Arr
 
 
 def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
-    """RequestError for a pilot from which no variance worth planning with can be estimated."""
+    """Raise RequestError for a pilot with too few topics to estimate a variance."""
     if estimate.topics < FEWEST_TOPICS and not insisted:
         raise RequestError(
             f"{estimate.topics} topics are too few to estimate a variance for planning",
@@ -188,14 +188,14 @@ def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
 
 
 def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
-    """The warning that a small pilot gets."""
+    """Return the warning about a small pilot."""
     if estimate.topics >= FEW_TOPICS:
         return ()
     return (
         Caution(
             "small-pilot",
-            f"the variance of {estimate.measure or 'the scores'} comes from {estimate.topics} topics: the number of "
-            "topics is known as a range only",
+            f"the variance of {estimate.measure or 'the scores'} comes from {estimate.topics} topics: only a range "
+            "for the number of topics can be given",
             f"Use a pilot of {FEW_TOPICS} topics or more.",
         ),
     )
@@ -203,7 +203,7 @@ def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
 
 def _pilot_size(request: Request, goal: str, method: Method, estimate: VarianceEstimate) -> PilotSize:
     if not estimate.variance > 0:
-        raise RequestError("the scores do not vary, so no size follows from them", fix="Give scores that do.")
+        raise RequestError("the scores do not vary, so no number of topics can be computed", fix="Give scores that do.")
     check_pilot(estimate, insisted=request.small_pilot)
     if request.systems is None and "systems" in method.inputs:
         request = replace(request, systems=[float(estimate.systems)])
@@ -236,7 +236,7 @@ def _as_spread(method: Method, estimate: VarianceEstimate, variance: float) -> d
 
 
 def _expected_power(method: Method, estimate: VarianceEstimate, topics: Array, inputs: dict[str, Array]) -> Array:
-    """E[power] over the distribution of the true variance, and never more than the power at the estimate."""
+    """E[power] over the distribution of the true variance; never more than the power at the estimate."""
     ratio = np.asarray(estimate.quantiles(_QUANTILES)) / estimate.variance
     cells = {name: values[:, np.newaxis] for name, values in inputs.items()}
     spread = "variance" if "variance" in method.inputs else "sd"
@@ -246,7 +246,7 @@ def _expected_power(method: Method, estimate: VarianceEstimate, topics: Array, i
 
 
 def _assured(method: Method, estimate: VarianceEstimate) -> Method:
-    """The same question for the expected power in place of the power at the estimate."""
+    """Return the method for the expected power instead of the power at the estimate."""
 
     def value(topics: Array, inputs: Any) -> Array:
         return _expected_power(method, estimate, topics, dict(inputs))
@@ -255,7 +255,7 @@ def _assured(method: Method, estimate: VarianceEstimate) -> Method:
 
 
 def _as_power(found: Size, method: Method) -> Size:
-    """A size for an expected power with the power that its topics have at the estimate."""
+    """Return a size for an expected power, with the power of its topics at the estimate."""
     cells = {name: values.ravel() for name, values in found.inputs.items()}
     topics = found.topics.ravel().astype(float)
     achieved = method.value(topics, cells)

@@ -1,4 +1,4 @@
-"""A collection's card: what its topics detect, for all pairs of its systems and for a pair named in advance."""
+"""The power card of a collection: detectable differences, for all pairs of systems and for a pair named in advance."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NONE = float("nan")
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What n topics detect on systems that share them.
+    """The differences that n topics detect between systems that share them.
 
     ``achieved_power``, ``detectable_difference`` and ``significant_difference`` are for a pair of ``systems`` under
     ``test``; those with ``tukey_`` the same under Tukey's HSD, and those with ``pair_`` for a pair named in advance
     (paired t test). ``significant_difference`` is the smallest observed difference that is significant; a true
-    difference of that size is significant half the time. ``variance`` is σ² of one system's scores, nan where it is not
-    known, and ``sd`` that of paired differences.
+    difference of that size is significant half of the time. ``variance`` is σ² of one system's scores, nan if unknown,
+    and ``sd`` the standard deviation of paired differences.
     """
 
     measure: str
@@ -67,16 +67,16 @@ class Card:
 
     @property
     def design(self) -> str:
-        """Whether systems share topics; uncorrelated scores are as if they did not."""
+        """Whether systems share topics; uncorrelated scores are treated as not shared."""
         return SEPARATE if self.correlation == 0 else SHARED
 
     @property
     def is_family(self) -> bool:
-        """Whether it speaks of more than a pair named in advance."""
+        """Whether the card is for all pairs of several systems."""
         return self.test != "t" and self.systems > 2
 
     def sentence(self) -> str:
-        """What may be claimed."""
+        """Return the conclusion in sentences."""
         name = f"{self.measure}: " if self.measure else ""
         if not self.is_family:
             return (
@@ -91,7 +91,7 @@ class Card:
             f"{self.design}), and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t "
             f"test); one of {self.difference:g} with power {self.achieved_power:.2f} and {self.pair_power:.2f}. "
             f"An observed difference is significant from {self.significant_difference:.3f} on ({self._threshold()}), "
-            "but a true difference of that size is found only half the time, so the detectable difference is larger. "
+            "but a true difference of that size is significant only half of the time: the detectable one is larger. "
             "A smaller difference that is not significant has not been ruled out."
         )
 
@@ -114,7 +114,7 @@ def make_card(
     power: float = 0.8,
     measure: str = "",
 ) -> Card:
-    """The card of ``topics`` topics. The range of m systems is that of a blocked comparison, with residual sd²/2."""
+    """Return the card of ``topics`` topics. The range of m systems is for shared topics, with the residual sd²/2."""
     chosen = test or (ALL_PAIRS_TEST if systems > 2 else "t")
     if chosen not in PLANNED_TEST_TITLES:
         raise RequestError(f"there is no test «{chosen}»", fix=fix_for_test(chosen, PLANNED_TEST_TITLES))
@@ -168,9 +168,9 @@ def cards_from_grid(
     power: Values | None = None,
     test: str | None = None,
 ) -> list[Card]:
-    """A card for every combination; of a pair named in advance where ``systems`` are not given.
+    """Return a card for every combination of inputs; for a pair named in advance if ``systems`` is not given.
 
-    From a ``variance`` alone there are two cards, for uncorrelated scores and for a typical ``correlation``.
+    With a ``variance`` only there are two cards, for uncorrelated scores and for a typical ``correlation``.
     """
     if topics is None:
         raise RequestError("the number of topics is missing", fix="Add `topics=50`, or give the collection's scores.")
@@ -197,7 +197,7 @@ def cards_from_grid(
 def _spreads(
     variance: Values | None, correlation: Values | None, sd: Values | None
 ) -> list[tuple[float, float, float]]:
-    """σ², ρ and the sd of paired differences; nan for what is not known."""
+    """Return σ², ρ and the sd of paired differences; nan if unknown."""
     if variance is None and sd is None:
         raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give scores to estimate it from.")
     if correlation is not None and (variance is None or sd is not None):
@@ -222,7 +222,7 @@ def cards_from_pilot(
     small_pilot: bool = False,
     **options: Any,
 ) -> list[Card]:
-    """Cards for every measure, from the pilot's own topics and systems unless others are named."""
+    """Return cards for every measure, by default for the topics and systems of the pilot."""
     if variance is not None or sd is not None or correlation is not None:
         raise RequestError(
             "the variance comes from the scores", fix="Leave out `variance`, `sd` and `correlation`, or the scores."
@@ -243,7 +243,7 @@ def cards_from_pilot(
 
 
 def card_cautions(cards: Sequence[Card], variances: Variances | None) -> tuple[Caution, ...]:
-    """What a reader of cards must know: a small pilot, or a correlation that is not known."""
+    """Return the warnings about cards: a small pilot, or an unknown correlation."""
     if variances is not None:
         measures = dict.fromkeys(card.measure for card in cards)
         return tuple(
@@ -255,7 +255,7 @@ def card_cautions(cards: Sequence[Card], variances: Variances | None) -> tuple[C
 
 @dataclass(frozen=True)
 class Gate:
-    """A demand a collection must meet: ``power`` for a ``difference`` under ``test``, the card's unless named."""
+    """A requirement: ``power`` for a ``difference`` under ``test``, by default the test of the card."""
 
     difference: float
     power: float
@@ -265,7 +265,7 @@ class Gate:
         return self.test or card.test
 
     def power_of(self, card: Card) -> float:
-        """The power of the card's topics, at its α and among its systems."""
+        """Return the power of the card for this difference and test."""
         test = self.test_of(card)
         family: dict[str, Any] = {} if test == "t" else {"systems": card.systems, "test": test}
         return float(
@@ -277,7 +277,7 @@ class Gate:
 
 
 def parse_gate(text: str) -> Gate:
-    """``difference=0.03,power=0.8,test=tukey``; power is 0.8 and the test that of the card unless said otherwise."""
+    """Parse ``difference=0.03,power=0.8,test=tukey``; by default power is 0.8 and the test that of the card."""
     example = "Write difference=0.03,power=0.8 or difference=0.03,power=0.8,test=t."
     numbers: dict[str, float] = {}
     test: str | None = None

@@ -1,4 +1,4 @@
-"""Statistical power, on arrays: of ANOVA for m systems, of t for two."""
+"""Statistical power on arrays: ANOVA for m systems, t tests for two."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cranfield.types import Array
 
 
 def _noncentrality(topics: Array, min_range: Array, variance: Array) -> Array:
-    """λ when the best and the worst system differ by minD and the others lie half way: the least there can be."""
+    """λ when the best and the worst system differ by minD and the others lie half way: the smallest possible."""
     return np.asarray(topics * np.square(min_range) / (2 * variance))  # S14 §3.1, after Nagata
 
 
@@ -35,9 +35,9 @@ def blocked_power(topics: Array, systems: Array, min_range: Array, variance: Arr
 
 
 def sakai_power(topics: Array, systems: Array, min_range: Array, variance: Array, alpha: Array) -> Array:
-    """The approximation behind S14's and SS16's tables; nan where it is not defined (very small n).
+    """The approximation of Sakai (2014) and Sakai and Shang (2016); nan where it is undefined (very small n).
 
-    The minus under the root is what reproduces the tables; the derivation would give a plus.
+    The minus sign under the root reproduces the tables; a derivation gives a plus sign.
     """
     above, below = systems - 1, systems * (topics - 1)  # S14 §3.1
     noncentrality = _noncentrality(topics, min_range, variance)
@@ -66,7 +66,7 @@ def _t_power(noncentrality: Array, df: Array, alpha: Array, sides: int) -> Array
 
 
 def normal_power(topics: Array, difference: Array, sd: Array, alpha: Array, sides: int) -> Array:
-    """WMZ08's normal approximation to the paired t test."""
+    """The normal approximation of Webber et al. (2008) to the paired t test."""
     shift = np.sqrt(topics) * difference / sd
     if sides == 1:
         return np.asarray(special.ndtr(shift - normal_critical(alpha)))  # WMZ08 Eq. 2
@@ -75,7 +75,7 @@ def normal_power(topics: Array, difference: Array, sd: Array, alpha: Array, side
 
 
 def family_power(topics: Array, systems: Array, difference: Array, sd: Array, alpha: Array, test: str) -> Array:
-    """Power for one pair of m systems where ``test`` is run on all pairs (``dunnett``: on all with one baseline).
+    """Power for one pair of m systems if ``test`` is run on all pairs (``dunnett``: on all with one baseline).
 
     P(|T'| ≥ c) with c the critical value of the family and T' non-central t; ``sd`` is that of the paired differences.
     """
@@ -112,7 +112,7 @@ def tost_power(topics: Array, margin: Array, true_difference: Array, sd: Array, 
 
 
 def tost_normal_power(topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array) -> Array:
-    """The normal approximation to the power of two one-sided tests."""
+    """Normal approximation to the power of two one-sided tests."""
     scale, z = np.sqrt(topics) / sd, normal_critical(alpha)
     both = special.ndtr((margin - true_difference) * scale - z) + special.ndtr((margin + true_difference) * scale - z)
     return np.asarray(np.maximum(both - 1.0, 0.0))
@@ -126,5 +126,5 @@ def non_inferiority_power(topics: Array, margin: Array, true_difference: Array, 
 def non_inferiority_normal_power(
     topics: Array, margin: Array, true_difference: Array, sd: Array, alpha: Array
 ) -> Array:
-    """Its normal approximation."""
+    """Normal approximation to the power of the one-sided test."""
     return np.asarray(special.ndtr(np.sqrt(topics) * (margin + true_difference) / sd - normal_critical(alpha)))

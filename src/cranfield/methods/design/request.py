@@ -1,4 +1,4 @@
-"""What is asked of a design, the methods that answer it, and parameters that would have no effect."""
+"""Requests for designs, the methods that apply to them, and parameters without effect."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Values = Sequence[float]
 GOALS = ("min_range", "difference", "effect_size", "equivalence", "non_inferiority", "width", "sensitivity")
 DEFAULTS: dict[str, Values] = {"alpha": (0.05,), "power": (0.8,), "true_difference": (0.0,)}
 TYPICAL_CORRELATION = 0.66
-"""Of two systems' AP over the topics of TREC-8: residual variance .0136, variance within systems .0401."""
+"""Correlation of the AP of two systems over the topics of TREC-8: residual variance .0136, within systems .0401."""
 PAIR_METHODS = ("t", "normal", "unpaired")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. Lists of several values ask for every combination.
+    """A request for a design. Lists of several values request every combination.
 
     ``variance`` is σ² of one system's scores and ``correlation`` that of two systems' scores over topics; ``sd`` and
     ``difference`` speak of paired differences, and ``effect_size`` is the difference over that sd (d_z). ``test`` is
-    the one that will be run: on all pairs of ``systems``, or ``t`` on a pair named in advance. What is None was not
-    given; ``given`` lists the rest, and a parameter that no method uses is refused.
+    the one that will be run: on all pairs of ``systems``, or ``t`` on a pair named in advance. None means not given;
+    ``given`` lists the other parameters, and a parameter that no method uses is an error.
     """
 
     systems: Values | None = None
@@ -65,18 +65,18 @@ class Request:
 
     @property
     def goals(self) -> list[str]:
-        """Which of the goals were named."""
+        """The goals that were given."""
         return [name for name in GOALS if getattr(self, name) is not None]
 
     @property
     def given(self) -> list[str]:
-        """The parameters that were given, in their own words."""
+        """The parameters that were given, by name."""
         numbers = [name for name in vars(self) if name not in _FLAGS and getattr(self, name) is not None]
         flags = {"one_sided": self.sides == 1, "unpaired": not self.paired, "small_pilot": self.small_pilot}
         return numbers + [name for name, said in flags.items() if said]
 
     def values(self, name: str) -> Values:
-        """What was given, or the default; RequestError where there is none."""
+        """Return the value that was given, or the default; RequestError if there is none."""
         found: Values | None = getattr(self, name)
         if found is None:
             found = DEFAULTS.get(name)
@@ -89,7 +89,7 @@ _FLAGS = ("sides", "paired", "small_pilot", "limit", "method")
 
 
 def goal_methods(request: Request, goal: str, *, systems: int | None = None) -> list[Method]:
-    """The methods that answer one goal, the default first; ``systems`` are those of a pilot."""
+    """Return the methods for one goal, the default first; ``systems`` is the number of systems of a pilot."""
     if goal == "min_range":
         return _named(request, _range_methods(request, systems))
     if goal in ("difference", "effect_size"):
@@ -104,17 +104,17 @@ def goal_methods(request: Request, goal: str, *, systems: int | None = None) -> 
 
 
 def _named(request: Request, methods: list[Method]) -> list[Method]:
-    """All of them, or the one that was named."""
+    """Return all methods, or the one that was named."""
     return [method for method in methods if request.method in (None, method.name)]
 
 
 def _range_methods(request: Request, systems: int | None) -> list[Method]:
-    """On shared topics where the residual variance is known; on topics not shared where only σ² is."""
+    """Return methods for shared topics if the residual variance is known, for topics not shared otherwise."""
     if request.systems is None and systems is None:
         raise RequestError("a range needs the number of systems", fix="Add `systems=10`, for instance.")
     if systems is not None:
         return [range_method(name) for name in ("blocked", "exact", "sakai")]
-    blocked = request.correlation is not None or request.method == "blocked"  # by name, on a residual variance
+    blocked = request.correlation is not None or request.method == "blocked"  # by name, with a residual variance
     return [range_method(name) for name in (("blocked",) if blocked else ("exact", "sakai"))]
 
 
@@ -135,7 +135,7 @@ def _no_test_unpaired(test: str) -> list[Method]:
 
 
 def _tests(request: Request, systems: int | None) -> list[str]:
-    """The test that was named; else the default of all pairs, Tukey's, and the pair named in advance."""
+    """Return the test that was named; by default max-t, Tukey's test, and t for a pair named in advance."""
     if request.test is not None:
         if request.test not in PLANNED_TEST_TITLES:
             raise RequestError(
@@ -149,7 +149,7 @@ def _tests(request: Request, systems: int | None) -> list[str]:
 
 
 def check_effect(request: Request, chosen: dict[str, list[Method]], *, pilot: bool = False) -> None:
-    """RequestError for a parameter that has no effect on any of the methods chosen for each goal."""
+    """Raise RequestError for a parameter without effect on the methods chosen for each goal."""
     if not chosen:
         raise RequestError(
             "there is no goal",
@@ -177,7 +177,7 @@ def _has_effect(name: str, goal: str, methods: Sequence[Method], *, pilot: bool)
 
 
 def uses(method: Method) -> set[str]:
-    """The parameters of a request that a method uses."""
+    """Return the parameters of a request that a method uses."""
     found = set(method.inputs) | method.takes
     if "sd" in found:
         found |= {"variance"} if method.name == "unpaired" else {"variance", "correlation"}
@@ -209,11 +209,11 @@ def _no_effect(request: Request, name: str, chosen: dict[str, list[Method]]) -> 
 
 def no_such_method(request: Request, methods: Iterable[Method]) -> RequestError:
     names = ", ".join(dict.fromkeys(method.name for method in methods))
-    return RequestError(f"method «{request.method}» does not answer this", fix=f"These do: {names}.")
+    return RequestError(f"method «{request.method}» does not apply to this goal", fix=f"These do: {names}.")
 
 
 def chosen_methods(request: Request, *, systems: int | None = None) -> dict[str, list[Method]]:
-    """Each goal's methods; RequestError where the method named answers none, or a parameter has no effect."""
+    """Return the methods of each goal; RequestError if none applies, or if a parameter has no effect."""
     found = {goal: goal_methods(request, goal, systems=systems) for goal in request.goals}
     if request.method is not None and request.goals and not any(found.values()):
         every: dict[str, Any] = {}

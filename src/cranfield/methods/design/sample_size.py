@@ -1,4 +1,4 @@
-"""How many topics: one search for every question."""
+"""Numbers of topics: one search for every goal."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from cranfield.types import Array, ArrayLike
 GOAL_INPUTS = ("min_range", "effect_size", "difference", "equivalence", "non_inferiority", "true_difference")
 SPREAD_INPUTS = ("within_variance", "variance", "correlation", "sd")
 ORDER = ("systems", *GOAL_INPUTS, "width", "sensitivity", *SPREAD_INPUTS, "alpha", "power", "probability")
-"""How inputs follow each other in rows and tables."""
+"""Order of the inputs in rows and tables."""
 
 
 @dataclass(frozen=True, eq=False)
 class Size:
     """The number of topics for every cell of a grid.
 
-    ``topics`` is the smallest n that does it; ``achieved`` what n gives (a power, a width, a sensitivity or a
-    probability, as ``method.achieves`` says), ``below`` what n − 1 gives (nan where there is none). Where no n up to
-    ``limit`` does, ``reached`` is false and ``achieved`` is what the limit gives. ``inputs`` has those of the method
-    and what they were made from: an effect size, or a variance and a correlation.
+    ``topics`` is the smallest n that reaches the goal; ``achieved`` is the power, width, sensitivity or probability
+    (``method.achieves``) with n topics, ``below`` that with n − 1 (nan if undefined). If no n up to ``limit`` reaches
+    the goal, ``reached`` is false and ``achieved`` belongs to the limit. ``inputs`` has the inputs of the method and
+    those from which they were computed: an effect size, or a variance and a correlation.
     """
 
     method: Method
@@ -51,7 +51,7 @@ class Size:
     limit: int
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row per cell: the inputs, ``topics`` (none where out of reach), and what n and n − 1 give."""
+        """Return one row per cell: the inputs, ``topics`` (None if not reached), and the values with n and n − 1."""
         word = self.method.achieves
         names = [name for name in ORDER if name in self.inputs]
         rows = []
@@ -66,30 +66,30 @@ class Size:
         return rows
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """The rows as a data frame."""
+        """Return the rows as a data frame."""
         from cranfield.scores.frames import rows_frame
 
         return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
-        """One sentence on the first cell."""
+        """Return one sentence about the first cell."""
         return explain(self, self.to_dict()[0])
 
 
 def explain(size: Size, row: Mapping[str, Any]) -> str:
-    """What a cell's number of topics is enough for, with the test and the design: one sentence to be quoted."""
+    """Return a sentence that states the number of topics, the goal, the test and the design of a cell."""
     method = size.method
     if row["topics"] is None:
         got = row[f"achieved_{method.achieves}"]
         return (
-            f"No number of topics up to {size.limit:,} does this: {size.limit:,} give a {method.achieves} of "
+            f"No number of topics up to {size.limit:,} is enough: {size.limit:,} give a {method.achieves} of "
             f"{got:.4g}. Ask for less, or choose a measure with less variance."
         )
     return f"{row['topics']:,} topics {claim(method, row)} ({conditions(method, row)})."
 
 
 def claim(method: Method, row: Mapping[str, Any]) -> str:
-    """What a design is enough for, as the words behind «n topics»."""
+    """Return the part of the sentence after «n topics»."""
     words = {name: f"{row[name]:g}" for name in ORDER if name in row}
     if "effect_size" in row:
         words["difference"] = f"an effect size d_z of {words['effect_size']}"
@@ -105,13 +105,13 @@ def claim(method: Method, row: Mapping[str, Any]) -> str:
 
 
 def conditions(method: Method, row: Mapping[str, Any]) -> str:
-    """The test and the design."""
+    """Return the test and the design in words."""
     told = [method.title] if method.name == "clt" else [method.title, row["design"]]
     return "; ".join([*told, *([f"ρ = {row['correlation']:g}"] if "correlation" in row else [])])
 
 
 def _design(method: Method, row: Mapping[str, Any]) -> str:
-    """Scores without correlation are those of systems that share no topics, whatever the test."""
+    """Return the design in words; scores without correlation are those of systems that share no topics."""
     return SEPARATE if row.get("correlation") == 0 else method.design
 
 
@@ -121,9 +121,9 @@ def _plain(value: Any) -> Any:
 
 
 def size(method: Method, *, limit: int = MOST_TOPICS, **inputs: Any) -> Size:
-    """The smallest number of topics with which ``method`` gives what is asked for.
+    """Search for the smallest number of topics with which ``method`` reaches the goal.
 
-    Of ``inputs`` those that the method does not take are carried along.
+    ``inputs`` that the method does not use are kept in the result.
     """
     missing = [name for name in method.inputs if name not in inputs]
     if missing:
@@ -199,18 +199,18 @@ def size_for_difference(
     difference, sd
         The difference, and the sd of the paired differences (``method="unpaired"``: of one system's scores).
     effect_size
-        d_z, the difference over the sd of the paired differences; stands in for both.
+        d_z, the difference divided by the sd of the paired differences; replaces both.
     systems, test
-        Among how many systems the pair is, and the test that will be run on all pairs: ``max-t`` (unless another is
-        named), ``tukey``, ``holm``, or ``dunnett`` for all against one baseline. Without ``systems`` the pair is named
-        in advance, and the test is ``t``.
+        The number of systems, and the test that will be run on all pairs: ``max-t`` (default), ``tukey``, ``holm``, or
+        ``dunnett`` for all systems against one baseline. Without ``systems`` the pair is named in advance, and the test
+        is ``t``.
     method
         ``t``, ``normal`` or ``unpaired``, for a pair named in advance.
 
     Returns
     -------
     Size
-        n for every cell of the inputs' grid.
+        n for every cell of the grid of inputs.
 
     References
     ----------
@@ -230,7 +230,7 @@ def size_for_difference(
 
 
 def pair_method(test: str | None, *, systems: ArrayLike | None, method: str = "t", sides: int = 2) -> Method:
-    """The method for a pair: of ``systems`` systems by a family's test, or named in advance."""
+    """Return the method for a pair: one of ``systems`` systems under a test of all pairs, or named in advance."""
     chosen = test or ("t" if systems is None else ALL_PAIRS_TEST)
     if chosen == "t":
         if systems is not None:
@@ -319,7 +319,7 @@ def size_for_width(
 def size_for_sensitivity(
     *, sensitivity: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05, sides: int = 2, limit: int = MOST_TOPICS
 ) -> Size:
-    """Topics with which a mean is within ± ``sensitivity`` of the truth with probability 1 − α, by D13.
+    """Topics with which a mean is within ± ``sensitivity`` of the true mean with probability 1 − α: Dinçer (2013).
 
     ``sd`` is that of one system's scores for its mean (Inequality 1), of paired differences for a difference
     (Inequality 2).
@@ -334,10 +334,10 @@ def size_for_sensitivity(
 def as_difference(
     difference: ArrayLike | None, sd: ArrayLike | None, effect_size: ArrayLike | None
 ) -> tuple[ArrayLike, ArrayLike]:
-    """A difference and its sd; an effect size is a difference in units of its sd."""
+    """Return a difference and its sd; an effect size is a difference in units of its sd."""
     if effect_size is not None:
         if difference is not None or sd is not None:
-            raise RequestError("an effect size stands for difference and sd", fix="Give it alone, or both of them.")
+            raise RequestError("an effect size replaces difference and sd", fix="Give it alone, or both of them.")
         return effect_size, 1.0
     if difference is None or sd is None:
         raise RequestError("a difference needs its sd", fix="Give difference and sd, or effect_size.")

@@ -1,4 +1,4 @@
-"""One goal, asked of many variances: how many topics each requires, and what a number of topics detects."""
+"""One goal for many variances: the topics that each requires, and the detectable differences."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ USUAL_RANGE = 0.15  # SS16's
 
 @dataclass(frozen=True)
 class Target:
-    """What a collection is to detect: ``goal`` is ``min_range``, ``difference`` (both of ``systems``) or ``width``.
+    """A goal: ``goal`` is ``min_range``, ``difference`` (both for ``systems``) or ``width``.
 
-    Systems share topics: ``method`` for a range is ``blocked``, and the variance the residual one, unless ``exact`` or
-    ``sakai`` (systems that share no topics) is named. ``test`` is the one that a difference is tested by: that of all
-    pairs of ``systems`` unless another is named, ``t`` for a pair named in advance. ``value`` is None where the
-    question is what can be detected.
+    By default systems share topics: ``method`` for a range is ``blocked``, with the residual variance; ``exact`` and
+    ``sakai`` are for systems that share no topics. ``test`` is the test of a difference: by default that of all pairs
+    of ``systems``, ``t`` for a pair named in advance. ``value`` is None if the detectable difference is computed.
 
     >>> Target("min_range", 0.15, method="sakai").topics(np.array([0.114, 0.041])).tolist()  # SS16 Table 3
     [159.0, 58.0]
@@ -44,7 +43,7 @@ class Target:
     def __post_init__(self) -> None:
         if self.goal not in GOALS:
             raise RequestError(f"there is no goal «{self.goal}»", fix=f"Choose one of: {', '.join(GOALS)}.")
-        self.topics(np.array([0.05]))  # refuses whatever makes no sense
+        self.topics(np.array([0.05]))  # validates the values
 
     @property
     def _way(self) -> Method:
@@ -60,12 +59,12 @@ class Target:
 
     @property
     def design(self) -> str:
-        """Whether systems share topics, in words."""
+        """The design in words: whether systems share topics."""
         return self._way.design
 
     @property
     def estimate(self) -> str:
-        """Which estimate of the variance goes with the goal, unless another is asked for."""
+        """The default estimate of the variance for the goal."""
         return "two-way" if self.goal == "min_range" and self.method != "blocked" else "residual"
 
     def _inputs(self, variance: Array) -> dict[str, Any]:
@@ -77,7 +76,7 @@ class Target:
         return {name: value for name, value in inputs.items() if name in self._way.inputs}
 
     def topics(self, variance: Array) -> Array:
-        """n for every variance; nan where there is no variance, or none up to ten million."""
+        """Return n for every variance; nan if the variance is nan, or if n exceeds ten million."""
         if self.value is None:
             return np.full(np.shape(variance), np.nan)
         flat = np.asarray(variance, float).ravel()
@@ -90,7 +89,7 @@ class Target:
         return answer.reshape(np.shape(variance))
 
     def seen(self, topics: Array, variance: Array) -> Array:
-        """The detectable range or difference, or the interval's width, with ``topics``; nan below two."""
+        """Return the detectable range or difference, or the interval width, with ``topics``; nan below two."""
         flat, spread = (np.asarray(each, float).ravel() for each in np.broadcast_arrays(topics, variance))
         good = np.flatnonzero((flat >= 2) & np.isfinite(spread) & (spread > 0))
         answer = np.full(len(flat), np.nan)
@@ -100,7 +99,7 @@ class Target:
         return answer.reshape(np.broadcast_shapes(np.shape(topics), np.shape(variance)))
 
     def goal_words(self) -> str:
-        """The goal in words, with its test and its design."""
+        """Return the goal in words, with its test and its design."""
         if not self.value:
             return ""
         pair = "two systems named in advance" if self.test == "t" else f"two of {self.systems} systems"
@@ -124,7 +123,7 @@ def choose_target(
     method: str = "blocked",
     test: str | None = None,
 ) -> Target:
-    """The one goal that was named; a range of 0.15 where none was.
+    """Return the goal that was named; by default a range of 0.15.
 
     >>> choose_target(difference=0.05).goal
     'difference'

@@ -1,4 +1,4 @@
-"""Pilots: how good an estimate of the variance fewer teams and fewer topics would have given."""
+"""Pilots: the accuracy of variance estimates from fewer teams and fewer topics."""
 
 from cranfield.methods.leave_out.pilots import PilotPoint, PilotStudy, pilot_study
 from cranfield.methods.leave_out.qrels_files import write_leave_outs

@@ -1,4 +1,4 @@
-"""The goal of a pilot or a budget, in the words of the command."""
+"""The goal of a pilot or a budget."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def target_for(
 ) -> Target:
     """The goal that was named, for ``systems`` systems; ``levels`` are alpha and power.
 
-    Where their number is not given, a difference is one among all the systems ``there``, as ``cranfield size`` takes
-    it from their scores; a range is that of ten systems. What has no effect on the goal is refused.
+    By default a difference is between two of all the systems ``there``, as in ``cranfield size`` with their scores, and
+    a range is that of ten systems. A parameter without effect on the goal is an error.
 
     >>> target_for(129, difference=0.05).systems
     129
@@ -43,7 +43,7 @@ def target_for(
 def check_design(target: Target, estimate: str) -> str:
     """The estimate, where it goes with the goal: systems that share topics are compared by the residual variance.
 
-    The width of an interval may be asked for with any of them, as S14 §5.4 does with the two-way variance.
+    The width of an interval can be used with any of them; Sakai (2014), §5.4, uses the two-way variance.
     """
     if target.goal == "difference" and estimate != "residual":
         raise RequestError(f"a difference on shared topics has no {estimate} variance", fix="Leave out `estimate`.")

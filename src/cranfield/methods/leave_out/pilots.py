@@ -1,4 +1,4 @@
-"""SS16's study: the variance that fewer teams and fewer topics would have given, and the topics it requires."""
+"""Variance estimates from fewer teams and fewer topics, and the topics that they require: Sakai and Shang (2016)."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ TRIALS = 100  # SS16 has 10, enough for a mean but not for the spread of single 
 class PilotPoint:
     """Pilots of one size, for one measure: ``left_out`` teams left out, ``pilot_topics`` topics kept.
 
-    ``variance`` is the mean over ``trials`` pilots, [``mean_lower``, ``mean_upper``] its 95 % t interval (SS16).
-    ``sd`` is the standard deviation of a single pilot's variance, corrected for the finite set of topics, and
-    [``lower``, ``upper``] its 95 % interval; ``misses`` says whether that interval misses σ², the variance of the full
-    data, and ``error`` how far its ends are from σ², as a share of σ². ``topics`` is what the mean requires,
-    ``topics_low`` and ``topics_high`` what the ends of the interval do. ``fewest`` and ``most`` are the topics the
-    pilots had, ``lost`` and ``most_lost`` the topics that lost all their relevant documents, on average and at most.
+    ``variance`` is the mean over ``trials`` pilots, [``mean_lower``, ``mean_upper``] its 95 % t interval (Sakai and
+    Shang 2016). ``sd`` is the standard deviation of a single pilot's variance, corrected for the finite set of topics,
+    and [``lower``, ``upper``] its 95 % interval; ``misses`` is true if the interval does not contain σ², the variance
+    of the full data, and ``error`` is the distance of its farther end from σ², relative to σ². ``topics`` is the number
+    that the mean requires, ``topics_low`` and ``topics_high`` those that the ends of the interval require. ``fewest``
+    and ``most`` are the topics the pilots had, ``lost`` and ``most_lost`` the topics that lost all their relevant
+    documents, on average and at most.
     """
 
     measure: str
@@ -187,25 +188,26 @@ def pilot_study(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> PilotStudy:
-    """Leave teams and topics out at random and estimate the variance from what is left (SS16 §5).
+    """Estimate the variance with teams and topics left out at random: Sakai and Shang (2016), §5.
 
     Parameters
     ----------
     left_out
-        How many teams to leave out; every number that leaves one, by default. What only they contributed leaves the
-        judgments, the runs of the others are scored again, and topics without a relevant document are dropped.
+        Numbers of teams to leave out; by default every number that leaves at least one team. Documents that only these
+        teams contributed are removed from the judgments, the runs of the other teams are scored again, and topics
+        without a relevant document are dropped.
     pilot_topics
-        How many topics to keep besides all of them, in nested subsets; 75, 50, 25 and 10 by default.
+        Numbers of topics to keep, in nested subsets, in addition to all topics; 75, 50, 25 and 10 by default.
     trials
-        Random pilots of each size; SS16 has 10.
+        Number of random pilots of each size; 10 in Sakai and Shang (2016).
     depth
-        The pool depth to which contributions are sought: the judgments' own by default.
+        The pool depth that defines contributions; by default the depth of the judgments.
     estimate
-        ``residual`` (systems share topics), ``within`` (SS16 Eq. 1), ``one-way`` or ``two-way``; by default the one
-        that the target takes.
+        ``residual`` (systems share topics), ``within`` (Sakai and Shang (2016), Eq. 1), ``one-way`` or ``two-way``; by
+        default the one of the target.
     target
-        The goal that each variance is turned into topics for; by default SS16's (.05, .20, .15, 10), for systems that
-        share topics.
+        The goal for which each variance requires topics; by default that of Sakai and Shang (2016), (.05, .20, .15,
+        10), for systems that share topics.
     tolerance
         The largest acceptable error of a pilot, as a share of the full data's variance.
 
@@ -216,9 +218,9 @@ def pilot_study(
 
     Notes
     -----
-    Pilots of n of the N topics there are resemble one another more than pilots of n new topics do: their standard
-    deviation is divided by √(1 − n/N) (Cochran 1977). What leaving teams out alone contributes, known from the pilots
-    with all topics, is not.
+    Pilots of n of the same N topics vary less than pilots of n new topics: their standard deviation is divided by
+    √(1 − n/N) (Cochran 1977). The part that is due to leaving out teams, known from the pilots with all topics, is not
+    corrected.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Leave-out judgments as files, for those who score with another tool."""
+"""Leave-out judgments as files, for scoring with other tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.formats.text import make_folder
 
 
 def write_leave_outs(collection: Collection, folder: str | Path, *, depth: int | None = None) -> list[Path]:
-    """One qrels file a team, ``without-TEAM.txt``: the judgments less what only that team contributed."""
+    """Write one qrels file per team, ``without-TEAM.txt``, without the judgments that only this team contributed."""
     contributors = collection.contributors(depth)
     if len(contributors.teams) < 2:
         raise RequestError("there is one team only, and it cannot be left out", fix="Give runs of two teams or more.")

@@ -1,4 +1,4 @@
-"""Equivalent designs at several pool depths with what each costs; and the designs that a budget can pay for."""
+"""Equivalent designs at several pool depths and their costs, and the designs that a budget pays for."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Prices:
 def noise(study: DepthStudy, measure: str, rule: str = EQUAL_POWER) -> Array:
     """Depths × (variance, lower, upper) in units of the differences that the systems have at full depth.
 
-    A pool changes the differences of the systems (signal) as well as the variance (noise). Where differences shrink by
-    a factor s, a difference δ at full depth is sδ, and topics enough to find sδ with variance σ² are topics enough to
-    find δ with variance σ²/s². With the residual variance, designs of equal n·s²/σ² have equal Eρ². S14 takes s = 1.
+    A pool changes the differences of the systems (signal) as well as the variance (noise). If differences shrink by a
+    factor s, a difference δ at full depth becomes sδ; the topics that detect sδ with variance σ² are those that detect
+    δ with variance σ²/s². With the residual variance, designs of equal n·s²/σ² have equal Eρ². Sakai (2014) has s = 1.
     """
     if rule not in RULES:
         raise RequestError(f"there is no rule «{rule}»", fix=f"Choose one of: {', '.join(RULES)}.")
@@ -64,10 +64,10 @@ class Design:
     """The topics that a target requires with pools of one depth.
 
     ``judged`` is judged documents per topic; ``variance`` with ``lower`` and ``upper`` the variance at this depth;
-    ``signal_to_noise`` is σ_s²/σ_e² of the chosen systems, ``relative_topics`` the topics over those of full depth
-    (before rounding), ``reliability`` Eρ² of ``topics`` topics. ``topics_low`` and ``topics_high`` are the topics at
-    the ends of the variance's interval; ``judgments`` and ``cost`` are totals. ``cheapest`` marks the least cost of
-    the measure; ``frontier`` says that no other depth needs fewer judgments and no more topics.
+    ``signal_to_noise`` is σ_s²/σ_e² of the chosen systems, ``relative_topics`` the topics divided by those at full
+    depth (before rounding), ``reliability`` Eρ² with ``topics`` topics. ``topics_low`` and ``topics_high`` are the
+    topics at the ends of the variance's interval; ``judgments`` and ``cost`` are totals. ``cheapest`` marks the least
+    cost of the measure; ``frontier`` is true if no other depth needs fewer judgments without needing more topics.
     """
 
     measure: str
@@ -158,7 +158,7 @@ def equivalent_designs(
         The goal at full depth; a range of .15 among 10 systems that share topics by default.
     rule
         ``equal-power``: the same power, and the same reliability Eρ², for the same systems. ``raw-difference``: the
-        same raw difference at every depth, which looks at the variance alone (S14 §5.4).
+        same raw difference at every depth, from the variance only: Sakai (2014), §5.4.
     prices
         Of a judgment and of a topic.
 
@@ -330,7 +330,7 @@ class AffordableDesigns:
     def _units(self, measure: str) -> str:
         if self.rule == RAW_DIFFERENCE:
             return ""
-        return f"; as differences are at full depth, for {self.chosen[measure]}"
+        return f"; in units of the differences at full depth, for {self.chosen[measure]}"
 
 
 def affordable_designs(

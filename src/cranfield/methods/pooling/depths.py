@@ -1,4 +1,4 @@
-"""S14 §5.4: signal, noise and judgments per topic when pools are shallower."""
+"""Signal, noise and judgments per topic of shallower pools: Sakai (2014), §5.4."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthVariance:
-    """One measure at one pool depth, pooled over collections (S14 Eq. 8).
+    """One measure at one pool depth, pooled over collections: Sakai (2014), Eq. 8.
 
     ``judged`` is the mean number of judged documents per topic, ``coverage`` the judged share of the documents that
     some run has among its first ``depth``; ``lost`` counts topics with no relevant document left. ``variance`` is the
@@ -150,7 +150,7 @@ class DepthStudy:
     def from_table(cls, rows: Mapping[int, tuple[float, Mapping[str, float]]], estimate: str = "two-way") -> DepthStudy:
         """A study published elsewhere: for every depth, judged documents per topic and each measure's variance.
 
-        It has no variance between systems, so that its designs follow from S14's rule alone.
+        It has no variance between systems, so that only the rule of Sakai (2014) can be used.
 
         >>> study = DepthStudy.from_table({10: (96, {"AP": 0.0714}), 100: (731, {"AP": 0.0530})})  # S14 Table 9
         >>> [(point.depth, point.judged) for point in study.of("AP")]
@@ -216,7 +216,7 @@ def depth_study(
     pair
         Only two systems, by name; takes one collection.
     estimate
-        ``residual`` (systems share topics), ``within``, ``one-way`` or ``two-way`` (S14).
+        ``residual`` (systems share topics), ``within``, ``one-way`` or ``two-way`` (Sakai 2014).
     confidence
         Of the variance's interval.
 
@@ -458,7 +458,7 @@ def _difference(tables: Sequence[Array]) -> float:
 
 
 def write_pools(collection: Collection, folder: str | Path, depths: Sequence[int]) -> list[Path]:
-    """One qrels file a depth, ``depth-D.txt``: the judgments of what some run has among its first D."""
+    """Write one qrels file per depth, ``depth-D.txt``: the judgments of what some run has among its first D."""
     for depth in depths:
         collection.check_depth(depth)
     home = make_folder(folder)

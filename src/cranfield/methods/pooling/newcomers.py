@@ -149,7 +149,7 @@ class _AtDepth:
         """Measures × systems, and each system's judged share of the first ten."""
         relevant = kept[self._all.relevant_only.origin].astype(np.uint8)
         *scores, judged = self._buffers.score(relevant, np.arange(len(self._teams)), lambda: kept)
-        # A topic a run returned nothing for has no document to be judged, and counts for nothing.
+        # A topic for which a run returned nothing has no document to be judged, and counts for nothing.
         first_ten = np.minimum(self._all.collection.returned, 10)
         share = (judged * first_ten).sum(axis=0) / np.maximum(first_ten.sum(axis=0), 1)
         return np.array([score.mean(axis=0) for score in scores]), share

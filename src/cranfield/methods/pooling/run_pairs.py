@@ -1,4 +1,4 @@
-"""WMZ08 §6: two runs assessed to a depth, their effect sizes there, and what B judgments make detectable."""
+"""Pairs of runs assessed to a depth, their effect sizes, and the share detectable: Webber et al. (2008), §6."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PairDepth:
 
 @dataclass(frozen=True, eq=False)
 class PairStudy:
-    """WMZ08 Figs 7 and 8 on any collection."""
+    """Webber et al. (2008), Fig. 7 and Fig. 8, for any collection."""
 
     measure: str
     topics: int

@@ -1,4 +1,4 @@
-"""All measures of reliability, for every measure of every table."""
+"""All analyses of reliability, for every measure of every table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MeasureReliability:
     bins: tuple[Bin, ...]
 
     def observed_difference(self, topics: int) -> float:
-        """D13 Table 4: the mean difference of the closest pairs (in bins of .01) that so many topics suffice for."""
+        """Dinçer (2013), Table 4: the mean difference of the closest pairs (bins of .01) for which n topics suffice."""
         enough = [each for each in self.bins if each.pairs and each.topics_paired <= topics]
         return enough[0].difference if enough else float("nan")
 
@@ -66,8 +66,8 @@ class MeasureReliability:
 class Reliability:
     """The reliability of collections.
 
-    ``topics`` are the numbers of topics looked at beside those that sets were drawn of, ``targets`` the coefficients
-    to be reached.
+    ``topics`` are the numbers of topics for coefficients, in addition to those of the sets drawn; ``targets`` are the
+    target values of the coefficients.
     """
 
     studies: tuple[MeasureReliability, ...]
@@ -82,7 +82,7 @@ class Reliability:
     citations: tuple[str, ...] = CITATIONS
 
     def get(self, measure: str | None = None, collection: str | None = None) -> MeasureReliability:
-        """One study: the only one when nothing is named."""
+        """Return one study: the only one by default."""
         found = [
             each
             for each in self.studies
@@ -96,7 +96,7 @@ class Reliability:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Estimates that cannot be right, and what is made of them."""
+        """Warnings about negative variance estimates."""
         return tuple(
             f"{each.measure}: the variance of the source «{source}» is estimated below 0 and counts as 0"
             for each in self.studies
@@ -228,22 +228,23 @@ def assess_reliability(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reliability:
-    """The reliability of a collection by all methods there are.
+    """Assess the reliability of a collection by all methods.
 
     Parameters
     ----------
     tables
-        A score table, or several by the name of their collection; every measure is looked at.
+        A score table, or several by the name of their collection; every measure is analysed.
     topics
-        Numbers of topics to look ahead to; by default this many, twice and four times as many.
+        Numbers of topics for which coefficients are computed; by default those of the table, twice and four times as
+        many.
     targets
-        Eρ² and Φ to be reached.
+        Target values of Eρ² and Φ.
     sizes
         Topics in the sets that are drawn; by default five sizes up to half the topics.
     test, correct, alpha, resamples
         As in ``compare``, for split halves and discriminative power.
     drop
-        The share of the worst systems to leave out first.
+        The share of the worst systems to leave out.
     trials
         Draws of topic sets for swaps and rankings, and halvings.
     replacement, shared

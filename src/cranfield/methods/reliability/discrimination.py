@@ -1,4 +1,4 @@
-"""Discriminative power: how many pairs of systems a measure tells apart, and the curve of their p-values."""
+"""Discriminative power: the share of significant pairs under a measure, and the curve of their p-values."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cranfield.types import Array
 class Discrimination:
     """One measure's p-values, smallest first, with the differences they belong to.
 
-    ``difference`` is the one needed: Tukey's margin, or for pairwise tests the smallest from which on every pair is
-    significant.
+    ``difference`` is the required difference: Tukey's margin, or for pairwise tests the smallest from which on every
+    pair is significant.
     """
 
     measure: str
@@ -56,7 +56,7 @@ class Discrimination:
         ]
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a measure."""
+        """Return one row per measure."""
         return [
             {
                 "measure": self.measure,
@@ -82,7 +82,7 @@ def discriminative_power(
     drop: float = 0.0,
     seed: Seed = 1,
 ) -> Discrimination:
-    """Test all pairs of systems under one measure; comparing measures then compares how much each tells apart.
+    """Test all pairs of systems under one measure, to compare measures by the share of significant pairs.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Generalisability theory: how much of what is seen is the systems' own, and how many topics make it enough.
+"""Generalisability theory: the share of the variance that is due to systems, and the topics for a target share.
 
-Scores are a random sample of topics crossed with a random sample of systems; their variance has three parts, of the
-systems σ_s², of the topics σ_t² and of the rest σ_e². With n topics, the share of the systems is
+Scores are a random sample of topics crossed with a random sample of systems; their variance has three components:
+systems σ_s², topics σ_t² and residual σ_e². With n topics, the share of the systems is
 
     Eρ² = σ_s² / (σ_s² + σ_e²/n)              for differences between systems (relative),
     Φ   = σ_s² / (σ_s² + (σ_t² + σ_e²)/n)     for the scores themselves (absolute).
@@ -40,7 +40,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """Eρ² (``relative``) or Φ (``absolute``) of so many topics."""
+    """Eρ² (``relative``) or Φ (``absolute``) with ``topics`` topics."""
 
     kind: str
     topics: int
@@ -51,7 +51,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class TopicsNeeded:
-    """Topics at which a coefficient reaches its target; infinite where no number does."""
+    """Topics at which a coefficient reaches its target; infinite if no number does."""
 
     kind: str
     target: float
@@ -62,7 +62,7 @@ class TopicsNeeded:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The systems' variance over that of one topic's error, and its interval; all else follows from it."""
+    """The ratio of the variance of systems to the error of one topic, and its interval."""
 
     value: float
     lower: float
@@ -71,7 +71,7 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Generalisability:
-    """What a pilot says about any number of topics."""
+    """A generalisability study: variance components, and coefficients for any number of topics."""
 
     measure: str
     topics: int
@@ -91,7 +91,7 @@ class Generalisability:
         return tuple(each.source for each in self.components if each.estimate < 0)
 
     def coefficient(self, kind: str, topics: int | None = None) -> Coefficient:
-        """Eρ² or Φ, of this collection or of any number of topics."""
+        """Return Eρ² or Φ, by default for the number of topics of the table."""
         count = self.topics if topics is None else topics
         check_topics(count)
         ratio = self._ratio(kind)
@@ -107,7 +107,7 @@ class Generalisability:
         return self.coefficient(ABSOLUTE, topics)
 
     def topics_for(self, target: float, kind: str = RELATIVE) -> TopicsNeeded:
-        """The smallest number of topics at which the coefficient reaches the target."""
+        """Return the smallest number of topics at which the coefficient reaches the target."""
         check_target(target)
         ratio = self._ratio(kind)
         # The more the systems differ, the fewer topics: the upper end of the ratio is the lower one of n.
@@ -120,7 +120,7 @@ class Generalisability:
         return self.ratios[kind]
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a source of variance."""
+        """Return one row per source of variance."""
         return [{"measure": self.measure, **vars(each)} for each in self.components]
 
 
@@ -139,18 +139,18 @@ def _topics(ratio: float, target: float) -> float:
 def generalise(
     table: ScoreTable, *, measure: str | None = None, drop: float = 0.0, confidence: float = 0.95
 ) -> Generalisability:
-    """Variance components of a score table, Eρ² and Φ for any number of topics, topics for any target.
+    """Estimate the variance components of a score table, Eρ² and Φ for any number of topics, and topics for any target.
 
-    The interval of Eρ² is Feldt's, that of Φ Arteaga, Jeyaratnam and Franklin's; components have the jackknife's.
-    TREC-3 AP without the worst quarter of its systems has Eρ² = .93265 [.89311, .96287] and Φ = .78613 [.66141,
-    .88039] on 50 topics, and needs 69 [37, 114] and 259 [130, 487] for .95 of either.
+    The interval of Eρ² is that of Feldt, that of Φ that of Arteaga, Jeyaratnam and Franklin; components use the
+    jackknife. TREC-3 AP without the worst quarter of its systems has Eρ² = .93265 [.89311, .96287] and Φ = .78613
+    [.66141, .88039] on 50 topics, and needs 69 [37, 114] and 259 [130, 487] for .95 of either.
 
     Parameters
     ----------
     drop
-        The share of the worst systems to leave out first: very bad ones make any collection look reliable.
+        The share of the worst systems to leave out: very bad systems make any collection look reliable.
     confidence
-        Of the intervals, two-sided.
+        Confidence level of the two-sided intervals.
     """
     check_confidence(confidence)
     scores, _, dropped = chosen_scores(table, measure, drop=drop)

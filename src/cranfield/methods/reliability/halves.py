@@ -1,4 +1,4 @@
-"""Split halves: of what one half of the topics finds significant, how much the other half finds too."""
+"""Split halves: the share of the significant pairs on one half of the topics that replicate on the other half."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cranfield.types import Array, Progress
 
 @dataclass(frozen=True, eq=False)
 class SplitHalves:
-    """What becomes of significant pairs on other topics, over many random halvings of them.
+    """Replication of significant pairs on other topics, over many random halvings.
 
     ``replication`` has the shares that are significant again, not significant, reversed, or have the opposite sign;
     ``agreeing`` is the share of all pairs, significant or not, that both halves put in the same order.
@@ -44,7 +44,7 @@ class SplitHalves:
 
     @property
     def significant_share(self) -> float:
-        """Of all pairs, the share that is significant on half of the topics."""
+        """The share of all pairs that is significant on half of the topics."""
         return float(self.replication.significant.mean() / self.pairs)
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def split_halves(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SplitHalves:
-    """Halve the topics at random many times, test all pairs on both halves, and see what is significant on both.
+    """Halve the topics at random many times, test all pairs on both halves, and compare the results.
 
     Parameters
     ----------

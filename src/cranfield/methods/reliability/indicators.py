@@ -1,4 +1,4 @@
-"""What Eρ² and Φ meant elsewhere: Urbano, Marrero and Martín's fits over 43 TREC collections."""
+"""Indicators predicted from Eρ² and Φ: regressions of Urbano, Marrero and Martín over 43 TREC collections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_ABSOLUTE_ERROR = {"relative_sensitivity": 1.29759126, "rmse": 3.27642726}
 
 @dataclass(frozen=True)
 class Indicators:
-    """What collections with such coefficients showed on average; single ones lie far from it."""
+    """Average values for collections with these coefficients; single collections can differ much."""
 
     tau: float
     tau_ap: float

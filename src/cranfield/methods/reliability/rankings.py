@@ -1,4 +1,4 @@
-"""Rankings: how much two sets of n topics agree on the order of the systems, and how much more topics would help.
+"""Rankings: agreement of two sets of n topics on the order of the systems, and its expected value with more topics.
 
 If systems' true means and their errors are about normal, the means on two sets of n topics have the correlation Eρ²(n),
 and Kendall's τ between them is (2/π)·arcsin Eρ²(n); against the true order it is (2/π)·arcsin √Eρ²(n).
@@ -37,15 +37,15 @@ class RankStability:
     seed: Seed
 
     def expected_tau(self, topics: int) -> float:
-        """τ between two sets of so many topics, if all is normal."""
+        """Expected τ between two sets of ``topics`` topics under normality."""
         return float(2 / np.pi * np.arcsin(self.study.relative(topics).value))
 
     def expected_true_tau(self, topics: int) -> float:
-        """τ between a set of so many topics and the true order, if all is normal."""
+        """Expected τ between a set of ``topics`` topics and the true order under normality."""
         return float(2 / np.pi * np.arcsin(np.sqrt(self.study.relative(topics).value)))
 
     def to_dict(self, topics: Sequence[int] = ()) -> list[dict[str, Any]]:
-        """One row a size of the set; beyond half the topics there is no second set, and only what to expect."""
+        """Return one row per size of the set; above half of the topics only the expected values exist."""
         return [self._row(size) for size in (*self.sizes, *(n for n in topics if n not in self.sizes))]
 
     def _row(self, size: int) -> dict[str, Any]:
@@ -69,9 +69,9 @@ def rank_stability(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RankStability:
-    """τ and τ_AP between two disjoint sets of topics, for sets of several sizes.
+    """Compute τ and τ_AP between two disjoint sets of topics, for sets of several sizes.
 
-    τ_AP, which minds the top of the ranking more, is the mean of both directions: neither set is the truth.
+    τ_AP, which gives more weight to the top of the ranking, is the mean of both directions.
     """
     check_trials(trials)
     scores, _, _ = chosen_scores(table, measure, drop=drop)

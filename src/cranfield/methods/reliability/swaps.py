@@ -107,7 +107,7 @@ class SwapRates:
         return float(self.edges[least]) if least < len(self.edges) and (known >= least).any() else float("nan")
 
     def dependable_difference(self, topics: int, *, alpha: float = 0.05, sides: int = 1) -> float:
-        """D13: a difference that two equal systems show on at most α of the samples, averaged over pairs."""
+        """Dinçer (2013): a difference that two equal systems have on at most α of the samples, averaged over pairs."""
         z = float(normal_critical(alpha / sides))
         return float(z * np.sqrt(self.paired_variance).mean() / np.sqrt(topics))  # D13 Inequality 2 with s_d
 
@@ -115,7 +115,7 @@ class SwapRates:
         return self.paired_variance if paired else self.own_variance
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row a size of the set and a bin of the difference in which any was seen."""
+        """Return one row per size of the set and non-empty bin of the difference."""
         return [dict(row) for row in self._rows]
 
     @cached_property
@@ -140,7 +140,7 @@ class SwapRates:
         return rows
 
     def totals(self, topics: Sequence[int] = (), *, rate: float = 0.05) -> list[dict[str, Any]]:
-        """A row a size of the set, resampled ones first: swaps over all pairs, and differences that keep them rare."""
+        """Return one row per size of the set: swap rates over all pairs, and differences for which they are rare."""
         return [self._total(size, rate) for size in (*self.sizes, *(n for n in topics if n not in self.sizes))]
 
     def _total(self, size: int, rate: float) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def swap_rates(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SwapRates:
-    """Swap rates of a score table, resampled and in closed form.
+    """Compute swap rates of a score table, by resampling and in closed form.
 
     Parameters
     ----------
@@ -204,10 +204,10 @@ def swap_rates(
     trials
         Pairs of sets of each size.
     width
-        Of a bin of the difference; .01 as Voorhees and Buckley have it, and wider where scores exceed 1.
+        Width of a bin of the difference; .01 as in Voorhees and Buckley (2002), and wider if scores exceed 1.
     replacement
-        Draw the two sets independently and with replacement, as if the topics were all there are: then the true
-        difference is known, sets may have any size, and the closed form speaks of exactly this.
+        Draw the two sets independently and with replacement, so that the topics are the population: the true difference
+        is then known, sets may have any size, and the closed form is for exactly this case.
     shared
         Whether both systems are scored on the same topics; if not, as the published closed form supposes, each has
         two sets of its own.

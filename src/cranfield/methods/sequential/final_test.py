@@ -1,4 +1,4 @@
-"""The test at the end of a study, or at one of its looks, with everything its report has to say."""
+"""The final test of a study, or the test at one of its looks, with its report."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Tested:
 
     @property
     def reason(self) -> str:
-        """Why nothing is claimed; empty where something is."""
+        """The reason if no claim is made; otherwise empty."""
         return self.outcome.reason
 
     @property
@@ -101,7 +101,7 @@ class Tested:
 
     @property
     def effect_size(self) -> float:
-        """d_z: the mean difference over the sd of the paired differences."""
+        """d_z: the mean difference divided by the sd of the paired differences."""
         return self.difference / self.sd if self.sd > 0 else float("nan")
 
     @property
@@ -163,7 +163,7 @@ class Tested:
         }
 
     def caveats(self) -> list[str]:
-        """What a reader has to know to judge the verdict."""
+        """Return the limitations of the verdict."""
         parts = (self._plan_caveat(), self._skew_caveat(), self._edit_caveat(), *map(str, self.order.cautions()))
         return [text for text in parts if text]
 
@@ -192,8 +192,8 @@ class Tested:
         if not self.skewed or self.plan.name == "anytime":
             return ""
         return (
-            "The differences are very skewed: a few topics decide, and a sample may have missed others like them; the "
-            "p-value of a t test is not reliable."
+            "The differences are very skewed: the result depends on few topics, and a sample may have missed similar "
+            "ones; the p-value of a t test is not reliable."
         )
 
     def _edit_caveat(self) -> str:
@@ -209,7 +209,7 @@ class Tested:
         return f"The goal was changed {times}, {when}."
 
     def summary(self) -> str:
-        """What may be claimed."""
+        """Return the conclusion in sentences."""
         if self.reason:
             return f"No claim about {self.system} and {self.baseline} on {self.measure}: {self.reason}."
         if self.significant:
@@ -236,7 +236,7 @@ class Tested:
 
 
 def is_skewed(differences: Array) -> bool:
-    """Whether skewness is too much for t with so many topics."""
+    """Whether the skewness is too large for a t test with n topics."""
     if len(differences) < 3 or not differences.std() > 0:
         return False
     centred = differences - differences.mean()
@@ -253,7 +253,7 @@ def paired_t(differences: Array, sd: float, level: float, widest: float) -> Outc
     n, mean = len(differences), float(differences.mean())
     if not sd > 0:
         return Outcome(
-            reason=f"all {n:,} differences equal {mean:.4g}, which leaves a paired t test without an estimate of error"
+            reason=f"all {n:,} differences equal {mean:.4g}, so that a paired t test has no estimate of error"
         )
     error = sd / np.sqrt(n)
     p_value = max(float(2 * special.stdtr(n - 1, -abs(mean / error))), TINY)  # p is never 0

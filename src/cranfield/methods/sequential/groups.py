@@ -19,15 +19,15 @@ from cranfield.methods.sequential.student import t_levels
 from cranfield.methods.sequential.study_goal import Goal, fixed_topics
 from cranfield.types import Array
 
-FEWEST_AT_A_LOOK = 5  # with fewer topics t has hardly a scale to measure by
+FEWEST_AT_A_LOOK = 5  # with fewer topics the estimate of the sd is too uncertain
 
 
 @dataclass(frozen=True, eq=False)
 class GroupDesign:
-    """At ``topics[k]`` topics the study stops when p ≤ ``levels[k]``, t's own p with n − 1 degrees of freedom.
+    """A design that stops at ``topics[k]`` topics if p ≤ ``levels[k]``, where p is that of the t test.
 
     ``bounds`` are the boundaries for a normal statistic, which power and expectations are computed from; ``inflation``
-    is the largest number of topics over that of a fixed design.
+    is the largest number of topics divided by that of a fixed design.
     """
 
     topics: Array
@@ -45,7 +45,7 @@ class GroupDesign:
 
 
 def group_design(goal: Goal) -> GroupDesign:
-    """The looks of a goal: so many topics that the difference is found with the power asked for.
+    """Return the looks of a goal: the smallest number of topics with the required power.
 
     >>> design = group_design(Goal(0.033, 0.15, plan="group-sequential"))
     >>> design.topics.tolist(), round(design.inflation, 3)

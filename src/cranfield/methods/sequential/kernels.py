@@ -3,8 +3,8 @@
 
 The generator is SplitMix64, as for permutations, written out so that a path depends on its own seed and nothing else.
 Topics are drawn with replacement (the pair's topics are the population) or, with ``replace`` 0, as a shuffle that goes
-no farther than the path does. What a rule compares with is tabled for every number of topics beforehand; a table has a
-row a pair, or one row for all of them.
+no farther than the path does. The thresholds of a rule are tabulated for every number of topics; a table has one row
+per pair, or one row for all pairs.
 
 Sums are of n·Σx² − (Σx)², which is n(n − 1) times the variance: no division on the way. Where it is nothing but
 rounding all differences so far are equal: there is no sd to stop by, and no t to be significant.
@@ -57,8 +57,8 @@ def _sd_paths(
 ):
     """Paths that stop when their sd is small enough: s² ≤ ``limit``[n]; then the t test, t² ≥ ``critical``[n].
 
-    The sd is looked at after ``start`` topics and then after every ``step``; with ``step`` 0 as soon as there are so
-    many topics as the sd seen last asks for.
+    The sd is estimated after ``start`` topics and then after every ``step``; with ``step`` 0 after the number of topics
+    that the last estimate required.
     """
     count = values.shape[1]
     most = limit.shape[1] - 1

@@ -66,7 +66,7 @@ def near_misses(
     seed: int = 1,
     workers: int | None = None,
 ) -> NearMisses:
-    """WMZ08 §5.3 on any table: topics in random order, a t test after each."""
+    """Test after every topic, in random order: Webber et al. (2008), §5.3."""
     topics = pairs.differences.shape[1]
     if not 2 <= first <= topics:
         raise RequestError(f"the first look cannot be at {first} of {topics} topics", fix="Look earlier.")

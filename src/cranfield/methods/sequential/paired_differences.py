@@ -95,7 +95,7 @@ def all_pairs(table: ScoreTable, measure: str | None = None) -> Pairs:
 def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str | None = None) -> Pairs:
     """Pairs as an experimenter makes them: a good baseline, from the second quarter of the systems, and another.
 
-    The other is from the best three quarters: truly poor systems do not get as far as a study (WMZ08 §5.3).
+    The other is from the best three quarters: very poor systems are not studied: Webber et al. (2008), §5.3.
     """
     scores = complete_scores(table, measure)
     systems = scores.shape[1]

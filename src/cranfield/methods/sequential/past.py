@@ -100,7 +100,7 @@ def past_experience(
     power: float = 0.8,
     percentile: float = 95.0,
 ) -> PastExperience:
-    """WMZ08 §5.1 and Table 1 on any score table."""
+    """Estimate the sd from past experience: Webber et al. (2008), §5.1 and Table 1."""
     scores, name = complete_scores(table, measure), measure or table.measures[0]
     if scores.shape[1] < 2:
         raise RequestError("one system is not a pair", fix="Give the scores of two systems or more.")

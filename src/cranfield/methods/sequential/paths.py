@@ -107,7 +107,7 @@ def sd_rule_paths(
 
 
 def fixed_paths(population: Population, topics: Array, *, alpha: float, **options: Any) -> Paths:
-    """Draw so many topics, of every pair or of every path, and test once."""
+    """Draw ``topics`` topics, one number per pair or per path, and test once."""
     always = np.full((1, int(np.max(topics)) + 1), np.inf)
     return sd_rule_paths(population, topics, always, step=1, alpha=alpha, **options)
 
@@ -184,7 +184,7 @@ def betting_paths(
 def inclusion(
     population: Population, paths: Paths, *, seed: Seed = 1, replace: bool = True, workers: int | None = None
 ) -> Array:
-    """The probability that a path which has stopped has seen each topic, for a single pair (WMZ08 Fig. 4)."""
+    """The probability that each topic is included when a path stops, for one pair: Webber et al. (2008), Fig. 4."""
     count, topics = len(paths.topics), population.centred.shape[1]
     included = np.zeros((_BLOCKS, topics), np.int64)
     kernels.inclusions(

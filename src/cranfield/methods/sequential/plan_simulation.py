@@ -219,7 +219,7 @@ def _iterative(ask: _Request, truth: str) -> Paths:
 
 
 def _random(ask: _Request, truth: str) -> Paths:
-    """WMZ08 Fig. 6's other axis: the sizes of the iterative plan, other topics."""
+    """Random samples of the sizes of the iterative plan: Webber et al. (2008), Fig. 6."""
     sizes = _iterative(ask, truth).topics
     return fixed_paths(ask.population, sizes, alpha=ask.alpha, **ask.options(RANDOM, truth))
 
@@ -307,14 +307,14 @@ def simulate(
     pairs
         Differences of one pair or of several (pairs × topics).
     difference
-        Difference to detect. Where it is left out: for every pair, what ``detectable_with`` topics detect (WMZ08
-        §5.3).
+        Difference to detect; by default, for every pair, the difference that ``detectable_with`` topics detect:
+        Webber et al. (2008), §5.3.
     sd
-        The first estimate of the sd; the true sd of every pair where it is left out.
+        The first estimate of the sd; by default the true sd of every pair.
     first, step
         Topics the iterative plan begins with, and how many it adds at a time.
     most
-        Largest number of topics of open-ended plans; five times the topics of the fixed plan unless given.
+        Largest number of topics of open-ended plans; by default five times the topics of the fixed plan.
     repeats
         Simulated studies per pair, with equal systems and again with the target difference.
     """

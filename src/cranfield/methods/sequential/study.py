@@ -81,7 +81,7 @@ class Status:
         }
 
     def summary(self) -> str:
-        """What to do next."""
+        """Return the next step in a sentence."""
         if self.finished and self.tested:
             return f"The study has ended with {self.topics:,} topics; `study_test()` shows its result again."
         if self.plan.name == "anytime":
@@ -243,7 +243,7 @@ def create_study(
     path
         The new file; an existing one is never overwritten.
     goal
-        What is sought, and the plan by which topics are added.
+        The goal of the comparison, and the plan by which topics are added.
     system, baseline
         The difference is ``system`` minus ``baseline``; without names, the first scores added decide.
     measure
@@ -324,7 +324,7 @@ def estimate_sd(
 
 
 def sd_from_past(table: ScoreTable, *, measure: str | None = None, percentile: float | None = None) -> float:
-    """The mean sd over all pairs of an earlier table, or a percentile as a cautious estimate (WMZ08 §5.1)."""
+    """The mean sd of all pairs of an earlier table, or a percentile of it: Webber et al. (2008), §5.1."""
     found = past_experience(table, difference=0.05, measure=measure, percentile=percentile or 95.0)
     return found.typical.sd if percentile is None else found.cautious.sd
 
@@ -337,7 +337,7 @@ def sd_from_trial(
     measure: str | None = None,
     confidence: float | None = None,
 ) -> float:
-    """The sd of a trial, or its upper limit as a cautious estimate (WMZ08 §5.2)."""
+    """The sd of a trial, or its upper limit as a cautious estimate: Webber et al. (2008), §5.2."""
     differences = one_pair(table, system=system, baseline=baseline, measure=measure).differences[0]
     sd = float(differences.std(ddof=1))
     if not sd > 0:

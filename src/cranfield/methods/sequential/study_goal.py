@@ -15,7 +15,7 @@ from cranfield.methods.sequential.boundaries import SPENDING
 
 PLANS = tuple(PLAN_TITLES)
 ONLY_IN = {"first": "iterative", "looks": "group-sequential", "spending": "group-sequential"}
-FEWEST = 30  # topics before the sd is first looked at; WMZ08 §3.1: t asks for some 25 of unknown distribution
+FEWEST = 30  # topics before the first look at the sd; WMZ08 §3.1: the t test needs about 25 for unknown distributions
 _MOST = 10**12  # topics beyond which there is no need to count
 FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without an end are followed
 

@@ -1,4 +1,4 @@
-"""Where a study stands: its steps replayed in order, under the goal that was in force at each."""
+"""The state of a study: its steps in order, each under the goal at that time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-12  # of the scores: a smaller sd is what subtracting them rounded
 
 @dataclass(frozen=True)
 class Check:
-    """The sd was looked at after so many topics."""
+    """A look at the sd, and the number of topics at it."""
 
     topics: int
     sd: float
@@ -44,7 +44,7 @@ class Edit:
 
 @dataclass
 class Progress:
-    """What the steps so far add up to."""
+    """The state after all steps."""
 
     goal: Goal
     systems: tuple[str, str] | None
@@ -76,7 +76,7 @@ class Progress:
 
     @property
     def next_look(self) -> int | None:
-        """The number of topics at which something is decided next; none when all is decided."""
+        """The number of topics at the next decision; None if there is none."""
         if self.goal.plan == "group-sequential":
             return self._next_group_look()
         if self.goal.plan == "anytime":

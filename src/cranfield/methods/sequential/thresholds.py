@@ -1,4 +1,4 @@
-"""What every number of topics is compared with, tabled once: the sd that has power, the t that is significant."""
+"""Tables of thresholds by number of topics: the sd at which the power is reached, the critical t."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cranfield.types import Array
 
 @lru_cache(maxsize=16)
 def effect_sizes(most: int, alpha: float, power: float) -> Array:
-    """At n: the smallest difference, in units of its sd, that n topics find with probability ``power``.
+    """The effect size that n topics detect with ``power``, for every n.
 
-    Nothing is found with fewer than two topics.
+    It is infinite for fewer than two topics.
 
     >>> round(float(effect_sizes(100, 0.05, 0.8)[50]), 3)  # WMZ08 §3.3 prints 0.40
     0.404
@@ -28,7 +28,7 @@ def effect_sizes(most: int, alpha: float, power: float) -> Array:
 
 
 def variance_limits(difference: Array, *, most: int, alpha: float, power: float) -> Array:
-    """A row a difference: at n, the largest s² with which n topics find it with probability ``power``."""
+    """The largest s² at which n topics detect a difference with ``power``; one row per difference."""
     sizes = effect_sizes(most, alpha, power)
     return np.asarray(np.square(np.atleast_1d(difference))[:, np.newaxis] / np.square(sizes))  # WMZ08 Algorithm 1
 

@@ -104,7 +104,7 @@ def plan_trial(
     power: float = 0.8,
     confidence: float = 0.95,
 ) -> TrialPlan:
-    """WMZ08 §5.2 and Fig. 3: total topics against the size of the trial, and the best size.
+    """Webber et al. (2008), §5.2 and Fig. 3: total topics against the size of the trial, and the best size.
 
     >>> plan = plan_trial(difference=0.033, sd=0.15, sizes=[30])
     >>> int(plan.main[0, 0])  # WMZ08 prints the truncated 243
@@ -159,7 +159,7 @@ class TrialCoverage:
     def summary(self) -> str:
         return (
             f"Over {len(self.sd):,} pairs, the 95 % range of the sd of {self.topics} paired differences is "
-            f"{self.ratio:.2f} times as wide as the formula for normal differences says"
+            f"{self.ratio:.2f} times as wide as by the formula for normal differences"
             + (": the formula is too optimistic about a trial." if self.ratio > 1 else ".")
         )
 

@@ -1,4 +1,4 @@
-"""FS19's experiment: split the documents at random, score every shard, and see what the richer models find."""
+"""Shard studies, Ferro and Sanderson (2019): split the documents at random, score every shard, and fit models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAMPLED = "MD6rr"  # replicates are a sample too: the claim covers new judges or
 BOOTSTRAP = "bootstrap"  # MD3's model without its normal errors, and a weaker promise about all pairs
 FIXED = tuple(name for name in MODELS if name != "MD1")
 SHARD_MODELS = (*FIXED, RANDOM, BOOTSTRAP)
-# What splitting documents is told, and what a score table is told; neither has an effect on the other.
+# Parameters of splitting documents, and parameters of a score table with replicates.
 OF_DOCUMENTS: Mapping[str, Any] = {"shards": "2,5,10", "samples": 1, "undefined": 0.0}
 OF_TABLES: Mapping[str, Any] = {"replicates": None, "missing": None}
 RESAMPLES = 2000
@@ -236,7 +236,7 @@ def shard_study(
     halvings: int = 100,
     progress: Progress | None = None,
 ) -> ShardStudy:
-    """FS19 Tables 1 and 2 on any collection; shards of the documents are crossed with systems.
+    """Run a shard study: Ferro and Sanderson (2019), Tables 1 and 2; shards are crossed with systems.
 
     Parameters
     ----------
@@ -314,18 +314,18 @@ def replicate_study(
     seed: int = 1,
     collection: str = "",
 ) -> ShardStudy:
-    """Systems compared when ``shard`` is any replicate: seeds, prompts, judges, query variations.
+    """Compare systems with replicates in ``shard``: seeds, prompts, judges, query variations.
 
     Parameters
     ----------
     measures
-        Those of the table to look at; all unless some are named.
+        Measures to analyse; by default all of the table.
     replicates
         ``nested``: each system has replicates of its own, as random seeds are, and the claim is to hold for others.
         Systems are tested against MS(topic*system) + MS(replicate within system) − MS(error), with Satterthwaite's
         degrees of freedom. ``crossed``: all systems share them, as judges, prompts and shards of the documents; then
         the models are MD2 to MD6, MD6r (topics a sample), MD6rr (topics and replicates samples) and the bootstrap.
-        Where nothing is said it is what the table knows of its column (`ScoreTable.replicates`), or else crossed.
+        By default the role of the column (`ScoreTable.replicates`), or else crossed.
     resamples, halvings
         As in `shard_study`; nested replicates have no bootstrap.
     collection
@@ -405,9 +405,9 @@ def _check(collection: Collection, shards: Sequence[int], samples: int, alpha: f
     _check_alpha(alpha)
     for what, names in (("systems", collection.systems), ("topics", collection.topics)):
         if len(names) < 2:
-            raise RequestError(f"comparing takes two {what} or more, and there is {len(names)}", fix="Add some.")
+            raise RequestError(f"a comparison needs two {what} or more, and there is {len(names)}", fix="Add some.")
     if not np.isfinite(x):
-        raise RequestError(f"an undefined cell cannot count {x}", fix="Give a number; 0 is usual.")
+        raise RequestError(f"an undefined score cannot be {x}", fix="Give a number; 0 is usual.")
     if not shards or min(shards) < 2:
         raise RequestError("a corpus is split into two shards or more", fix="Give `shards=[2, 5, 10]`, for instance.")
     most = int(collection.relevant.max(initial=0))
@@ -422,13 +422,13 @@ def _check(collection: Collection, shards: Sequence[int], samples: int, alpha: f
 
 
 def _mute_bootstrap(results: Sequence[ShardResult], resamples: int, alpha: float) -> Caution | None:
-    """Whether the bootstrap found nothing where it hardly could have."""
+    """Warn if the bootstrap has too few resamples to be significant."""
     silent = [each for each in results if each.model == BOOTSTRAP and not each.significant.any()]
     return too_few_resamples(resamples, len(silent[0].significant), "bh", alpha) if silent else None
 
 
 def _with_warnings(study: ShardStudy, shards: Sequence[int], others: Sequence[Caution | None]) -> ShardStudy:
-    """Say which topics are too poor for the largest split."""
+    """Warn about topics with fewer relevant documents than shards."""
     most, relevant = max(shards), np.asarray(study.relevant)
     poor = [topic for topic, count in zip(study.topics, relevant.tolist(), strict=True) if count < most]
     found = [*others, _mute_bootstrap(study.results, study.resamples, study.alpha)]
@@ -440,14 +440,14 @@ def _with_warnings(study: ShardStudy, shards: Sequence[int], others: Sequence[Ca
                 "more-shards-than-relevant",
                 f"{len(poor):,} of {len(study.topics):,} topics {be[0]} fewer relevant documents than {most} shards "
                 f"({shown}): {be[1]} undefined in some shard and {be[2]} {study.x:g} there",
-                "Trust MD6, which does not depend on that number, or split into fewer shards.",
+                "Use MD6, which does not depend on that number, or split into fewer shards.",
             )
         )
     if study.largest_shift > 1e-6:
         found.append(
             Caution(
                 "undefined-value-matters",
-                f"MD6's F moves by {study.largest_shift:.1e} with the value of undefined cells, where theory says none",
+                f"MD6's F changes by {study.largest_shift:.1e} with the value of undefined cells, not 0 as in theory",
                 "Scores so close to one another are lost to rounding; read MD6 with care.",
             )
         )
@@ -502,7 +502,7 @@ class _Sharding:
         tests = _tests(scores, found, models, self.plan, self.stream)
         halved = self.plan.closed_form if self.sample == 0 else ()
         replications = _replications(scores, halved, self.plan, self.stream)
-        # Scores of one topic by several seeds are not so many topics: the means over them are what varies.
+        # Scores of one topic with several seeds do not count as several topics: their mean is used.
         spread = standard_error_reach(self.whole if NESTED in models else scores, alpha=self.plan.alpha)
         return [
             ShardResult(

@@ -38,7 +38,7 @@ def simulate(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Draw new topics for the systems of a pilot, as many as it has unless said otherwise.
+    """Draw new topics for the systems of a pilot, by default as many as it has.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class Simulator:
         return found
 
     def draw(self, topics: int, *, seed: int | None = None, progress: Progress | None = None) -> ScoreTable:
-        """A table of so many new topics; the first n of them are the same however many are drawn."""
+        """Simulate a table of ``topics`` new topics; the first n of them do not depend on the total number."""
         if topics < 1:
             raise RequestError(f"{topics} topics cannot be drawn", fix="Ask for one or more.")
         step = max(1, _BLOCK // len(self.margins))

@@ -1,4 +1,4 @@
-"""Sums of squares of a topic × system table, and the estimates made of them."""
+"""Sums of squares of a topic × system table, and variance estimates computed from them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Squares:
         return (self.between_topics - self.residual) / self.systems  # S14 Eq. 7, second term
 
     def two_way(self) -> Any:
-        """σ² from two-way ANOVA: what systems, topics and the rest contribute."""
+        """σ² from two-way ANOVA: the sum of the components of systems, topics and residual."""
         return self.system_part() + self.topic_part() + self.residual  # S14 Eq. 7
 
 
 def squares(scores: Array, weights: Array | None = None) -> Squares:
     """Mean squares of ``scores`` (topics × systems); with ``weights`` (resamples × topics) of every resample.
 
-    A weight says how often a topic was drawn; the weights of a resample sum to the number of topics.
+    A weight is the number of times that a topic was drawn; the weights of a resample sum to the number of topics.
     """
     n, m = scores.shape
     draws = np.ones((1, n)) if weights is None else weights
@@ -54,7 +54,7 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
 
 
 def leave_one_out_squares(scores: Array) -> Squares:
-    """Mean squares of the tables that each lack one topic: what a jackknife over topics takes."""
+    """Mean squares of the tables without one topic each, for a jackknife over topics."""
     n, m = scores.shape
     centred = scores - scores.mean()
     squared, by_topic = (centred**2).sum(axis=1), np.square(centred.mean(axis=1))
@@ -70,7 +70,7 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
     s_a = n * ((system_means - grand[:, np.newaxis]) ** 2).sum(axis=1)  # S14 Eq. 2
     s_b = m * (by_topic - n * grand**2)  # S14 Eq. 5
     s_e1, s_e2 = total - s_a, total - s_a - s_b
-    # Where systems or topics are all alike, what rounding leaves of a sum, either side of 0, is nothing.
+    # If all systems or topics are equal, a sum that differs from 0 only by rounding is set to 0.
     s_a, s_b, s_e1, s_e2 = (np.where(part > 1e-13 * total, part, 0.0) for part in (s_a, s_b, s_e1, s_e2))
     parts = (
         s_a / max(m - 1, 1),  # S14 Eq. 3
@@ -78,17 +78,17 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
         s_e1 / max(m * (n - 1), 1),  # SS16 Eq. 1
         s_e2 / max((m - 1) * (n - 1), 1),
     )
-    # No sum of squares is below 0; rounding may say so where systems are alike on every topic.
+    # No sum of squares is below 0, except by rounding if systems are equal on every topic.
     return tuple(np.maximum(part, 0.0) for part in parts)
 
 
 def pair_variances(scores: Array) -> Array:
-    """S14 Eq. 1: the variance of the difference of every pair of systems."""
+    """Sakai (2014), Eq. 1: the variance of the difference of every pair of systems."""
     return np.asarray(_differences(scores).var(axis=0, ddof=1))  # S14 Eq. 1
 
 
 def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
-    """The percentile of the pairs' variances, each topic left out in turn."""
+    """The percentile of the variances of pairs, with each topic left out in turn."""
     n = len(scores)
     gaps = _differences(scores)
     gaps -= gaps.mean(axis=0)
@@ -107,7 +107,7 @@ def jackknife_df(estimate: float, left_out: Array, *, most: float) -> float:
 
     The logarithm of a χ² with ν degrees of freedom has variance ψ′(ν/2), about 2/ν = CV²; ν is chosen so that this is
     the jackknife's variance of log σ̂². (The logarithm rather than σ̂² itself: with few topics its jackknife notices an
-    outlying topic sooner, and the power that follows is nearer to the real one.) ``left_out`` has the estimate with
+    outlying topic sooner, and the resulting power is closer to the true one.) ``left_out`` has the estimate with
     each topic left out; ``most`` are the degrees of freedom it would have if scores were normal.
 
     >>> x = np.random.default_rng(1).standard_normal((2000, 1))

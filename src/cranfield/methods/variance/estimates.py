@@ -20,11 +20,9 @@ from cranfield.methods.variance.components import (
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.types import Array, ArrayLike
 
-INDEPENDENT = "How much one system's scores vary over topics: for systems that will be compared without sharing topics."
-SHARED = "How much systems differ beyond what topics do to all of them: for systems compared on the same topics."
-PAIR = (
-    "How much the difference of two systems varies over topics, for a pair as unlike as this: to be on the safe side."
-)
+INDEPENDENT = "Variance of one system's scores over topics: for systems that will be compared without sharing topics."
+SHARED = "Variance that remains after the effects of systems and topics: for systems compared on the same topics."
+PAIR = "Variance of the difference of two systems over topics, for an unusually variable pair: a cautious estimate."
 
 QUESTIONS = {
     "two-way": INDEPENDENT,
@@ -47,8 +45,8 @@ class VarianceEstimate:
     """One estimate of σ², the variance of one system's scores.
 
     For ``percentile`` and ``residual`` it is half the variance of a paired difference, which ``difference_variance``
-    has in full. ``df`` are the effective degrees of freedom of the estimate, from its jackknife over topics; ``lower``
-    and ``upper`` the confidence interval that a χ² with as many gives.
+    has in full. ``df`` are the effective degrees of freedom of the estimate, from a jackknife over topics; ``lower``
+    and ``upper`` are the ends of the confidence interval from χ² with these degrees of freedom.
     """
 
     measure: str
@@ -63,7 +61,7 @@ class VarianceEstimate:
     parts: Mapping[str, float]
 
     def quantiles(self, levels: ArrayLike) -> Array:
-        """Quantiles of what the true variance may be: df·σ̂² over a χ² with df degrees of freedom."""
+        """Quantiles of the distribution of the true variance: df·σ̂² over a χ² with df degrees of freedom."""
         from scipy import special
 
         return np.asarray(self.df * self.variance / special.chdtri(self.df, levels))  # chdtri inverts the upper tail
@@ -87,7 +85,7 @@ class Variances:
     confidence: float
 
     def get(self, method: str, *, measure: str | None = None, collection: str | None = None) -> VarianceEstimate:
-        """One estimate: of the only measure, pooled where there are several collections, unless said otherwise."""
+        """Return one estimate: by default of the only measure, pooled if there are several collections."""
         found = [
             estimate
             for estimate in self.estimates
@@ -102,7 +100,7 @@ class Variances:
         return found[-1]
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """One row an estimate."""
+        """Return one row per estimate."""
         return [_row(estimate) for estimate in self.estimates]
 
 
@@ -128,18 +126,18 @@ POOLED = "pooled"
 def estimate_variance(
     tables: ScoreTable | Mapping[str, ScoreTable], *, percentile: float = 95.0, confidence: float = 0.95
 ) -> Variances:
-    """Estimate the variance of scores in every way that sizing takes, each with its uncertainty.
+    """Estimate the variance of scores by every method that designs use, with confidence intervals.
 
     Parameters
     ----------
     tables
-        A score table, or several by the name of their collection; with several, estimates are pooled too (S14 Eq. 8),
-        one alone needs no name.
+        A score table, or several by the name of their collection; with several, pooled estimates are added:
+        Sakai (2014), Eq. 8.
     percentile
-        Which percentile of the pairs' variances stands for a difference; 95 in WMZ08 and S14.
+        The percentile of the variances of pairs; 95 in Webber et al. (2008) and Sakai (2014).
     confidence
-        Of the intervals, which come from χ² with effective degrees of freedom from the jackknife over topics: scores
-        are not normal, and systems share topics, so that neither the number of topics nor that of scores would do.
+        Confidence level of the intervals. They come from χ² with effective degrees of freedom, estimated by a jackknife
+        over topics, because scores are not normal and systems share topics.
 
     Returns
     -------
@@ -197,7 +195,7 @@ def _complete(table: ScoreTable, measure: str, name: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Pilot:
-    """One table of one measure."""
+    """A table of one measure."""
 
     collection: str
     measure: str
@@ -224,7 +222,7 @@ class _Pilot:
         return [*found, self._pairs()] if m > 1 else found
 
     def _pairs(self) -> VarianceEstimate:
-        """The percentile of the pairs' variances, halved to speak of one system."""
+        """The percentile of the variances of pairs, halved to be the variance of one system."""
         n = len(self.scores)
         variances = pair_variances(self.scores)
         sds = np.sqrt(variances)
@@ -281,7 +279,7 @@ def _with_interval(estimate: VarianceEstimate, confidence: float) -> VarianceEst
 
 
 def _pool(together: Sequence[VarianceEstimate], confidence: float) -> VarianceEstimate:
-    """Collections weighted by their topics less one; degrees of freedom by Satterthwaite."""
+    """Pool collections, weighted by their topics minus one; degrees of freedom by Satterthwaite."""
     weights = np.array([estimate.topics - 1 for estimate in together], float)
     weights /= weights.sum()
     variances = np.array([estimate.variance for estimate in together])

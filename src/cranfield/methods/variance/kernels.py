@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""The loop over a topic × system table that gives the mean squares of it and of its first few topics."""
+"""The loop that computes the mean squares of a topic × system table and of its first topics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _nested_squares(first, last, systems, scores, order, sizes, out_squares):
 
 
 def _every_squares(first, last, systems, scores, order, sizes, out_squares):
-    """The same for several tables of the same topics and systems, a row each."""
+    """Mean squares of several tables of the same topics and systems, one row per table."""
     for at in range(first, last):
         _nested_squares(0, len(sizes), systems, scores[at], order, sizes, out_squares[at])
 

@@ -405,7 +405,7 @@ TITLES = {
 }
 OF_TWO = tuple(PAIR_TESTS)
 RESAMPLES = {"max-t": 499, "tukey-permutation": 1000, "bootstrap": 1000, "permutation": 1000}
-"""How many permutations or resamples the tests that need them take, unless said otherwise."""
+"""Default number of permutations or resamples of the tests that need them."""
 
 
 def make_test(
@@ -443,7 +443,7 @@ def make_test(
 
 
 def _left_by(model: str) -> tuple[str, ...]:
-    """The effects a model of FS19 leaves to its error."""
+    """The effects in the error term of a model of Ferro and Sanderson (2019)."""
     if model == RANDOM:
         return RESIDUAL
     return (*(name for name in EFFECTS if name not in MODELS[model]), "rest")

@@ -1,4 +1,4 @@
-"""A design put to the test: collections drawn, the user's own test run on each, until the answer is certain enough."""
+"""Verification of a design: simulate collections and run the test on each, until the result is certain enough."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Look:
-    """The power with so many topics."""
+    """The power with a number of topics."""
 
     topics: int
     power: Rate
@@ -131,7 +131,7 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What came of a design.
+    """The result of verifying a design.
 
     ``power`` is the share of collections in which an F test rejects, or a test of pairs finds the best system
     significantly better than the worst. ``error`` is the family-wise error rate: the share, when all systems are equal,
@@ -197,7 +197,7 @@ class Verification:
         return rows_frame([self.to_dict()], backend)
 
     def summary(self) -> str:
-        """One sentence: what was meant, what came, and what follows."""
+        """Return the result in sentences."""
         design, (lower, upper) = self.design, self.power.interval
         meant = "" if math.isnan(design.promised_power) else f" (the formula says {design.promised_power:.2f})"
         text = (
@@ -209,7 +209,7 @@ class Verification:
         text += {
             ENOUGH: "They are enough" + ("." if lower >= design.power else f" to within {within:g}."),
             SHORT: "They are not enough.",
-            UNDECIDED: "That does not decide whether they are enough: draw more collections, or allow a larger "
+            UNDECIDED: "This does not decide whether they are enough: simulate more collections, or allow a larger "
             "tolerance.",
         }[self.verdict]
         return text + self._needed_sentence() + self._error_sentence()
@@ -265,23 +265,23 @@ def verify(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Draw collections as the design says, run its test on each, and count.
+    """Simulate collections of a design, run its test on each, and count the significant results.
 
     Parameters
     ----------
     pilot
-        Scores whose topics and systems the collections resemble; without, scores are normal with the design's variance.
+        Scores from which collections are simulated; by default scores are normal with the variance of the design.
     margins, dependence
-        How the pilot's scores are simulated, as in ``fit_simulator``: ``auto`` and ``rows`` unless given.
+        How the scores of the pilot are simulated, as in ``fit_simulator``: by default ``auto`` and ``rows``.
     resamples
         Permutations or resamples of the tests that draw some (``RESAMPLES`` has the defaults).
     collections
-        The most to draw. Fewer are drawn when an interval that holds at every look at once (``anytime_interval``) lies
-        above ``design.power − tolerance`` or below ``design.power``.
+        The largest number to simulate. The simulation stops earlier if an anytime-valid interval (``anytime_interval``)
+        lies above ``design.power − tolerance`` or below ``design.power``.
     search
         Also find the smallest number of topics that reaches the power, on the same random numbers.
     workers
-        Threads; the answer is the same bits on any number of them.
+        Number of threads; the result does not depend on it.
 
     >>> from cranfield.methods.design import size_for_difference
     >>> from cranfield.methods.verification import designs_from_sizes
