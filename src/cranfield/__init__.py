@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
     from cranfield.questions.compare import compare
+    from cranfield.questions.power import PowerResult, power
+    from cranfield.questions.size import SizeResult, size
+    from cranfield.questions.variance import VarianceResult, variance
     from cranfield.rendering.report_files import write_report
     from cranfield.rendering.report_sections import Material, make_report
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
@@ -75,6 +78,12 @@ _HOME = {
     "Design": "methods.verification",
     "Verification": "methods.verification",
     "compare": "questions.compare",
+    "PowerResult": "questions.power",
+    "power": "questions.power",
+    "SizeResult": "questions.size",
+    "size": "questions.size",
+    "VarianceResult": "questions.variance",
+    "variance": "questions.variance",
 }
 
 __all__ = [
@@ -87,12 +96,15 @@ __all__ = [
     "Material",
     "Measure",
     "PackedFileError",
+    "PowerResult",
     "Reliability",
     "RequestError",
     "ScoreTable",
     "Simulator",
+    "SizeResult",
     "Study",
     "Target",
+    "VarianceResult",
     "Verification",
     "WriteError",
     "affordable_designs",
@@ -110,14 +122,17 @@ __all__ = [
     "pair_study",
     "parse_measure",
     "pilot_study",
+    "power",
     "rank_stability",
     "read_collection",
     "read_score_files",
     "read_scores",
     "reusability",
     "score",
+    "size",
     "split_halves",
     "swap_rates",
+    "variance",
     "write_example",
     "write_report",
     "write_scores",

@@ -97,7 +97,7 @@ def test_a_plan_by_name_is_that_method_alone() -> None:
 def test_a_plan_without_goal_or_variance_says_what_to_add() -> None:
     with pytest.raises(RequestError, match="no goal"):
         plan(Request(variance=[0.05]))
-    with pytest.raises(RequestError, match="--variance is missing"):
+    with pytest.raises(RequestError, match="`variance` is missing"):
         plan(Request(systems=[10], min_range=[0.1]))
     with pytest.raises(RequestError, match="number of systems"):
         plan(Request(min_range=[0.1], variance=[0.05]))

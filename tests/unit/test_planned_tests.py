@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 
 import cranfield
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, speak
 from cranfield.methods.design import (
     detectable_difference,
     power_for_difference,
@@ -236,7 +236,7 @@ def test_no_parameter_is_without_effect(goal: str) -> None:
 def test_a_parameter_without_effect_is_named(given: dict[str, Any], flag: str) -> None:
     with pytest.raises(RequestError) as caught:
         plan(Request(**given))
-    assert flag in f"{caught.value.what} {caught.value.fix}"
+    assert flag in speak(f"{caught.value.what} {caught.value.fix}", "command")
 
 
 # --- equivalence, non-inferiority, widths
@@ -341,8 +341,8 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"topics": [50], "sd": [0.1], "correlation": [0.5]}, "--correlation"),
-        ({"topics": [50], "sd": [0.1], "variance": [0.05], "correlation": [0.5]}, "--correlation"),
+        ({"topics": [50], "sd": [0.1], "correlation": [0.5]}, "`correlation`"),
+        ({"topics": [50], "sd": [0.1], "variance": [0.05], "correlation": [0.5]}, "`correlation`"),
         ({"topics": [50], "sd": [0.1], "test": "tukey"}, "number of systems"),
         ({"topics": [50], "sd": [0.1], "systems": [5], "test": "anova"}, "no test"),
     ],

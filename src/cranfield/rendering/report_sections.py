@@ -282,7 +282,7 @@ def card_section(material: Material) -> tuple[list[Part], str]:
     """What the topics there are detect."""
     from cranfield.methods.design.power_card import TEST_TITLES, cards_from_pilot
     from cranfield.rendering.charts import card_chart
-    from cranfield.rendering.size_document import card_document
+    from cranfield.rendering.power_document import card_document
 
     goal, found = material.goal, material.variances
     asked: dict[str, Any] = {
@@ -308,7 +308,7 @@ def card_section(material: Material) -> tuple[list[Part], str]:
         f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
         f"({TEST_TITLES[first.test]}) down to {said} [@Webber2008]."
     )
-    return [Part(card_document(cards, material.inputs, None), tuple(pictures))], methods
+    return [Part(card_document(cards, material.inputs), tuple(pictures))], methods
 
 
 def _topic_grid(topics: int) -> list[float]:
