@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
     from cranfield.questions.compare import compare
+    from cranfield.questions.power import PowerResult, power
     from cranfield.questions.report import ReportResult, report
+    from cranfield.questions.size import SizeResult, size
+    from cranfield.questions.variance import VarianceResult, variance
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
 
 __version__ = "0.1.0"
@@ -73,6 +76,12 @@ _HOME = {
     "Design": "methods.verification",
     "Verification": "methods.verification",
     "compare": "questions.compare",
+    "PowerResult": "questions.power",
+    "power": "questions.power",
+    "SizeResult": "questions.size",
+    "size": "questions.size",
+    "VarianceResult": "questions.variance",
+    "variance": "questions.variance",
 }
 
 __all__ = [
@@ -84,13 +93,16 @@ __all__ = [
     "InputError",
     "Measure",
     "PackedFileError",
+    "PowerResult",
     "Reliability",
     "ReportResult",
     "RequestError",
     "ScoreTable",
     "Simulator",
+    "SizeResult",
     "Study",
     "Target",
+    "VarianceResult",
     "Verification",
     "WriteError",
     "affordable_designs",
@@ -107,6 +119,7 @@ __all__ = [
     "pair_study",
     "parse_measure",
     "pilot_study",
+    "power",
     "rank_stability",
     "read_collection",
     "read_score_files",
@@ -114,8 +127,10 @@ __all__ = [
     "report",
     "reusability",
     "score",
+    "size",
     "split_halves",
     "swap_rates",
+    "variance",
     "write_example",
     "write_scores",
 ]

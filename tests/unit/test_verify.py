@@ -385,7 +385,7 @@ def test_designs_are_read_from_what_size_prints(tmp_path: Path) -> None:
     sizes = [size_for_range(systems=[5, 10], min_range=0.1, variance=0.05)]
     path = tmp_path / "size.json"
     rows = [row for size in sizes for row in size.to_dict()]
-    path.write_text(json.dumps({"method": "size", "inputs": {"sides": 2}, "rows": rows}))
+    path.write_text(json.dumps({"method": "size", "inputs": {"one_sided": False}, "rows": rows}))
     assert read_designs(path) == designs_from_sizes(sizes)
     assert [(each.systems, each.test) for each in read_designs(path)] == [(5, "anova"), (10, "anova")]
 

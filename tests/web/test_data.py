@@ -49,7 +49,7 @@ COLLECTION = [
     "score?measure=AP&measure=RBP",
     "variance?measure=AP&percentile=90",
     "variance?measure=AP&pairs=true&alpha=0.01",
-    "size?goal=min_range&systems=5&min_range=0.1&difference=0.1",
+    "size?systems=5&min_range=0.1&difference=0.1",
     "power?difference=0.1",
     "compare?measure=nDCG@10&test=t&correct=bh",
     "compare?test=unpaired&all_pairs=true",

@@ -28,28 +28,6 @@ def draw_scores(table: ScoreTable, path: str) -> None:
     write_chart(spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures}), path)
 
 
-def draw_variances(document: Document, path: str) -> None:
-    """Every estimate with its interval."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.report_charts import variance_figure
-
-    write_chart(variance_figure(document.rows), path)
-
-
-def draw_sizes(document: Document, path: str) -> None:
-    """The curve of a grid of sizes."""
-    from cranfield.rendering.charts import size_chart, write_chart
-
-    write_chart(size_chart(document.rows), path)
-
-
-def draw_cards(document: Document, path: str) -> None:
-    """What topics see against their number."""
-    from cranfield.rendering.charts import card_chart, write_chart
-
-    write_chart(card_chart(document.rows), path)
-
-
 def draw_pilots(document: Document, path: str) -> None:
     """The variance against the teams left out."""
     from cranfield.rendering.charts import write_chart
@@ -64,17 +42,6 @@ def draw_budget(document: Document, path: str) -> None:
     from cranfield.rendering.pilot_charts import budget_figure
 
     write_chart(budget_figure(document), path)
-
-
-def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
-    """Intervals around the means, or every pair as a coloured cell."""
-    from cranfield.rendering.charts import interval_chart, matrix_chart, write_chart
-
-    title = document.tables[0].title
-    if matrix:
-        write_chart(matrix_chart(document.rows, document.extra["pairs"], title=title), path)
-    else:
-        write_chart(interval_chart(document.rows, document.extra, title=title), path)
 
 
 def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:

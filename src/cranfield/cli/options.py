@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.errors import Caution
     from cranfield.formats.problems import Problem
-    from cranfield.methods.variance import Variances
     from cranfield.rendering import Document
     from cranfield.scores import ScoreTable
 
@@ -151,9 +150,6 @@ PlannedTest = Annotated[
         help="Test to plan for: max-t, tukey, holm (all pairs), dunnett (a baseline), t (a pair named in advance).",
         metavar="NAME",
     ),
-]
-SmallPilot = Annotated[
-    bool, typer.Option("--small-pilot", help="Accept a pilot of fewer than 5 topics: the answer is a range.")
 ]
 TargetSystems = Annotated[
     int | None,
@@ -435,24 +431,6 @@ def load_tables(
 def sources(files: list[str], columns: str | None, word: str = "scores") -> dict[str, Any]:
     """What was read, as results tell it; the names of columns where they had to be told."""
     return {word: files, **({} if columns is None else {"columns": columns})}
-
-
-def variances(tables: dict[str, ScoreTable]) -> Variances:
-    """Everything there is to know about the variance of the tables."""
-    from cranfield.methods.variance import estimate_variance
-
-    return estimate_variance(tables)
-
-
-def check_no_scores(**given: Any) -> None:
-    """Refuse what says how scores are read where there are none."""
-    from cranfield.errors import RequestError
-
-    for name, value in given.items():
-        if value:
-            raise RequestError(
-                f"--{name.replace('_', '-')} has no effect without scores", fix="Leave it out, or give scores."
-            )
 
 
 def grids(given: dict[str, str | None]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cranfield.methods.names import MISSING_TITLES, MissingName
-from cranfield.questions.parameters import Names, Param
+from cranfield.methods.names import MISSING_TITLES, MissingName, PlannedTestName
+from cranfield.questions.parameters import Names, Numbers, Param
 
 Measures = Annotated[
     Names,
@@ -46,4 +46,34 @@ Resamples = Annotated[
 ]
 SmallPilot = Annotated[
     bool, Param("Accept a pilot of fewer than 5 topics: the answer is a range.", label="accept a small pilot")
+]
+PlannedTest = Annotated[
+    PlannedTestName | None,
+    Param(
+        "Test to plan for: of all pairs, of all against a baseline (dunnett), or of a pair named in advance (t).",
+        default="max-t and tukey for all pairs, and t for a pair named in advance",
+        titles={
+            "": "all pairs, and a pair named in advance",
+            "max-t": "max-t: all pairs",
+            "tukey": "tukey: all pairs, one error term",
+            "holm": "holm: all pairs",
+            "dunnett": "dunnett: all against a baseline",
+            "t": "t: a pair named in advance",
+        },
+    ),
+]
+Alphas = Annotated[Numbers, Param("Significance level.", default="0.05", label="Significance level α", metavar="A")]
+Variance = Annotated[
+    Numbers,
+    Param(
+        "σ² of one system's scores (AP on news: about 0.05).", label="or: variance σ² of a system's scores", metavar="V"
+    ),
+]
+Correlation = Annotated[
+    Numbers,
+    Param(
+        "Correlation of two systems' scores over topics, with `variance` (AP on TREC-8: 0.66).",
+        label="and correlation of two systems' scores",
+        metavar="R",
+    ),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.errors import Caution
     from cranfield.formats.problems import Problem
+    from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
 
     ScoresLike = (
@@ -96,6 +98,13 @@ class Tables:
 
         return named_measures(self.by_name)
 
+    @cached_property
+    def variances(self) -> Variances:
+        """Every estimate of the variance of their scores."""
+        from cranfield.methods.variance import estimate_variance
+
+        return estimate_variance(self.by_name)
+
 
 def load_tables(
     scores: Any,
@@ -126,6 +135,13 @@ def load_tables(
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
     return Tables(tables, table_warnings(tables))
+
+
+def check_no_scores(**given: Any) -> None:
+    """Refuse parameters that say how scores are read where there are none."""
+    for name, value in given.items():
+        if value:
+            raise RequestError(f"`{name}` has no effect without scores", fix="Leave it out, or give scores.")
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:

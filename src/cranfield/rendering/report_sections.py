@@ -180,7 +180,7 @@ def _counted(row: Mapping[str, Any]) -> str:
 def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the differences that the given topics detect."""
     from cranfield.rendering.charts import card_chart
-    from cranfield.rendering.size_document import card_document
+    from cranfield.rendering.power_document import card_document
 
     cards, goal = found["cards"], result.about.goal
     pictures = []
@@ -198,7 +198,7 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
         f"({TEST_LABELS[first.test]}) down to {said} [@Webber2008]."
     )
-    return [Part(card_document(cards, result.inputs, None), tuple(pictures))], methods
+    return [Part(card_document(cards, result.inputs), tuple(pictures))], methods
 
 
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:

@@ -1,39 +1,28 @@
-"""Numbers of topics, power and power cards as documents."""
+"""Numbers of topics as documents, charts and curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution
-from cranfield.methods.design.power_card import Card, Gate
+from cranfield.methods.design.curves import curve_through
+from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
-from cranfield.methods.names import TEST_LABELS
-from cranfield.rendering.document import Column, Document, Table, Warnings
+from cranfield.questions.size import SizeResult
+from cranfield.rendering.charts import TITLES, is_wide, size_chart, size_curves
+from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.sketch import Curve, line_sketch
+from cranfield.rendering.views import View
 
 
-def size_inputs(request: Request, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the inputs of a request, with defaults."""
-    has_power = request.assurance is None and any(goal not in ("width", "sensitivity") for goal in request.goals)
-    usual = {"alpha": "0.05", **({"power": "0.8"} if has_power else {})}
-    choices = {"sides": request.sides, "paired": request.paired, "test": request.test, "method": request.method}
-    return {**usual, **given, **choices}
-
-
-def power_inputs(given: Mapping[str, str], *, test: str | None, gate: str | None) -> dict[str, Any]:
-    """Return the inputs of a card."""
-    return {"difference": "0.05", "alpha": "0.05", "power": "0.8"} | dict(given) | {"test": test, "gate": gate}
-
-
-def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
-    """Return the results of every method that applies, one row per combination of inputs."""
+def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
+    """Every method that applies, side by side; one row for each combination of inputs."""
     tables = [_goal_table(group) for group in _by_goal(sizes)]
     rows = [row for size in sizes for row in size.to_dict()]
     citations = tuple(dict.fromkeys(size.method.citation for size in sizes))
-    return Document(
-        "size", inputs, [*tables, _methods_table(sizes)], rows, _sentence(sizes), citations, warnings=tuple(warnings)
-    )
+    return Document("size", inputs, [*tables, _methods_table(sizes)], rows, _sentence(sizes), citations)
 
 
 def _by_goal(sizes: Sequence[Size]) -> Iterator[list[Size]]:
@@ -185,130 +174,51 @@ def _pilot_sentence(pilot: PilotSize) -> str:
     )
 
 
-def card_rows(card: Card) -> list[tuple[str, str]]:
-    """Return the labels of a card: for all pairs if there are several systems, and for a pair named in advance."""
-    test, tukey = TEST_LABELS[card.test], TEST_LABELS["tukey"]
-    pair, among = "two systems named in advance (paired t test)", f"two of {card.systems} systems"
-    families = [("", test), *([("tukey_", tukey)] if card.test != "tukey" else [])] if card.is_family else []
-    gap = f"power for a difference of {card.difference:g} between"
-    rows = [(f"{mark or 'achieved_'}power", f"{gap} {among} ({title})") for mark, title in families]
-    rows.append(("pair_power", f"{gap} {pair}"))
-    rows += [
-        (f"{mark}detectable_difference", f"detectable difference, power {card.power:g}, between {among} ({title})")
-        for mark, title in families
+def document(result: SizeResult) -> Document:
+    if result.pilot:
+        return pilot_size_document(result.pilot, result.inputs)
+    return size_document(result.sizes, result.inputs)
+
+
+def curve(result: SizeResult) -> Any:
+    """n against the input that varies most."""
+    return size_chart(document(result).rows)
+
+
+def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
+    """n along the curve that the first answer lies on, over ``axis`` or its goal, and a mark at the design itself."""
+    first = result.sizes[0]
+    request = _pilot_request(result) if result.pilot else replace(result.request, method=first.method.name)
+    rows = plan(curve_through(request, axis))[0].to_dict()
+    if sum(row["topics"] is not None for row in rows) < 2:
+        return "", ""
+    x, labelled = size_curves(rows)
+    names = list(dict.fromkeys(row["curve"] for row in labelled))[:7]
+    curves = [
+        Curve(name, sorted((float(row[x]), float(row["topics"])) for row in labelled if row["curve"] == name))
+        for name in names
     ]
-    rows.append(("pair_detectable_difference", f"detectable difference, power {card.power:g}, between {pair}"))
-    rows += [
-        (f"{mark}significant_difference", f"smallest observed difference that is significant ({title})")
-        for mark, title in families or [("", "paired t test")]
-    ]
-    if card.systems > 2:
-        rows.append(("detectable_range", f"detectable range of {card.systems} systems, power {card.power:g}"))
-    rows.append(("width", "expected width of the interval for a difference"))
-    if card.sensitivity == card.sensitivity:
-        rows.append(("sensitivity", "confidence interval of a single mean: ±"))
-    return [*rows, ("difference_sensitivity", "confidence interval of a difference of means: ±")]
+    here = None
+    if first.topics.size == 1 and first.reached.all():
+        row = first.to_dict()[0]
+        here = (float(row[x]), float(row["topics"]))
+    drawn = line_sketch(curves, x_title=TITLES[x], y_title=TITLES["topics"], log=is_wide(labelled), here=here)
+    return drawn, _caption(result)
 
 
-def card_document(
-    cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None, warnings: Warnings = ()
-) -> Document:
-    """Detectable differences, one table per measure."""
-    tables = [
-        Table(
-            (Column("question", "what"), Column("value", "value", "score")),
-            [(text, getattr(card, word)) for word, text in card_rows(card)],
-            f"{card.measure + ': ' if card.measure else ''}{card.topics} topics, α = {card.alpha:g}, {card.design}",
-        )
-        for card in cards
-    ]
-    rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
-    sentences = [card.sentence() for card in cards]
-    if gate is not None:
-        rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
-        sentences += [_gate_sentence(gate, card) for card in cards]
-    return Document("power", inputs, tables, rows, " ".join(sentences), CARD_CITATIONS, warnings=tuple(warnings))
+def _pilot_request(result: SizeResult) -> Request:
+    """The request of the first answer, with the variance that was estimated."""
+    first = result.sizes[0]
+    values: dict[str, Any] = {name: sorted(set(numbers.ravel().tolist())) for name, numbers in first.inputs.items()}
+    return Request(**values, method=first.method.name, sides=result.request.sides, paired=result.request.paired)
 
 
-CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
+def _caption(result: SizeResult) -> str:
+    method = result.sizes[0].method
+    caption = f"Method: {method.title}; {method.design}."
+    if not result.pilot:
+        return caption
+    return f"{result.pilot[0].measure}. {caption} Variance: {result.pilot[0].estimate.method}."
 
 
-def _gate_sentence(gate: Gate, card: Card) -> str:
-    verdict = "passed" if gate.passes(card) else "FAILED"
-    name = f"{card.measure}: " if card.measure else ""
-    test = gate.test_of(card)
-    among = "a pair named in advance" if test == "t" else f"two of {card.systems} systems"
-    return (
-        f"Gate {verdict} ({name}a difference of {gate.difference:g} between {among} with power {gate.power:g}, "
-        f"{TEST_LABELS[test]}: power {gate.power_of(card):.2f})."
-    )
-
-
-GRID_INPUTS = ("topics", "systems", "test", "design", "variance", "correlation", "sd", "alpha", "power", "difference")
-GRID_WORDS = (
-    *GRID_INPUTS,
-    "achieved_power",
-    "detectable_difference",
-    "significant_difference",
-    "pair_power",
-    "pair_detectable_difference",
-    "detectable_range",
-    "width",
-)
-FAMILY_WORDS = ("systems", "pair_power", "pair_detectable_difference", "detectable_range")
-
-
-def power_grid_document(
-    cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None, warnings: Warnings = ()
-) -> Document:
-    """Return many cards as one table, with one row per card."""
-    kinds = {"topics": "count", "systems": "count", "test": "text", "design": "text", "measure": "text"}
-    rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
-    family = any(card.is_family for card in cards)
-    shown = [word for word in GRID_WORDS if family or word not in FAMILY_WORDS]
-    known = [word for word in shown if any(row[word] == row[word] for row in rows)]
-    words = [*(["measure"] if any(card.measure for card in cards) else []), *known]
-    columns = tuple(
-        Column(word, word.replace("_", " "), kinds.get(word, "number" if word in ORDER else "score")) for word in words
-    )
-    table = Table(columns, [tuple(row[word] for word in words) for row in rows])
-    sentence = ""
-    if gate is not None:
-        rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
-        sentence = " ".join(_gate_sentence(gate, card) for card in cards)
-    return Document("power", inputs, [table], rows, sentence, CARD_CITATIONS, warnings=tuple(warnings))
-
-
-def power_document(
-    cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None, warnings: Warnings = ()
-) -> Document:
-    """Return one card per measure if each has one, otherwise one table."""
-    one_each = len({card.measure for card in cards}) == len(cards)
-    return (card_document if one_each else power_grid_document)(cards, inputs, gate, warnings)
-
-
-def badge(card: Card) -> str:
-    """Return the card as a small SVG: topics, and the detectable difference."""
-    left, right = (
-        f"{card.topics} topics",
-        f"detect {card.detectable_difference:.3f}" + (f" {card.measure}" if card.measure else ""),
-    )
-    wide_left, wide_right = 12 + 7 * len(left), 12 + 7 * len(right)
-    total = wide_left + wide_right
-    among = f" between two of {card.systems} systems" if card.is_family else ""
-    title = _escape(f"{left} {right} with power {card.power:g}{among}")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{title}">'
-        f"<title>{title}</title>"
-        f'<rect width="{total}" height="20" rx="3" fill="#2f5d8a"/>'
-        f'<path d="M0 3a3 3 0 0 1 3-3h{wide_left - 3}v20H3a3 3 0 0 1-3-3z" fill="#4a4a4a"/>'
-        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
-        f'<text x="{wide_left / 2:g}" y="14">{_escape(left)}</text>'
-        f'<text x="{wide_left + wide_right / 2:g}" y="14">{_escape(right)}</text></g></svg>\n'
-    )
-
-
-def _escape(text: str) -> str:
-    for mark, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(mark, safe)
-    return text
+VIEWS = {"SizeResult": View(document, {"curve": curve}, sketch)}

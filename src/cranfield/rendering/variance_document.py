@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cranfield.errors import RequestError
 from cranfield.methods.design.pair_sizes import PairSizes
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
-from cranfield.rendering.document import Column, Document, Table, Warnings
+from cranfield.questions.variance import VarianceResult
+from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.report_charts import variance_figure
+from cranfield.rendering.views import View
 
 
-def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
-    """Return every estimate with its interval, the components of two-way, and the question that each answers."""
+def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
+    """Every estimate with its interval, two-way with its parts, and the question each answers."""
     several = len({estimate.collection for estimate in found.estimates}) > 1
     percent = f"{100 * found.confidence:g} %"
     columns = [
@@ -35,7 +39,7 @@ def variance_document(found: Variances, inputs: Mapping[str, Any], warnings: War
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
-    return Document("variance", inputs, tables, rows, _sentence(found), citations, tuple(warnings))
+    return Document("variance", inputs, tables, rows, _sentence(found), citations)
 
 
 def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
@@ -83,8 +87,15 @@ def _sentence(found: Variances) -> str:
     )
 
 
-def pairs_document(found: PairSizes, inputs: Mapping[str, Any]) -> Document:
-    """Return the tables of Dinçer (2013), Tables 4 and 5."""
+def pairs_document(found: Mapping[str, PairSizes], inputs: Mapping[str, Any]) -> Document:
+    """D13 Tables 4 and 5, by measure."""
+    tables = [table for measure, each in found.items() for table in _pair_tables(measure, each)]
+    rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
+    sentence = "\n".join(_pair_sentence(measure if len(found) > 1 else "", each) for measure, each in found.items())
+    return Document("pairs", inputs, tables, rows, sentence, ("Dincer2013",))
+
+
+def _pair_tables(measure: str, found: PairSizes) -> list[Table]:
     head = (Column("system", "system"), Column("mean", "mean", "score"))
     columns = (*head, *(Column(str(at + 1), str(at + 1)) for at in range(len(found.systems))))
     matrix = [
@@ -105,11 +116,15 @@ def pairs_document(found: PairSizes, inputs: Mapping[str, Any]) -> Document:
         "By size of the difference",
     )
     star = f"* significant at α = {found.alpha:g}"
-    title = f"{found.measure}: differences below the diagonal, required topics above it; {star}"
+    title = f"{measure}: differences below the diagonal, topics they need above it; {star}"
+    return [Table(columns, matrix, title), bins]
+
+
+def _pair_sentence(measure: str, found: PairSizes) -> str:
     rows = found.to_dict()
     sure = sum(row["significant"] for row in rows)
-    sentence = f"{sure} of {len(rows)} pairs differ significantly on {found.n} topics."
-    return Document("pairs", inputs, [Table(columns, matrix, title), bins], rows, sentence, ("Dincer2013",))
+    name = f"{measure}: " if measure else ""
+    return f"{name}{sure} of {len(rows)} pairs differ significantly on {found.n} topics."
 
 
 def _cell(found: PairSizes, a: int, b: int) -> str:
@@ -120,3 +135,26 @@ def _cell(found: PairSizes, a: int, b: int) -> str:
         return f"{abs(found.difference[a, b]):.4f}{star}"
     topics = found.topics[a, b]
     return f"{topics:.0f}{star}" if topics < 1e9 else "∞"
+
+
+def document(result: VarianceResult) -> Document:
+    if result.variances is None:
+        return pairs_document(result.pairs, result.inputs)
+    return variance_document(result.variances, result.inputs)
+
+
+def intervals(result: VarianceResult) -> Any:
+    """Every estimate with its interval."""
+    if result.variances is None:
+        raise RequestError(
+            "a chart shows estimates, not pairs",
+            fix='Leave out `pairs`, or draw those of `compare()` with `chart="matrix"`.',
+        )
+    return variance_figure(result.variances.to_dict())
+
+
+def pictures(result: VarianceResult) -> list[tuple[str, Any]]:
+    return [] if result.variances is None else [("Every estimate with its interval", intervals(result))]
+
+
+VIEWS = {"VarianceResult": View(document, {"intervals": intervals}, pictures=pictures)}

@@ -13,8 +13,14 @@ from cranfield.results import Result
 
 Chart = Callable[[Any], Any]
 
-MODULES = {"ComparisonResult": "comparison_document", "ReportResult": "report_sections"}
-"""The module that shows each kind of result, in a constant ``VIEW``."""
+MODULES = {
+    "VarianceResult": "variance_document",
+    "SizeResult": "size_document",
+    "PowerResult": "power_document",
+    "ComparisonResult": "comparison_document",
+    "ReportResult": "report_sections",
+}
+"""The module that shows each kind of result, in a constant ``VIEWS``."""
 
 
 @dataclass(frozen=True)

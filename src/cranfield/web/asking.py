@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from cranfield.collection import Collection, open_collection
 from cranfield.errors import Caution
 from cranfield.formats.problems import Problem
-from cranfield.methods.variance import Variances, estimate_variance
 from cranfield.questions.command_line import command_line
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import table_warnings
@@ -98,7 +97,7 @@ class Asked:
 
     def command(self, **changed: Any) -> str:
         """The line that gives the same answer; ``changed`` says what the flags of some parameters are instead."""
-        given = self.query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"goal"})
+        given = self.query.model_dump(exclude_none=True, exclude_defaults=True)
         off = [name for name, value in given.items() if value is False]  # of what is on unless told otherwise
         given = given | {f"no_{name}": True for name in off} | changed
         arguments, files = self._named()
@@ -127,6 +126,3 @@ class Asked:
                 )
         self.noted.extend(table_warnings(tables))
         return tables
-
-    def variances(self) -> Variances:
-        return estimate_variance(self.tables(self.query.missing))

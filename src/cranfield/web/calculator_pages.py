@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,10 +19,7 @@ from cranfield.web.forms import make_form
 from cranfield.web.page import Answer, render
 
 router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
-GOAL_INPUTS = {
-    "inputs": calculator.GOAL_INPUTS,
-    "all": sorted({name for names in calculator.GOAL_INPUTS.values() for name in names}),
-}
+GOAL_INPUTS = {"inputs": calculator.GOAL_INPUTS, "all": sorted(calculator.GOAL_FIELDS)}
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ CALCULATORS = {
             "size",
             "How many topics",
             "How many topics?",
-            queries.SizeQuery,
+            calculator.SizeQuery,
             calculator.size_answer,
             partial(calculator.size_answer, drawn=False),
             calculator.EXAMPLE,
@@ -60,11 +56,10 @@ CALCULATORS = {
             "power",
             "What topics detect",
             "What does a number of topics detect?",
-            queries.PowerQuery,
+            calculator.PowerQuery,
             calculator.power_answer,
             calculator.power_answer,
             calculator.EXAMPLE_CARD,
-            "power.html",
         ),
         Calculator(
             "plans",
@@ -146,8 +141,7 @@ def calculator_page(request: Request, name: str) -> Response:
         query=typed,
         answer=shown,
         goals=calculator.GOALS,
-        goal_inputs=json.dumps(GOAL_INPUTS),
-        goal_inputs_of=calculator.GOAL_INPUTS,
+        goal_inputs=GOAL_INPUTS,
         form=make_form(asked.query, typed),
     )
     return HTMLResponse(page, status)

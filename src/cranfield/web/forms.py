@@ -65,7 +65,7 @@ def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> Field:
 
 def _hint(info: FieldInfo) -> str:
     """What a parameter means, without what all lists of numbers have in common."""
-    return (info.description or "").removesuffix(LISTS).strip()
+    return (info.description or "").replace(LISTS, "").strip()
 
 
 def _values(annotation: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
+from cranfield.errors import speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.rendering.report_model import Picture
@@ -15,6 +16,7 @@ from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
 from cranfield.web.asking import About, Asked, Question
+from cranfield.web.limits import parse_numbers
 from cranfield.web.page import Answer
 from cranfield.web.queries import Flag, Given, Names, Query
 from cranfield.web.store import FILES
@@ -31,17 +33,19 @@ def make_page(
     of: tuple[str, ...] = ("collection", "scores"),
     alone: bool = False,
     scored_by: str = "AP",
+    without: tuple[str, ...] = (),
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
 ) -> Question:
-    """The page of a question: ``front`` are the fields that are not folded away."""
+    """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
+    no sense with data."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
     return Question(
         question.command.replace(" ", "-"),
         question.title,
         question.summary.rstrip("."),
-        make_query(question, front, scored_by),
+        make_query(question, front, scored_by, without),
         answer or (lambda asked: _answer(question, asked)),
         files,
         data,
@@ -51,10 +55,17 @@ def make_page(
     )
 
 
-def make_query(question: declared.Question, front: tuple[str, ...], scored_by: str = "AP") -> type[Query]:
-    """What a page may be asked: every parameter that does not say where data comes from."""
-    asked = {name: each for name, each in question.parameters.items() if not each.is_source}
-    fields: dict[str, Any] = {name: _field(each) for name, each in asked.items()}
+def make_query(
+    question: declared.Question,
+    front: tuple[str, ...],
+    scored_by: str = "AP",
+    without: tuple[str, ...] = (),
+    **extra: tuple[Any, Any],
+) -> type[Query]:
+    """What a page may be asked: every parameter that does not say where data comes from, and what is the page's own."""
+    left = {name: each for name, each in question.parameters.items() if name not in without}
+    asked = {name: each for name, each in left.items() if not each.is_source}
+    fields: dict[str, Any] = {**extra, **{name: _field(each) for name, each in asked.items()}}
     model = create_model(f"{question.name.title().replace('_', '')}Query", __base__=Query, **fields)
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
     model.front, model.scored_by = front, scored_by
@@ -82,7 +93,9 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
     default = ... if parameter.is_required else parameter.default
     annotation = Annotated[kind | None, Given] if is_optional else kind
-    return annotation, Field(default=default, title=parameter.label, description=parameter.help, **limits)
+    return annotation, Field(
+        default=default, title=parameter.label, description=speak(parameter.help, "page"), **limits
+    )
 
 
 def _answer(question: declared.Question, asked: Asked) -> Answer:
@@ -94,7 +107,7 @@ def result_of(question: declared.Question, asked: Asked, progress: Step | None =
     """Ask the question of the upload, under the names that its files came with."""
     folder = FILES if asked.about["kind"] != "collection" else "."  # so that messages name files as they came
     with reporting(progress or asked.progress), chdir(folder):
-        result = question.ask(**_sources(question, asked), **_values(question, asked.query))
+        result = question.ask(**_sources(question, asked), **values(question, asked.query))
     return result.with_inputs(**asked.named(question))
 
 
@@ -105,8 +118,14 @@ def _sources(question: declared.Question, asked: Asked) -> dict[str, Any]:
     return {data: list(asked.about["names"]), "columns": asked.about["columns"] or None}
 
 
-def _values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
-    return {name: getattr(query, name) for name, each in question.parameters.items() if not each.is_source}
+def values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
+    """What was asked, as the question takes it; RequestError for a grid that is too much for a page."""
+    asked = type(query).model_fields
+    found = {name: getattr(query, name) for name in question.parameters if name in asked}
+    kinds = {name: question.parameters[name].kind for name, value in found.items() if value is not None}
+    grids = {name: found[name] for name, kind in kinds.items() if kind in ("numbers", "counts")}
+    parse_numbers(grids, counts=tuple(name for name, kind in kinds.items() if kind == "counts"))
+    return found
 
 
 def shown(result: Result) -> dict[str, Any]:

@@ -18,25 +18,6 @@ from cranfield.methods.names import (
     SpendingName,
 )
 
-MOST_ROWS = 2_000  # of a grid; the command has no such limit
-
-Goal = Literal["min_range", "difference", "effect_size", "equivalence", "non_inferiority", "width", "sensitivity"]
-Axis = Literal[
-    "min_range",
-    "difference",
-    "effect_size",
-    "equivalence",
-    "non_inferiority",
-    "width",
-    "sensitivity",
-    "systems",
-    "variance",
-    "correlation",
-    "sd",
-    "alpha",
-    "power",
-]
-
 
 def _absent(value: Any) -> Any:
     """A field left empty in a form is one that was not given."""
@@ -101,63 +82,6 @@ class Query(BaseModel):
 TEST: Any = field(
     "Test", "Test to plan for: max-t, tukey, holm (all pairs), dunnett (a baseline), t (a pair named in advance)."
 )
-SMALL_PILOT: Any = field("accept a small pilot", "Accept a pilot of fewer than 5 topics: the answer is a range.", False)
-
-
-class DesignQuery(Query):
-    """What ``cranfield size`` takes about a design; with data, all but the variance."""
-
-    goal: Annotated[Goal | None, Given] = field(
-        "Goal", "Use only this goal of those given; without it, every goal that is given."
-    )
-    systems: Numbers = numbers("Systems", "How many systems will be compared.", "10")
-    test: Annotated[PlannedTestName | None, Given] = TEST
-    min_range: Numbers = numbers("Range", "Smallest range of the systems' means to detect.", "0.1")
-    difference: Numbers = numbers("Difference", "Smallest difference of two systems to detect.", "0.05")
-    effect_size: Numbers = numbers("Effect size", "d_z: a difference over the sd of the paired differences.", "0.4")
-    equivalence: Numbers = numbers(
-        "Margin of equivalence", "Margin of equivalence (in sd of the differences, without sd).", "0.02"
-    )
-    non_inferiority: Numbers = numbers("Margin of non-inferiority", "Margin of non-inferiority, likewise.", "0.02")
-    true_difference: Numbers = numbers("True difference", "True difference for these two; 0 unless given.", "0")
-    width: Numbers = numbers("Width", "Widest interval for a difference.", "0.1")
-    probability: Numbers = numbers("Probability", "Of an interval no wider than that; else on average.", "0.9")
-    sensitivity: Numbers = numbers("Within ±", "A mean is to be known to within ±.", "0.05")
-    alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
-    power: Numbers = numbers("Power", "Power 1 − β; 0.8 unless given.", "0.8")
-    one_sided: Flag = field("one-sided test", "Test one direction only (pair in advance).", False)
-    unpaired: Flag = field("two systems that share no topics", "The two systems do not share topics.", False)
-    method: Name = field(
-        "Method", "Only this one: blocked, exact, sakai; t, normal, unpaired; tost; interval; clt.", max_length=20
-    )
-
-
-class SizeQuery(DesignQuery):
-    """What ``cranfield size`` takes."""
-
-    variance: Numbers = numbers("Variance", "σ² of one system's scores.", "0.053")
-    correlation: Numbers = numbers("Correlation", "Of two systems' scores over topics, with the variance.", "0.66")
-    sd: Numbers = numbers("Sd", "Standard deviation of paired differences.", "0.15")
-    curve: Annotated[Axis | None, Given] = field("Curve over", "What the curve is drawn over: the goal, or this.")
-
-
-class CardQuery(Query):
-    """What ``cranfield power`` takes about a design; with data, all but the variance."""
-
-    topics: Numbers = numbers("Topics", "Number of topics.", "50")
-    systems: Numbers = numbers("Systems", "How many systems are compared.", "10")
-    test: Annotated[PlannedTestName | None, Given] = TEST
-    difference: Numbers = numbers("Difference", "A difference to detect; 0.05 unless given.", "0.05")
-    alpha: Numbers = numbers("α", "Significance level; 0.05 unless given.", "0.05")
-    power: Numbers = numbers("Power", "Power of the detectable difference; 0.8 unless given.", "0.8")
-
-
-class PowerQuery(CardQuery):
-    """What ``cranfield power`` takes."""
-
-    variance: Numbers = numbers("Variance", "σ² of one system's scores.", "0.053")
-    correlation: Numbers = numbers("Correlation", "Of two systems' scores over topics, with the variance.", "0.66")
-    sd: Numbers = numbers("Sd", "Standard deviation of paired differences.", "0.15")
 
 
 class PlansQuery(Query):

@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import (
-    budget,
-    check,
-    pilot,
-    power,
-    reliability,
-    report,
-    score,
-    shards,
-    simulate,
-    size,
-    study,
-    variance,
-    verify,
-)
+from cranfield.web.answers import budget, check, pilot, reliability, report, score, shards, simulate, study, verify
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
+ABOUT_VARIANCE = ("variance", "correlation", "sd")  # which the data have
+VARIANCE = make_page("variance", front=("measure", "percentile", "pairs"))
+SIZE = make_page(
+    "size",
+    front=("measure", "difference", "systems", "test", "min_range", "width", "sensitivity", "alpha", "power"),
+    without=(*ABOUT_VARIANCE, "effect_size"),
+    example=lambda about: {"difference": "0.05"},
+)
+POWER = make_page(
+    "power", front=("measure", "topics", "systems", "test", "difference", "alpha", "power"), without=ABOUT_VARIANCE
+)
 COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
-    "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
-    "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
+    "Data": (check.QUESTION, score.QUESTION, VARIANCE),
+    "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
     "Simulation": (simulate.QUESTION, verify.QUESTION),
     "Studies": study.QUESTIONS,

@@ -60,8 +60,18 @@ class Method:
         return self.achieves in ("width", "sensitivity")
 
 
-def _power_target(inputs: Inputs) -> Array:
-    return inputs["power"]
+# What a method computes with is a function of a module, or a partial of one, so that results can be pickled.
+
+
+def _input(inputs: Inputs, *, name: str) -> Array:
+    return inputs[name]
+
+
+def _negative(inputs: Inputs, *, name: str) -> Array:
+    return -inputs[name]
+
+
+_power_target = partial(_input, name="power")
 
 
 def _anova_guess(inputs: Inputs) -> Array:
@@ -75,18 +85,12 @@ def _anova_guess(inputs: Inputs) -> Array:
     return np.asarray(noncentrality * 2 * inputs["variance"] / np.square(inputs["min_range"]))
 
 
-def _anova(function: Callable[..., Array]) -> Callable[[Array, Inputs], Array]:
-    def value(topics: Array, inputs: Inputs) -> Array:
-        return function(topics, inputs["systems"], inputs["min_range"], inputs["variance"], inputs["alpha"])
-
-    return value
+def _anova(topics: Array, inputs: Inputs, *, function: Callable[..., Array]) -> Array:
+    return function(topics, inputs["systems"], inputs["min_range"], inputs["variance"], inputs["alpha"])
 
 
-def _t(function: Callable[..., Array], sides: int) -> Callable[[Array, Inputs], Array]:
-    def value(topics: Array, inputs: Inputs) -> Array:
-        return function(topics, inputs["difference"], inputs["sd"], inputs["alpha"], sides)
-
-    return value
+def _t(topics: Array, inputs: Inputs, *, function: Callable[..., Array], sides: int) -> Array:
+    return function(topics, inputs["difference"], inputs["sd"], inputs["alpha"], sides)
 
 
 def _t_guess(inputs: Inputs, *, sides: int, samples: int) -> Array:
@@ -94,12 +98,9 @@ def _t_guess(inputs: Inputs, *, sides: int, samples: int) -> Array:
     return np.asarray(samples * np.square(z * inputs["sd"] / inputs["difference"]))
 
 
-def _family(test: str) -> Callable[[Array, Inputs], Array]:
-    def value(topics: Array, inputs: Inputs) -> Array:
-        systems, difference, sd, alpha = (inputs[name] for name in ("systems", "difference", "sd", "alpha"))
-        return power_functions.family_power(topics, systems, difference, sd, alpha, test)
-
-    return value
+def _family(topics: Array, inputs: Inputs, *, test: str) -> Array:
+    systems, difference, sd, alpha = (inputs[name] for name in ("systems", "difference", "sd", "alpha"))
+    return power_functions.family_power(topics, systems, difference, sd, alpha, test)
 
 
 def _family_guess(inputs: Inputs, *, test: str) -> Array:
@@ -109,11 +110,8 @@ def _family_guess(inputs: Inputs, *, test: str) -> Array:
     return np.asarray(np.square(z * inputs["sd"] / inputs["difference"]) + np.square(z) / 6)
 
 
-def _margin(function: Callable[..., Array], goal: str) -> Callable[[Array, Inputs], Array]:
-    def value(topics: Array, inputs: Inputs) -> Array:
-        return function(topics, *(inputs[name] for name in (goal, "true_difference", "sd", "alpha")))
-
-    return value
+def _margin(topics: Array, inputs: Inputs, *, function: Callable[..., Array], goal: str) -> Array:
+    return function(topics, *(inputs[name] for name in (goal, "true_difference", "sd", "alpha")))
 
 
 def _margin_guess(inputs: Inputs, *, goal: str, tails: int) -> Array:
@@ -182,7 +180,7 @@ def range_method(name: str) -> Method:
         when=when,
         citation=citation,
         inputs=_RANGE,
-        value=_anova(function),
+        value=partial(_anova, function=function),
         target=_power_target,
         guess=_anova_guess,
         claim=f"detect a range of {{min_range}} among {{systems}} systems {_FOUND}",
@@ -224,7 +222,7 @@ def difference_method(name: str, *, sides: int) -> Method:
         when=when,
         citation=citation,
         inputs=_DIFFERENCE,
-        value=_t(function, sides),
+        value=partial(_t, function=function, sides=sides),
         target=_power_target,
         guess=partial(_t_guess, sides=sides, samples=samples),
         claim=f"detect {{difference}} between two systems named in advance {_FOUND}",
@@ -256,7 +254,7 @@ def family_method(test: str) -> Method:
         when=when,
         citation=citation,
         inputs=("systems", *_DIFFERENCE),
-        value=_family(test),
+        value=partial(_family, test=test),
         target=_power_target,
         guess=partial(_family_guess, test=test),
         claim=f"detect {{difference}} between {pair} {_FOUND}",
@@ -301,7 +299,7 @@ def _margin_method(
         when=when,
         citation="Schuirmann1987",
         inputs=(goal, "true_difference", "sd", "alpha", "power"),
-        value=_margin(function, goal),
+        value=partial(_margin, function=function, goal=goal),
         target=_power_target,
         guess=partial(_margin_guess, goal=goal, tails=tails),
         claim=f"{claim} {_FOUND}, the true difference being {{true_difference}}",
@@ -327,7 +325,7 @@ def width_method(*, probability: bool = False) -> Method:
             citation="KupperHafner1989",
             inputs=("width", "sd", "alpha", "probability"),
             value=_probably_narrow,
-            target=lambda inputs: inputs["probability"],
+            target=partial(_input, name="probability"),
             guess=partial(_z_guess, name="width", sides=2, widths=2),
             claim="give a {confidence} confidence interval for the difference of two systems that is at most {width} "
             "wide with probability {probability}",
@@ -341,7 +339,7 @@ def width_method(*, probability: bool = False) -> Method:
         citation="Sakai2014",
         inputs=("width", "sd", "alpha"),
         value=_narrow,
-        target=lambda inputs: -inputs["width"],
+        target=partial(_negative, name="width"),
         guess=partial(_z_guess, name="width", sides=2, widths=2),
         claim="give a {confidence} confidence interval for the difference of two systems with an expected width of at "
         "most {width}",
@@ -359,7 +357,7 @@ def sensitivity_method(*, sides: int) -> Method:
         citation="Dincer2013",
         inputs=("sensitivity", "sd", "alpha"),
         value=partial(_close, sides=sides),
-        target=lambda inputs: -inputs["sensitivity"],
+        target=partial(_negative, name="sensitivity"),
         guess=partial(_z_guess, name="sensitivity", sides=sides, widths=1),
         claim="estimate {mean} to within ± {sensitivity} with confidence {confidence}",
         achieves="sensitivity",

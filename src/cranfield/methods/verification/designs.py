@@ -113,7 +113,7 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
 
 
 def _read_size(content: Mapping[str, Any]) -> list[Design]:
-    return _from_rows(content["rows"], int(content.get("inputs", {}).get("sides", 2)))
+    return _from_rows(content["rows"], 1 if content.get("inputs", {}).get("one_sided") else 2)
 
 
 def _read_shards(content: Mapping[str, Any]) -> list[Design]:

@@ -15,7 +15,7 @@ from cranfield.rendering.simulation_charts import power_chart
 from cranfield.rendering.verification_document import verify_document
 from cranfield.scores.selection import only_table
 from cranfield.web.asking import Asked, Question
-from cranfield.web.calculator import parse_numbers
+from cranfield.web.limits import parse_numbers
 from cranfield.web.page import Answer
 from cranfield.web.queries import Choices, Count, Flag, Name, Numbers, ScoresQuery, field, numbers
 

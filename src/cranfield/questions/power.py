@@ -1,0 +1,125 @@
+"""What a number of topics detects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Numbers, Param, question
+from cranfield.results import Result
+
+if TYPE_CHECKING:
+    from cranfield.methods.design.power_card import Card, Gate
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PowerResult(Result):
+    """What a number of topics, or a collection, detects.
+
+    Attributes
+    ----------
+    cards
+        One per measure and design: power, detectable difference, detectable range, width of intervals.
+    gate
+        What the topics must detect; None where nothing is demanded.
+    """
+
+    cards: tuple[Card, ...]
+    gate: Gate | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a card does not pass the gate."""
+        return 0 if self.gate is None or all(map(self.gate.passes, self.cards)) else 1
+
+
+@question(
+    "What its topics detect",
+    examples=(
+        "cranfield power scores.csv --gate difference=0.05,power=0.8",
+        "cranfield power --topics 10:200:10 --sd 0.15 --systems 10 --plot card.svg",
+    ),
+    charts=("curve",),
+)
+def power(
+    scores: sources.PilotScores = None,
+    *,
+    topics: Annotated[
+        Counts, Param("Number of topics.", default="the collection's", label="Topics n", metavar="N")
+    ] = None,
+    systems: Annotated[
+        Counts,
+        Param(
+            "How many systems are compared.",
+            default="the collection's; without scores, a pair named in advance",
+            label="Systems m",
+            metavar="M",
+        ),
+    ] = None,
+    test: shared.PlannedTest = None,
+    variance: shared.Variance = None,
+    correlation: shared.Correlation = None,
+    sd: Annotated[
+        Numbers,
+        Param(
+            "Standard deviation of paired differences (AP on news: about 0.15).",
+            label="Sd of paired differences",
+            metavar="SD",
+        ),
+    ] = None,
+    difference: Annotated[
+        Numbers, Param("A difference to detect.", default="0.05", label="A difference to detect", metavar="D")
+    ] = None,
+    alpha: shared.Alphas = None,
+    power: Annotated[
+        Numbers, Param("Power of the detectable difference.", default="0.8", label="Power", metavar="P")
+    ] = None,
+    gate: Annotated[
+        str | None,
+        Param(
+            "What the topics must detect, else the exit code is 1: difference=0.03,power=0.8[,test=t].",
+            metavar="DEMAND",
+        ),
+    ] = None,
+    small_pilot: shared.SmallPilot = False,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    missing: shared.Missing = None,
+) -> PowerResult:
+    """What a number of topics, or a collection, detects: its card.
+
+    Returns
+    -------
+    PowerResult
+        One card per measure, or per combination of the numbers given.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+    .. [2] T. Sakai, "Designing test collections for comparing many systems", CIKM, 2014.
+
+    Examples
+    --------
+    The example of §5.1 of [1]_, solved back: 165 topics detect a difference of 0.033 with power 0.8.
+
+    >>> import cranfield as cf
+    >>> round(cf.power(topics=165, sd=0.15, difference=0.033).cards[0].achieved_power, 3)
+    0.802
+    """
+    from cranfield.methods.design.power_card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
+
+    demand = None if gate is None else parse_gate(gate)
+    given: dict[str, Any] = {"difference": difference or [0.05], "alpha": alpha or [0.05], "power": power or [0.8]}
+    design: dict[str, Any] = {"topics": topics, "systems": systems, "test": test}
+    design |= {"variance": variance, "correlation": correlation, "sd": sd}
+    if scores is None:
+        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing, small_pilot=small_pilot)
+        cards = cards_from_grid(**design, **given)
+        return PowerResult(cards=tuple(cards), gate=demand, inputs=given, warnings=card_cautions(cards, None))
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    cards = cards_from_pilot(tables.variances, **design, **given, small_pilot=small_pilot)
+    warnings = (*tables.warnings, *card_cautions(cards, tables.variances))
+    return PowerResult(cards=tuple(cards), gate=demand, inputs=given, warnings=warnings)

@@ -1,0 +1,259 @@
+"""How many topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Numbers, Param, question
+from cranfield.results import Result
+
+if TYPE_CHECKING:
+    from cranfield.methods.design.planning import PilotSize
+    from cranfield.methods.design.request import Request
+    from cranfield.methods.design.sample_size import Size
+
+MethodName = Literal[
+    "blocked",
+    "exact",
+    "sakai",
+    "max-t",
+    "tukey",
+    "holm",
+    "dunnett",
+    "t",
+    "normal",
+    "unpaired",
+    "tost",
+    "interval",
+    "interval-probability",
+    "clt",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SizeResult(Result):
+    """The number of topics by every method that applies.
+
+    Attributes
+    ----------
+    sizes
+        One per method, the default first: n for every design, and what n and n − 1 give.
+    pilot
+        The same with the uncertainty of a variance that was estimated from scores; empty without scores.
+    request
+        What was asked for.
+    """
+
+    sizes: tuple[Size, ...]
+    request: Request
+    pilot: tuple[PilotSize, ...] = ()
+
+    @property
+    def topics(self) -> list[int | None]:
+        """n by the default method, one per design; None where no number of topics suffices."""
+        rows: list[dict[str, Any]] = self.sizes[0].to_dict()
+        return [row["topics"] for row in rows]
+
+
+@question(
+    "How many topics",
+    examples=(
+        "cranfield size scores.csv --difference 0.03,0.05",
+        "cranfield size --difference 0.05 --sd 0.15 --systems 10 --test tukey",
+        "cranfield size --systems 10 --min-range 0.1 --variance 0.053",
+    ),
+    charts=("curve",),
+)
+def size(
+    scores: sources.PilotScores = None,
+    *,
+    difference: Annotated[
+        Numbers, Param("Smallest difference of two systems to detect.", label="Smallest difference", metavar="D")
+    ] = None,
+    systems: Annotated[
+        Counts,
+        Param(
+            "How many systems will be compared.",
+            default="the pilot's; without a pilot, a pair named in advance",
+            label="Systems m",
+            metavar="M",
+        ),
+    ] = None,
+    test: shared.PlannedTest = None,
+    min_range: Annotated[
+        Numbers,
+        Param("Smallest range of the systems' means to detect.", label="Smallest range of their means", metavar="D"),
+    ] = None,
+    effect_size: Annotated[
+        Numbers, Param("d_z: a difference over the sd of the paired differences.", label="Effect size d_z", metavar="E")
+    ] = None,
+    equivalence: Annotated[
+        Numbers,
+        Param(
+            "Margin of equivalence; without `sd` and `variance`, in sd of the paired differences.",
+            label="Margin of equivalence",
+            metavar="M",
+        ),
+    ] = None,
+    non_inferiority: Annotated[
+        Numbers,
+        Param(
+            "Margin of non-inferiority; without `sd` and `variance`, in sd of the paired differences.",
+            label="Margin of non-inferiority",
+            metavar="M",
+        ),
+    ] = None,
+    true_difference: Annotated[
+        Numbers, Param("True difference, for `equivalence` and `non_inferiority`.", default="0", metavar="D")
+    ] = None,
+    width: Annotated[
+        Numbers, Param("Widest confidence interval for a difference.", label="Widest interval", metavar="W")
+    ] = None,
+    probability: Annotated[
+        Numbers,
+        Param(
+            "Probability that the interval is no wider than `width`.",
+            default="the width is that on average",
+            label="Probability of it",
+            metavar="P",
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        Numbers, Param("A mean is to be known to within ± this.", label="Within ±", metavar="S")
+    ] = None,
+    variance: shared.Variance = None,
+    correlation: shared.Correlation = None,
+    sd: Annotated[
+        Numbers,
+        Param(
+            "Standard deviation of paired differences (AP on news: about 0.15); with `unpaired`, of one system's "
+            "scores.",
+            label="Sd of paired differences",
+            metavar="SD",
+        ),
+    ] = None,
+    alpha: shared.Alphas = None,
+    power: Annotated[Numbers, Param("Power (1 − β).", default="0.8", label="Power", metavar="P")] = None,
+    assurance: Annotated[
+        float | None,
+        Param(
+            "Expected power over the uncertainty of the pilot's variance, in place of `power`.",
+            label="Expected power",
+            gt=0,
+            lt=1,
+            metavar="P",
+        ),
+    ] = None,
+    one_sided: Annotated[
+        bool, Param("Test one direction only (a pair named in advance).", label="one-sided test")
+    ] = False,
+    unpaired: Annotated[
+        bool, Param("The two systems do not share topics.", label="two systems that share no topics")
+    ] = False,
+    method: Annotated[
+        MethodName | None,
+        Param(
+            "Only this method.",
+            default="all that apply",
+            titles={
+                "": "all that apply",
+                "blocked": "blocked: two-way ANOVA, systems share topics",
+                "exact": "exact: one-way ANOVA, systems share no topics",
+                "sakai": "sakai: as in the tables of Sakai (2014)",
+                "t": "t: paired t test",
+                "normal": "normal approximation",
+                "tost": "tost: two one-sided tests",
+                "clt": "clt: central limit theorem",
+            },
+        ),
+    ] = None,
+    small_pilot: shared.SmallPilot = False,
+    limit: Annotated[
+        int, Param("Most topics to consider.", label="Most topics", ge=2, le=1_000_000_000, metavar="N")
+    ] = 10_000_000,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    missing: shared.Missing = None,
+) -> SizeResult:
+    """How many topics: from a variance you know, or from pilot scores. Lists and ranges make tables and curves.
+
+    Returns
+    -------
+    SizeResult
+        The smallest number of topics for every design, by every method that applies.
+
+    References
+    ----------
+    .. [1] T. Sakai, "Designing test collections for comparing many systems", CIKM, 2014.
+    .. [2] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+    .. [3] J. W. Tukey, "Comparing individual means in the analysis of variance", Biometrics, 1949.
+    .. [4] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
+       equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics, 1987.
+
+    Examples
+    --------
+    The topics that a comparison of all pairs of ten systems by Tukey's HSD needs:
+
+    >>> import cranfield as cf
+    >>> cf.size(difference=0.05, sd=0.15, test="tukey", systems=10).topics
+    [145]
+
+    A cell of Table 4 of [1]_:
+
+    >>> cf.size(systems=10, min_range=0.10, variance=0.0530, method="sakai").topics
+    [166]
+    """
+    from cranfield.methods.design.planning import cautions_of, plan, plan_from_pilot
+    from cranfield.methods.design.request import Request
+
+    grids: dict[str, Any] = {
+        "systems": systems,
+        "min_range": min_range,
+        "difference": difference,
+        "effect_size": effect_size,
+        "equivalence": equivalence,
+        "non_inferiority": non_inferiority,
+        "true_difference": true_difference,
+        "width": width,
+        "probability": probability,
+        "sensitivity": sensitivity,
+        "variance": variance,
+        "correlation": correlation,
+        "sd": sd,
+        "alpha": alpha,
+        "power": power,
+    }
+    request = Request(
+        **grids,
+        assurance=assurance,
+        sides=1 if one_sided else 2,
+        paired=not unpaired,
+        test=test,
+        method=method,
+        small_pilot=small_pilot,
+        limit=limit,
+    )
+    if scores is None:
+        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
+        return SizeResult(
+            sizes=tuple(plan(request)), request=request, inputs=_defaults(request), warnings=cautions_of(request)
+        )
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    pilot = tuple(plan_from_pilot(request, tables.variances))
+    return SizeResult(
+        sizes=tuple(each.size for each in pilot),
+        request=request,
+        pilot=pilot,
+        inputs=_defaults(request),
+        warnings=tables.warnings,
+    )
+
+
+def _defaults(request: Request) -> dict[str, Any]:
+    """α, and the power where a goal has one."""
+    has_power = request.assurance is None and any(goal not in ("width", "sensitivity") for goal in request.goals)
+    return {name: list(request.values(name)) for name in ("alpha", *(["power"] if has_power else []))}

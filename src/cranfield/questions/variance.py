@@ -1,0 +1,85 @@
+"""How much scores vary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Param, question
+from cranfield.results import Result
+
+if TYPE_CHECKING:
+    from cranfield.methods.design.pair_sizes import PairSizes
+    from cranfield.methods.variance import Variances
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class VarianceResult(Result):
+    """Every estimate of the variance; with ``pairs=True`` what every pair of systems would need instead.
+
+    Attributes
+    ----------
+    variances
+        The estimates with their intervals; None with ``pairs=True``.
+    pairs
+        By measure: difference, topics and p of every pair.
+    """
+
+    variances: Variances | None = None
+    pairs: Mapping[str, PairSizes] = field(default_factory=dict)
+
+
+@question("Variances", examples=("cranfield variance scores2023.csv scores2024.csv",), charts=("intervals",))
+def variance(
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    percentile: Annotated[
+        float, Param("Percentile of the pairs' variances.", label="Percentile of pairs", ge=1, le=100)
+    ] = 95.0,
+    confidence: Annotated[float, Param("Confidence of the intervals.", ge=0.5, le=0.9999)] = 0.95,
+    pairs: Annotated[
+        bool,
+        Param("What every pair of systems would need, in the tables of Dinçer (2013).", label="what every pair needs"),
+    ] = False,
+    alpha: Annotated[float, Param("Significance level, for the pairs.", label="α", gt=0, lt=1)] = 0.05,
+    missing: shared.Missing = None,
+) -> VarianceResult:
+    """Estimate the variance of scores from a pilot, in every way that sizing needs.
+
+    Returns
+    -------
+    VarianceResult
+        Estimates of σ², the variance of one system's scores, each with its interval.
+
+    References
+    ----------
+    .. [1] T. Sakai, "Designing test collections for comparing many systems", CIKM, 2014.
+    .. [2] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+    .. [3] B. T. Dinçer, "Design of information retrieval experiments: the sufficient topic set size for providing an
+       adequate level of confidence", Turkish Journal of Electrical Engineering and Computer Sciences, 2013.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "b": {"1": 0.4, "2": 0.65, "3": 0.45, "4": 0.35}}
+    >>> round(cf.variance(scores).variances.get("residual").variance, 6)
+    0.001146
+    """
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    if pairs:
+        from cranfield.methods.design.pair_sizes import pair_sizes
+
+        sizes = {
+            label: pair_sizes(table, measure=name, alpha=alpha) for label, (table, name) in tables.measures.items()
+        }
+        return VarianceResult(pairs=sizes, warnings=tables.warnings)
+    from cranfield.methods.variance import estimate_variance
+
+    found = estimate_variance(tables.by_name, percentile=percentile, confidence=confidence)
+    return VarianceResult(variances=found, warnings=tables.warnings)

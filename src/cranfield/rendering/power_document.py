@@ -1,0 +1,168 @@
+"""Cards, what a number of topics detects, as documents, charts and badges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield.methods.design.curves import card_curves
+from cranfield.methods.design.power_card import Card, Gate
+from cranfield.methods.design.sample_size import ORDER
+from cranfield.methods.names import TEST_LABELS
+from cranfield.questions.power import PowerResult
+from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart
+from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.sketch import Curve, line_sketch
+from cranfield.rendering.views import View
+
+
+def card_rows(card: Card) -> list[tuple[str, str]]:
+    """Return the labels of a card: for all pairs if there are several systems, and for a pair named in advance."""
+    test, tukey = TEST_LABELS[card.test], TEST_LABELS["tukey"]
+    pair, among = "two systems named in advance (paired t test)", f"two of {card.systems} systems"
+    families = [("", test), *([("tukey_", tukey)] if card.test != "tukey" else [])] if card.is_family else []
+    gap = f"power for a difference of {card.difference:g} between"
+    rows = [(f"{mark or 'achieved_'}power", f"{gap} {among} ({title})") for mark, title in families]
+    rows.append(("pair_power", f"{gap} {pair}"))
+    rows += [
+        (f"{mark}detectable_difference", f"detectable difference, power {card.power:g}, between {among} ({title})")
+        for mark, title in families
+    ]
+    rows.append(("pair_detectable_difference", f"detectable difference, power {card.power:g}, between {pair}"))
+    rows += [
+        (f"{mark}significant_difference", f"smallest observed difference that is significant ({title})")
+        for mark, title in families or [("", "paired t test")]
+    ]
+    if card.systems > 2:
+        rows.append(("detectable_range", f"detectable range of {card.systems} systems, power {card.power:g}"))
+    rows.append(("width", "expected width of the interval for a difference"))
+    if card.sensitivity == card.sensitivity:
+        rows.append(("sensitivity", "confidence interval of a single mean: ±"))
+    return [*rows, ("difference_sensitivity", "confidence interval of a difference of means: ±")]
+
+
+def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None) -> Document:
+    """What the topics detect, one table per measure."""
+    tables = [
+        Table(
+            (Column("question", "what"), Column("value", "value", "score")),
+            [(text, getattr(card, word)) for word, text in card_rows(card)],
+            f"{card.measure + ': ' if card.measure else ''}{card.topics} topics, α = {card.alpha:g}, {card.design}",
+        )
+        for card in cards
+    ]
+    rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
+    sentences = [card.sentence() for card in cards]
+    if gate is not None:
+        rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
+        sentences += [_gate_sentence(gate, card) for card in cards]
+    return Document("power", inputs, tables, rows, " ".join(sentences), CARD_CITATIONS)
+
+
+CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
+
+
+def _gate_sentence(gate: Gate, card: Card) -> str:
+    verdict = "passed" if gate.passes(card) else "FAILED"
+    name = f"{card.measure}: " if card.measure else ""
+    test = gate.test_of(card)
+    among = "a pair named in advance" if test == "t" else f"two of {card.systems} systems"
+    return (
+        f"Gate {verdict} ({name}a difference of {gate.difference:g} between {among} with power {gate.power:g}, "
+        f"{TEST_LABELS[test]}: power {gate.power_of(card):.2f})."
+    )
+
+
+GRID_INPUTS = ("topics", "systems", "test", "design", "variance", "correlation", "sd", "alpha", "power", "difference")
+GRID_WORDS = (
+    *GRID_INPUTS,
+    "achieved_power",
+    "detectable_difference",
+    "significant_difference",
+    "pair_power",
+    "pair_detectable_difference",
+    "detectable_range",
+    "width",
+)
+FAMILY_WORDS = ("systems", "pair_power", "pair_detectable_difference", "detectable_range")
+
+
+def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None) -> Document:
+    """Many cards as one table, one row each."""
+    kinds = {"topics": "count", "systems": "count", "test": "text", "design": "text", "measure": "text"}
+    rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
+    family = any(card.is_family for card in cards)
+    shown = [word for word in GRID_WORDS if family or word not in FAMILY_WORDS]
+    known = [word for word in shown if any(row[word] == row[word] for row in rows)]
+    words = [*(["measure"] if any(card.measure for card in cards) else []), *known]
+    columns = tuple(
+        Column(word, word.replace("_", " "), kinds.get(word, "number" if word in ORDER else "score")) for word in words
+    )
+    table = Table(columns, [tuple(row[word] for word in words) for row in rows])
+    sentence = ""
+    if gate is not None:
+        rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
+        sentence = " ".join(_gate_sentence(gate, card) for card in cards)
+    return Document("power", inputs, [table], rows, sentence, CARD_CITATIONS)
+
+
+def document(result: PowerResult) -> Document:
+    """A card for each measure where there is one each, else a table of all."""
+    return (card_document if _is_one_each(result) else grid_document)(result.cards, result.inputs, result.gate)
+
+
+def _is_one_each(result: PowerResult) -> bool:
+    return len({card.measure for card in result.cards}) == len(result.cards)
+
+
+def curve(result: PowerResult) -> Any:
+    """What topics detect against their number."""
+    return card_chart([card.to_dict() for card in result.cards])
+
+
+def sketch(result: PowerResult) -> tuple[str, str]:
+    """The curves that the first card lies on; nothing where cards differ in more than their measure."""
+    card = result.cards[0]
+    if not _is_one_each(result):
+        return "", card.measure
+    topics, found = card_curves(
+        topics=card.topics, sd=card.sd, systems=card.systems, test=card.test, alpha=card.alpha, power=card.power
+    )
+    curves = [
+        Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True)))
+        for name, values in found.items()
+        if card.is_family or name not in ("pair_detectable_difference", "detectable_range")
+    ]
+    here = (float(card.topics), card.detectable_difference)
+    return line_sketch(curves, x_title=TITLES["topics"], y_title=TITLES["value"], here=here), card.measure
+
+
+def badge(result: PowerResult) -> str:
+    """The first card as a small SVG: topics, and the difference they detect."""
+    card = result.cards[0]
+    left, right = (
+        f"{card.topics} topics",
+        f"detect {card.detectable_difference:.3f}" + (f" {card.measure}" if card.measure else ""),
+    )
+    wide_left, wide_right = 12 + 7 * len(left), 12 + 7 * len(right)
+    total = wide_left + wide_right
+    among = f" between two of {card.systems} systems" if card.is_family else ""
+    title = _escape(f"{left} {right} with power {card.power:g}{among}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{title}">'
+        f"<title>{title}</title>"
+        f'<rect width="{total}" height="20" rx="3" fill="#2f5d8a"/>'
+        f'<path d="M0 3a3 3 0 0 1 3-3h{wide_left - 3}v20H3a3 3 0 0 1-3-3z" fill="#4a4a4a"/>'
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
+        f'<text x="{wide_left / 2:g}" y="14">{_escape(left)}</text>'
+        f'<text x="{wide_left + wide_right / 2:g}" y="14">{_escape(right)}</text></g></svg>\n'
+    )
+
+
+def _escape(text: str) -> str:
+    for mark, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        text = text.replace(mark, safe)
+    return text
+
+
+VIEWS = {"PowerResult": View(document, {"curve": curve}, sketch, files={"badge": badge})}
