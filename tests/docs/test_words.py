@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import click
 import pytest
 import typer.main
 from typer.testing import CliRunner
@@ -137,11 +136,11 @@ def of_module(path: Path) -> Iterator[Passage]:
 
 
 @cache
-def commands() -> dict[str, click.Command]:
+def commands() -> dict[str, Any]:
     """Every command and every group of them, by the words that one types."""
-    found: dict[str, click.Command] = {}
+    found: dict[str, Any] = {}
 
-    def walk(words: str, command: click.Command) -> None:
+    def walk(words: str, command: Any) -> None:
         found[words] = command
         for child, inner in getattr(command, "commands", {}).items():
             walk(f"{words} {child}".strip(), inner)

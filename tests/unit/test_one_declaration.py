@@ -14,6 +14,7 @@ from cranfield.errors import RequestError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.web.app import make_app as make_web_app
+from cranfield.web.calculator_pages import CALCULATORS
 from cranfield.web.questions import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex"}
@@ -81,18 +82,24 @@ def test_the_page_has_the_same_names_defaults_choices_bounds_and_help(name: str)
     page = page_of(question)
     if page is None:
         pytest.skip("this question has no page about data")
-    fields = page.query.model_fields
+    fields = all_fields(page)
     asked = {each: parameter for each, parameter in question.parameters.items() if not parameter.is_source}
     assert set(fields) - PAGE_EXTRAS == set(asked)
     for each, parameter in asked.items():
         field = fields[each]
         assert field.is_required() == parameter.is_required
         assert parameter.is_required or field.default == parameter.default
-        assert field.description == parameter.help
+        assert field.description == speak(parameter.help, "page")
         assert values_of(field.annotation) == parameter.choices
         if parameter.kind in ("count", "number"):
             assert bounds_of(field.metadata) == wanted_bounds(parameter)
         assert set(page.query.choices.get(each, {})) - {""} <= set(parameter.choices)
+
+
+def all_fields(page: Any) -> dict[str, Any]:
+    """Fields of the page about data and of the calculator, which has what data would tell."""
+    calculator = CALCULATORS.get(page.name.removeprefix("study-"))
+    return {**(calculator.query.model_fields if calculator else {}), **page.query.model_fields}
 
 
 @pytest.mark.parametrize("name", QUESTION_NAMES)
@@ -101,12 +108,17 @@ def test_the_interface_document_has_the_same_names_defaults_and_help(name: str) 
     page = page_of(question)
     if page is None:
         pytest.skip("this question has no page about data")
-    listed = make_web_app().openapi()["paths"][f"/data/{{key}}/{page.name}.json"]["get"]["parameters"]
+    paths = make_web_app().openapi()["paths"]
+    listed = [
+        parameter
+        for path in (f"/{page.name.removeprefix('study-')}.json", f"/data/{{key}}/{page.name}.json")
+        for parameter in paths.get(path, {}).get("get", {}).get("parameters", [])
+    ]
     there = {each["name"]: each for each in listed if each["in"] == "query"}
     asked = {each: parameter for each, parameter in question.parameters.items() if not parameter.is_source}
     assert set(there) - PAGE_EXTRAS == set(asked)
     for each, parameter in asked.items():
-        assert there[each]["description"] == parameter.help
+        assert there[each]["description"] == speak(parameter.help, "page")
         assert parameter.is_required or there[each]["schema"].get("default") == parameter.default
 
 

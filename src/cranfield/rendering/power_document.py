@@ -116,8 +116,23 @@ def _is_one_each(result: PowerResult) -> bool:
 
 
 def curve(result: PowerResult) -> Any:
-    """What topics detect against their number."""
-    return card_chart([card.to_dict() for card in result.cards])
+    """Detectable differences against the number of topics: of the cards, or around the only one."""
+    if len(result.cards) > 1:
+        return card_chart([card.to_dict() for card in result.cards])
+    (card,) = result.cards
+    topics, found = _curves(card)
+    rows = [
+        {**card.to_dict(), "topics": n, **{name: values[at] for name, values in found.items()}}
+        for at, n in enumerate(topics)
+    ]
+    return card_chart(rows)
+
+
+def _curves(card: Card) -> tuple[Sequence[int], dict[str, list[float]]]:
+    """Detectable differences for numbers of topics around those of a card."""
+    return card_curves(
+        topics=card.topics, sd=card.sd, systems=card.systems, test=card.test, alpha=card.alpha, power=card.power
+    )
 
 
 def sketch(result: PowerResult) -> tuple[str, str]:
@@ -125,9 +140,7 @@ def sketch(result: PowerResult) -> tuple[str, str]:
     card = result.cards[0]
     if not _is_one_each(result):
         return "", card.measure
-    topics, found = card_curves(
-        topics=card.topics, sd=card.sd, systems=card.systems, test=card.test, alpha=card.alpha, power=card.power
-    )
+    topics, found = _curves(card)
     curves = [
         Curve(CARD_CURVES[name], list(zip(map(float, topics), values, strict=True)))
         for name, values in found.items()
