@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.methods.verification.designs import read_designs
+from cranfield.questions import find_question
 from cranfield.web.calculator import PowerQuery, SizeQuery
 
 
