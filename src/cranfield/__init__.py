@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Goal, Study, create_study, open_study
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
-    from cranfield.questions.compare import compare
+    from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.report import ReportResult, report
-    from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
+    from cranfield.questions.score import ScoreResult, score
+    from cranfield.scores import ScoreTable, read_score_files, read_scores, write_scores
 
 __version__ = "0.1.0"
 
@@ -54,7 +55,6 @@ _HOME = {
     "ScoreTable": "scores",
     "read_score_files": "scores",
     "read_scores": "scores",
-    "score": "scores",
     "write_scores": "scores",
     "Goal": "methods.sequential",
     "Study": "methods.sequential",
@@ -72,12 +72,16 @@ _HOME = {
     "fit_simulator": "methods.simulation",
     "Design": "methods.verification",
     "Verification": "methods.verification",
+    "ComparisonResult": "questions.compare",
     "compare": "questions.compare",
+    "ScoreResult": "questions.score",
+    "score": "questions.score",
 }
 
 __all__ = [
     "CATALOG",
     "Collection",
+    "ComparisonResult",
     "CranfieldError",
     "Design",
     "Goal",
@@ -87,6 +91,7 @@ __all__ = [
     "Reliability",
     "ReportResult",
     "RequestError",
+    "ScoreResult",
     "ScoreTable",
     "Simulator",
     "Study",

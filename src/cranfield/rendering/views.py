@@ -13,8 +13,12 @@ from cranfield.results import Result
 
 Chart = Callable[[Any], Any]
 
-MODULES = {"ComparisonResult": "comparison_document", "ReportResult": "report_sections"}
-"""The module that shows each kind of result, in a constant ``VIEW``."""
+MODULES = {
+    "ScoreResult": "score_document",
+    "ComparisonResult": "comparison_document",
+    "ReportResult": "report_sections",
+}
+"""The module that shows each kind of result, in a constant ``VIEWS``."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from cranfield.web.answers import (
     power,
     reliability,
     report,
-    score,
     shards,
     simulate,
     size,
@@ -23,11 +22,18 @@ from cranfield.web.answers import (
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
+SCORE = make_page(
+    "score",
+    front=("measure",),
+    files=("qrels", "intents", "order", "name"),
+    of=("collection",),
+    scored_by="AP P@10 nDCG@10",
+)
 COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
-    "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
+    "Data": (check.QUESTION, SCORE, variance.QUESTION),
     "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
     "Simulation": (simulate.QUESTION, verify.QUESTION),
