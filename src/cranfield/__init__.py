@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Goal, Study, create_study, open_study
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
-    from cranfield.questions.compare import compare
+    from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.power import PowerResult, power
     from cranfield.questions.report import ReportResult, report
+    from cranfield.questions.score import ScoreResult, score
     from cranfield.questions.size import SizeResult, size
     from cranfield.questions.variance import VarianceResult, variance
-    from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
+    from cranfield.scores import ScoreTable, read_score_files, read_scores, write_scores
 
 __version__ = "0.1.0"
 
@@ -57,7 +58,6 @@ _HOME = {
     "ScoreTable": "scores",
     "read_score_files": "scores",
     "read_scores": "scores",
-    "score": "scores",
     "write_scores": "scores",
     "Goal": "methods.sequential",
     "Study": "methods.sequential",
@@ -75,6 +75,7 @@ _HOME = {
     "fit_simulator": "methods.simulation",
     "Design": "methods.verification",
     "Verification": "methods.verification",
+    "ComparisonResult": "questions.compare",
     "compare": "questions.compare",
     "PowerResult": "questions.power",
     "power": "questions.power",
@@ -82,11 +83,14 @@ _HOME = {
     "size": "questions.size",
     "VarianceResult": "questions.variance",
     "variance": "questions.variance",
+    "ScoreResult": "questions.score",
+    "score": "questions.score",
 }
 
 __all__ = [
     "CATALOG",
     "Collection",
+    "ComparisonResult",
     "CranfieldError",
     "Design",
     "Goal",
@@ -97,6 +101,7 @@ __all__ = [
     "Reliability",
     "ReportResult",
     "RequestError",
+    "ScoreResult",
     "ScoreTable",
     "Simulator",
     "SizeResult",

@@ -109,7 +109,7 @@ def test_json_is_the_result_with_its_origin(run: Run, example: Path, table: Scor
     content = run("score", example / "runs", "-q", example / "qrels.txt", "-m", "AP", "--json").json
     assert content.keys() == KEYS
     assert {row["system"]: row["score"] for row in content["rows"]} == table.mean("AP")
-    assert content["inputs"]["measures"] == ["AP"]
+    assert content["inputs"]["measure"] == ["AP"]
     assert content["inputs"]["qrels"] == str(example / "qrels.txt")
     assert content["method"] == "score"
     assert content["version"] == cranfield.__version__
@@ -320,7 +320,7 @@ def test_packing_says_what_it_packed(run: Run, example: Path, tmp_path: Path, pa
 def test_a_packed_collection_brings_its_own_judgments(run: Run, option: str, example: Path, packed: Path) -> None:
     answer = run("score", packed, option, example / "qrels.txt")
     assert answer.code == 2
-    assert f"a packed collection brings its own judgments: leave out {option}" in answer.complaint
+    assert f"a packed collection has its own judgments: {option} has no effect" in answer.complaint
     assert answer.out == ""
 
 
@@ -369,7 +369,7 @@ def test_an_error_is_a_message_with_place_and_advice_and_exit_code_2(run: Run, w
         (["score", "{runs}", "-q", "{qrels}", "-m", "P@²"], "cutoff must be a whole number"),
         (["score", "{runs}", "-q", "{qrels}", "-m", "alpha_nDCG@10"], "needs per-intent judgments"),
         (["score", "{runs}", "-q", "{qrels}", "-o", "scores.xlsx"], "does not say which format"),
-        (["score", "{runs}", "-q", "{qrels}", "--missing", "one"], "'one' is not one of"),
+        (["score", "{runs}", "-q", "{qrels}", "--missing", "one"], "--missing cannot be «one»"),
         (["score", "{runs}", "-q", "{qrels}", "--nonsense"], "No such option"),
         (["score"], "Missing argument"),
         (["nonsense"], "No such command"),

@@ -10,22 +10,12 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Study
     from cranfield.methods.sharding.shard_models import ShardStudy
     from cranfield.rendering import Document
-    from cranfield.scores import ScoreTable
 
 
 def check_plot(path: str) -> None:
     from cranfield.rendering.charts import check_chart_name
 
     check_chart_name(path)
-
-
-def draw_scores(table: ScoreTable, path: str) -> None:
-    """How every system's scores spread over topics."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.report_charts import spreads_figure
-    from cranfield.rendering.score_document import quartile_rows
-
-    write_chart(spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures}), path)
 
 
 def draw_pilots(document: Document, path: str) -> None:

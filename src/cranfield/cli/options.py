@@ -56,14 +56,6 @@ class MissingChoice(StrEnum):
     DROP = "drop"
 
 
-class UnscoredChoice(StrEnum):
-    """What ``score`` writes for a topic that it cannot score."""
-
-    ZERO = "zero"
-    NAN = "nan"
-    DROP = "drop"
-
-
 class FigureChoice(StrEnum):
     """Charts of a shard study."""
 
@@ -349,44 +341,6 @@ def machines(command: str, *, dask: str | None, workers: int | None, resume: str
     from cranfield.runtime.dask import work_on
 
     return work_on(command, dask=dask, workers=workers, resume=resume)
-
-
-def score_runs(
-    runs: list[str],
-    measures: list[str],
-    *,
-    qrels: str | None,
-    intents: str | None,
-    probabilities: str | None,
-    order: OrderChoice,
-    name: NameChoice,
-    missing: UnscoredChoice,
-    no_relevant: UnscoredChoice,
-    apart: bool,
-) -> ScoreTable:
-    """Scores of runs and judgments, or of a packed collection; ``apart``: a few files at a time, on other machines."""
-    from cranfield.collection.packed import is_packed
-
-    if apart and not (len(runs) == 1 and is_packed(runs[0])):
-        from cranfield.scores.many import score_files
-
-        with progress_bar("scoring runs") as step:
-            return score_files(
-                runs,
-                qrels,
-                measures,
-                intents=intents,
-                probabilities=probabilities,
-                order=order,
-                name=name,
-                missing=missing,
-                no_relevant=no_relevant,
-                progress=step,
-            )
-    collection = load_collection(
-        runs, qrels=qrels, intents=intents, probabilities=probabilities, teams=None, order=order, name=name
-    )
-    return collection.score(measures, missing=missing, no_relevant=no_relevant)
 
 
 def load_tables(

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cranfield.questions.parameters import Question
 
-MODULES = {"variance": "variance", "size": "size", "power": "power", "compare": "compare", "report": "report"}
+MODULES = {
+    "score": "score",
+    "variance": "variance",
+    "size": "size",
+    "power": "power",
+    "compare": "compare",
+    "report": "report",
+}
 """The module of each question, in the order of ``cranfield --help``."""
 
 

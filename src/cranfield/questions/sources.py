@@ -187,12 +187,11 @@ def load_collection(
 ) -> Collection:
     """Runs and judgments, a packed collection, or a collection that is there already."""
     from cranfield.collection import Collection, open_collection, read_collection
-    from cranfield.collection.packed import is_packed
 
-    paths = _paths(runs)
-    if paths is not None and not (len(paths) == 1 and is_packed(paths[0])):
+    files = run_files(runs)
+    if files is not None:
         return read_collection(
-            paths,
+            files,
             qrels,
             intents=intents,
             probabilities=intent_probabilities,
@@ -201,9 +200,9 @@ def load_collection(
             name=name,
             progress=listener(),
         )
-    files = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}
-    if any(files.values()):
-        given = ", ".join(f"`{each}`" for each, value in files.items() if value)
+    others = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}
+    if any(others.values()):
+        given = ", ".join(f"`{each}`" for each, value in others.items() if value)
         raise RequestError(f"a packed collection has its own judgments: {given} has no effect", fix="Leave it out.")
     if order != "score" or name != "auto":
         raise RequestError(
@@ -212,11 +211,20 @@ def load_collection(
         )
     if isinstance(runs, Collection):
         return runs
+    paths = _paths(runs)
     if paths is None:
         raise RequestError(
             f"a {type(runs).__name__} is no collection", fix="Give run files with `qrels`, or a packed collection."
         )
     return open_collection(paths[0])
+
+
+def run_files(runs: Any) -> list[str] | None:
+    """Paths of run files, folders and patterns; None of a collection, packed or not."""
+    from cranfield.collection.packed import is_packed
+
+    paths = _paths(runs)
+    return None if paths is None or (len(paths) == 1 and is_packed(paths[0])) else paths
 
 
 def is_collection(scores: Any, qrels: str | None) -> bool:

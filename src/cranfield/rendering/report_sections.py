@@ -13,7 +13,7 @@ from cranfield.questions.report import ReportInput, ReportResult
 from cranfield.rendering import report_charts
 from cranfield.rendering.document import Column, Document, Table, show
 from cranfield.rendering.report_model import LeftOut, Part, Picture, Report, Section, Start
-from cranfield.rendering.score_document import measure_citation, quartile_rows, score_document
+from cranfield.rendering.score_document import measure_citation, score_document, spread_pictures
 from cranfield.rendering.views import View
 from cranfield.scores import ScoreTable
 
@@ -87,18 +87,11 @@ def scores_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return mean scores and their distribution over topics."""
     parts = []
     for name, table in result.about.tables.items():
-        pictures = [spread_picture(table, measure) for measure in table.measures]
+        pictures = [Picture(*each) for each in spread_pictures(table)]
         title = name if len(result.about.tables) > 1 else ""
         parts.append(Part(score_document(table, result.inputs), tuple(pictures), title))
     named = " and ".join(_cite_measure(measure) for measure in result.about.table.measures)
     return parts, f"Effectiveness was measured by {named}."
-
-
-def spread_picture(table: ScoreTable, measure: str) -> Picture:
-    """Draw the distribution of every system's scores over topics."""
-    return Picture(
-        f"{measure} of every system over topics", report_charts.spread_figure(quartile_rows(table, measure), measure)
-    )
 
 
 def _cite_measure(name: str) -> str:

@@ -9,8 +9,12 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, Kind, parse_measure
+from cranfield.questions.score import ScoreResult
 from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.report_charts import spread_figure, spreads_figure
+from cranfield.rendering.views import View
 from cranfield.scores import ScoreTable
 
 
@@ -27,6 +31,24 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
     ]
     citations = dict.fromkeys(key for name in table.measures if (key := measure_citation(name)) is not None)
     return Document("score", inputs, [shown], rows, _sentence(table, ranked), tuple(citations), table.warnings)
+
+
+def document(result: ScoreResult) -> Document:
+    return score_document(result.shown, result.inputs)
+
+
+def spread(result: ScoreResult) -> Any:
+    """How the scores of every system spread over topics."""
+    table = result.table
+    return spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures})
+
+
+def spread_pictures(table: ScoreTable) -> list[tuple[str, Any]]:
+    """The same, one chart per measure under its title."""
+    return [
+        (f"{measure} of every system over topics", spread_figure(quartile_rows(table, measure), measure))
+        for measure in table.measures
+    ]
 
 
 def quartile_rows(table: ScoreTable, measure: str) -> list[dict[str, Any]]:
@@ -148,3 +170,13 @@ def _signature(kind: Kind) -> str:
 
 def _parameters(kind: Kind) -> str:
     return ", ".join(f"{p.name}={'–' if p.default is None else p.default}" for p in kind.parameters) or "–"
+
+
+VIEWS = {
+    "ScoreResult": View(
+        document,
+        {"spread": spread},
+        pictures=lambda result: spread_pictures(result.table),
+        files={"scores": lambda result: scores_csv(result.table)},
+    )
+}

@@ -14,6 +14,7 @@ from cranfield.results import Result
 Chart = Callable[[Any], Any]
 
 MODULES = {
+    "ScoreResult": "score_document",
     "VarianceResult": "variance_document",
     "SizeResult": "size_document",
     "PowerResult": "power_document",

@@ -144,6 +144,12 @@ def on(machines: Machines, *, keeper: Keeper | None = None) -> Iterator[None]:
         _keeper.reset(kept)
 
 
+def is_elsewhere() -> bool:
+    """Whether tasks run in other processes, which read their files themselves."""
+    machines = _machines.get()
+    return machines is not None and not isinstance(machines, Threads)
+
+
 def pieces(count: int, workers: int) -> list[tuple[int, int]]:
     """``range(count)`` as items of tasks, a few for each thread.
 

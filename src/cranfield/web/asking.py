@@ -89,7 +89,8 @@ class Asked:
         """What the command says about where the data come from."""
         arguments, files = self._named()
         said = {self.question.word: arguments, **files, **self._columns}
-        return {name: said.get(name) for name, each in question.parameters.items() if each.is_source}
+        sources = [each for each in question.parameters.values() if each.is_source]
+        return {each.name: said.get(each.name, each.default) for each in sources}
 
     def chosen(self, *names: str) -> dict[str, Any]:
         """Parameters of the query by name."""

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, check, pilot, reliability, report, score, shards, simulate, study, verify
+from cranfield.web.answers import budget, check, pilot, reliability, report, shards, simulate, study, verify
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
+SCORE = make_page(
+    "score",
+    front=("measure",),
+    files=("qrels", "intents", "order", "name"),
+    of=("collection",),
+    scored_by="AP P@10 nDCG@10",
+)
 ABOUT_VARIANCE = ("variance", "correlation", "sd")  # which the data have
 VARIANCE = make_page("variance", front=("measure", "percentile", "pairs"))
 SIZE = make_page(
@@ -24,7 +31,7 @@ COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
-    "Data": (check.QUESTION, score.QUESTION, VARIANCE),
+    "Data": (check.QUESTION, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
     "Simulation": (simulate.QUESTION, verify.QUESTION),

@@ -151,7 +151,7 @@ def _job(request: Request, data: Data, question: Question, query: Any) -> Job:
         f"/data/{data.key}/{question.name}",
         address,
         data.about,
-        query,
+        query.model_dump(),
         name,
     )
     job.ended.wait(WAIT)

@@ -20,12 +20,12 @@ REPLY, SHOWN, KINDS = "reply", "answer", "kinds"  # files of an answer besides t
 
 
 def answer(
-    name: str, page: str, address: str, about: dict[str, Any], query: Any, out: str, *, progress: Progress
+    name: str, page: str, address: str, about: dict[str, Any], values: dict[str, Any], out: str, *, progress: Progress
 ) -> None:
     """Answer one question; what the page shows is made now, files when somebody asks for them."""
-    folder = Path(f"{out}.part")
-    asked = Asked(QUESTIONS[name], about, query, progress)
-    found = QUESTIONS[name].answer(asked)
+    folder, question = Path(f"{out}.part"), QUESTIONS[name]
+    asked = Asked(question, about, question.query(**values), progress)
+    found = question.answer(asked)
     found = found.noting(_note(about, found.command), asked.noted).kept()
     folder.mkdir(parents=True, exist_ok=True)
     links = {kind: f"{page}.{kind}{address}" for kind in found.files()}
