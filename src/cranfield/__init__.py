@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
     from cranfield.questions.compare import compare
+    from cranfield.questions.reliability import ReliabilityResult, reliability
     from cranfield.questions.report import ReportResult, report
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
 
@@ -73,6 +74,8 @@ _HOME = {
     "Design": "methods.verification",
     "Verification": "methods.verification",
     "compare": "questions.compare",
+    "ReliabilityResult": "questions.reliability",
+    "reliability": "questions.reliability",
 }
 
 __all__ = [
@@ -85,6 +88,7 @@ __all__ = [
     "Measure",
     "PackedFileError",
     "Reliability",
+    "ReliabilityResult",
     "ReportResult",
     "RequestError",
     "ScoreTable",
@@ -111,6 +115,7 @@ __all__ = [
     "read_collection",
     "read_score_files",
     "read_scores",
+    "reliability",
     "report",
     "reusability",
     "score",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.cli.options import FigureChoice
-    from cranfield.methods.reliability import Reliability
     from cranfield.methods.sequential import Study
     from cranfield.methods.sharding.shard_models import ShardStudy
     from cranfield.rendering import Document
@@ -66,38 +65,12 @@ def draw_budget(document: Document, path: str) -> None:
     write_chart(budget_figure(document), path)
 
 
-def draw_comparison(document: Document, path: str, *, matrix: bool) -> None:
-    """Intervals around the means, or every pair as a coloured cell."""
-    from cranfield.rendering.charts import interval_chart, matrix_chart, write_chart
-
-    title = document.tables[0].title
-    if matrix:
-        write_chart(matrix_chart(document.rows, document.extra["pairs"], title=title), path)
-    else:
-        write_chart(interval_chart(document.rows, document.extra, title=title), path)
-
-
 def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
     """FS19's figures."""
     from cranfield.rendering.charts import write_chart
     from cranfield.rendering.shard_charts import shard_chart
 
     write_chart(shard_chart(study, figure), path)
-
-
-def check_reliability_plot(path: str, chart: str) -> None:
-    from cranfield.rendering.reliability_charts import check_chart
-
-    check_plot(path)
-    check_chart(chart)
-
-
-def draw_reliability(found: Reliability, path: str, chart: str) -> None:
-    """One chart of a reliability study, or the whole page."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.reliability_charts import reliability_chart
-
-    write_chart(reliability_chart(found, chart), path)
 
 
 def draw_study(document: Document, path: str, figure: str) -> None:

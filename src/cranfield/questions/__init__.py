@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cranfield.questions.parameters import Question
 
-MODULES = {"compare": "compare", "report": "report"}
+MODULES = {"compare": "compare", "reliability": "reliability", "report": "report"}
 """The module of each question, in the order of ``cranfield --help``."""
 
 

@@ -13,7 +13,11 @@ from cranfield.results import Result
 
 Chart = Callable[[Any], Any]
 
-MODULES = {"ComparisonResult": "comparison_document", "ReportResult": "report_sections"}
+MODULES = {
+    "ComparisonResult": "comparison_document",
+    "ReliabilityResult": "reliability_document",
+    "ReportResult": "report_sections",
+}
 """The module that shows each kind of result, in a constant ``VIEW``."""
 
 

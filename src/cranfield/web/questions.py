@@ -10,7 +10,6 @@ from cranfield.web.answers import (
     check,
     pilot,
     power,
-    reliability,
     report,
     score,
     shards,
@@ -26,10 +25,11 @@ from cranfield.web.generation import make_page
 COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
+RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
     "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
-    "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
+    "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
     "Simulation": (simulate.QUESTION, verify.QUESTION),
     "Studies": study.QUESTIONS,
     "Everything": (report.QUESTION,),
