@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cranfield.questions.compare import compare
     from cranfield.questions.reliability import ReliabilityResult, reliability
     from cranfield.questions.report import ReportResult, report
+    from cranfield.questions.simulate import SimulationResult, simulate
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
 
 __version__ = "0.1.0"
@@ -76,6 +77,8 @@ _HOME = {
     "compare": "questions.compare",
     "ReliabilityResult": "questions.reliability",
     "reliability": "questions.reliability",
+    "SimulationResult": "questions.simulate",
+    "simulate": "questions.simulate",
 }
 
 __all__ = [
@@ -92,6 +95,7 @@ __all__ = [
     "ReportResult",
     "RequestError",
     "ScoreTable",
+    "SimulationResult",
     "Simulator",
     "Study",
     "Target",
@@ -119,6 +123,7 @@ __all__ = [
     "report",
     "reusability",
     "score",
+    "simulate",
     "split_halves",
     "swap_rates",
     "write_example",

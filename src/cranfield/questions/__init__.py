@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cranfield.questions.parameters import Question
 
-MODULES = {"compare": "compare", "reliability": "reliability", "report": "report"}
+MODULES = {
+    "compare": "compare",
+    "reliability": "reliability",
+    "simulate": "simulate",
+    "report": "report",
+}
 """The module of each question, in the order of ``cranfield --help``."""
 
 

@@ -16,6 +16,7 @@ Chart = Callable[[Any], Any]
 MODULES = {
     "ComparisonResult": "comparison_document",
     "ReliabilityResult": "reliability_document",
+    "SimulationResult": "simulation_document",
     "ReportResult": "report_sections",
 }
 """The module that shows each kind of result, in a constant ``VIEW``."""

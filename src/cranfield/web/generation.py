@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -31,10 +32,11 @@ def make_page(
     of: tuple[str, ...] = ("collection", "scores"),
     alone: bool = False,
     scored_by: str = "AP",
+    remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
 ) -> Question:
-    """The page of a question: ``front`` are the fields that are not folded away."""
+    """The page of a question: ``front`` are the fields that are not folded away, ``remark`` ends the sentence."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
     return Question(
@@ -42,7 +44,7 @@ def make_page(
         question.title,
         question.summary.rstrip("."),
         make_query(question, front, scored_by),
-        answer or (lambda asked: _answer(question, asked)),
+        answer or (lambda asked: _answer(question, asked, remark)),
         files,
         data,
         of,
@@ -85,9 +87,11 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     return annotation, Field(default=default, title=parameter.label, description=parameter.help, **limits)
 
 
-def _answer(question: declared.Question, asked: Asked) -> Answer:
+def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
-    return Answer(result.document(), asked.command(), **shown(result))
+    document = result.document()
+    document = replace(document, sentence=f"{document.sentence} {remark}".strip())
+    return Answer(document, asked.command(), **shown(result))
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import (
-    budget,
-    check,
-    pilot,
-    power,
-    report,
-    score,
-    shards,
-    simulate,
-    size,
-    study,
-    variance,
-    verify,
-)
+from cranfield.web.answers import budget, check, pilot, power, report, score, shards, size, study, variance, verify
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -26,11 +13,18 @@ COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
 RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))
+SIMULATE = make_page(
+    "simulate",
+    front=("measure", "topics", "margins", "dependence", "gap", "equal"),
+    of=("collection", "scores", "shards"),
+    alone=True,
+    remark="The new topics are among the downloads.",
+)
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
     "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
-    "Simulation": (simulate.QUESTION, verify.QUESTION),
+    "Simulation": (SIMULATE, verify.QUESTION),
     "Studies": study.QUESTIONS,
     "Everything": (report.QUESTION,),
 }

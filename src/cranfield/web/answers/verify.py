@@ -10,6 +10,8 @@ from cranfield.methods.verification.asking import Question as Design
 from cranfield.methods.verification.asking import ask
 from cranfield.methods.verification.design_sizes import pilots_of
 from cranfield.methods.verification.monte_carlo import Verification
+from cranfield.questions.simulate import DependenceName as Dependence
+from cranfield.questions.simulate import MarginsName as Margins
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.simulation_charts import power_chart
 from cranfield.rendering.verification_document import verify_document
