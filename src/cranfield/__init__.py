@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.questions.reliability import ReliabilityResult, reliability
     from cranfield.questions.report import ReportResult, report
     from cranfield.questions.simulate import SimulationResult, simulate
+    from cranfield.questions.verify import VerificationResult, verify
     from cranfield.scores import ScoreTable, read_score_files, read_scores, score, write_scores
 
 __version__ = "0.1.0"
@@ -79,6 +80,8 @@ _HOME = {
     "reliability": "questions.reliability",
     "SimulationResult": "questions.simulate",
     "simulate": "questions.simulate",
+    "VerificationResult": "questions.verify",
+    "verify": "questions.verify",
 }
 
 __all__ = [
@@ -100,6 +103,7 @@ __all__ = [
     "Study",
     "Target",
     "Verification",
+    "VerificationResult",
     "WriteError",
     "affordable_designs",
     "assess_reliability",
@@ -126,6 +130,7 @@ __all__ = [
     "simulate",
     "split_halves",
     "swap_rates",
+    "verify",
     "write_example",
     "write_scores",
 ]

@@ -12,6 +12,7 @@ MODULES = {
     "compare": "compare",
     "reliability": "reliability",
     "simulate": "simulate",
+    "verify": "verify",
     "report": "report",
 }
 """The module of each question, in the order of ``cranfield --help``."""

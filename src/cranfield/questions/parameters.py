@@ -88,6 +88,8 @@ class Parameter:
 
     def checked(self, value: Any) -> Any:
         """The value in the form that the function takes; refused where it is out of bounds or no choice."""
+        if self.kind == "data" and isinstance(value, list | tuple) and not value:
+            value = None  # no files named
         if value is None:
             if not self.is_optional:
                 raise RequestError(f"`{self.name}` has to be given", fix=self.about.help)

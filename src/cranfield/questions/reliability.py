@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
+from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions.compare import CorrectionName, TestName
 from cranfield.questions.parameters import Counts, Numbers, Param, question
 from cranfield.results import Result
 from cranfield.runtime.progress import listener
@@ -58,11 +58,21 @@ def reliability(
         Param("Leave out this share of the worst systems first.", label="Leave out worst", ge=0, lt=1, metavar="SHARE"),
     ] = 0.0,
     test: Annotated[
-        TestName, Param("For split halves and discriminative power, as in `compare()`.", metavar="NAME")
+        TestName,
+        Param(
+            "For split halves and discriminative power, as in `compare()`.",
+            metavar="NAME",
+            titles={name: TEST_LABELS[name] for name in get_args(TestName)},
+        ),
     ] = "tukey",
     correct: Annotated[
         CorrectionName | None,
-        Param("Correction of pairwise tests (t and those after it).", default="holm", label="Correction of pairs"),
+        Param(
+            "Correction of pairwise tests (t and those after it).",
+            default="holm",
+            label="Correction of pairs",
+            titles={"": "Holm", **CORRECTION_TITLES},
+        ),
     ] = None,
     alpha: Annotated[
         float, Param("Significance level, and the share of swaps allowed.", label="α", gt=0, lt=0.5)

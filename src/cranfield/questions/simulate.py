@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
+from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES, DependenceName, MarginsName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Param, question
@@ -15,20 +16,6 @@ from cranfield.runtime.progress import listener
 if TYPE_CHECKING:
     from cranfield.methods.simulation import Simulation
     from cranfield.scores import ScoreTable
-
-MarginsName = Literal["auto", "beta", "normal", "kernel", "empirical"]
-DependenceName = Literal["rows", "gaussian", "vine"]
-
-MARGINS = Param(
-    "Distribution of the scores of one system.",
-    label="Margins",
-    titles={"auto": "the best fit for each system", "kernel": "kernel density", "empirical": "observed scores only"},
-)
-DEPENDENCE = Param(
-    "How the scores of systems depend on each other.",
-    label="Dependence",
-    titles={"rows": "the pilot's topics with a little noise", "gaussian": "Gaussian copula", "vine": "vine copula"},
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -73,8 +60,10 @@ def simulate(
         str | Sequence[float] | Mapping[str, float] | None,
         Param("True means: 0.3,0.25,… for all, or system=0.3,… for some.", label="True means", metavar="LIST"),
     ] = None,
-    margins: Annotated[MarginsName, MARGINS] = "auto",
-    dependence: Annotated[DependenceName, DEPENDENCE] = "rows",
+    margins: Annotated[MarginsName, Param("Distribution of the scores of one system.", titles=MARGINS_TITLES)] = "auto",
+    dependence: Annotated[
+        DependenceName, Param("How the scores of systems depend on each other.", titles=DEPENDENCE_TITLES)
+    ] = "rows",
     trees: Annotated[
         int | None,
         Param("Trees of a vine that choose their copulas; the rest is Gaussian.", default="2", ge=1, le=1000),

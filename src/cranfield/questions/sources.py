@@ -128,6 +128,13 @@ def load_tables(
     return Tables(tables, table_warnings(tables))
 
 
+def check_no_scores(**given: Any) -> None:
+    """Refuse parameters that say how scores are read where there are none."""
+    for name, value in given.items():
+        if value:
+            raise RequestError(f"`{name}` has no effect without scores", fix="Leave it out, or give scores.")
+
+
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
     from cranfield.formats.text import expand
     from cranfield.scores import ScoreTable, read_score_files

@@ -17,6 +17,7 @@ MODULES = {
     "ComparisonResult": "comparison_document",
     "ReliabilityResult": "reliability_document",
     "SimulationResult": "simulation_document",
+    "VerificationResult": "verification_document",
     "ReportResult": "report_sections",
 }
 """The module that shows each kind of result, in a constant ``VIEW``."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
+from cranfield.errors import speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.rendering.report_model import Picture
@@ -32,18 +33,20 @@ def make_page(
     of: tuple[str, ...] = ("collection", "scores"),
     alone: bool = False,
     scored_by: str = "AP",
+    without: tuple[str, ...] = (),
     remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
 ) -> Question:
-    """The page of a question: ``front`` are the fields that are not folded away, ``remark`` ends the sentence."""
+    """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
+    no sense with data, ``remark`` ends the sentence."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
     return Question(
         question.command.replace(" ", "-"),
         question.title,
         question.summary.rstrip("."),
-        make_query(question, front, scored_by),
+        make_query(question, front, scored_by, without),
         answer or (lambda asked: _answer(question, asked, remark)),
         files,
         data,
@@ -53,9 +56,12 @@ def make_page(
     )
 
 
-def make_query(question: declared.Question, front: tuple[str, ...], scored_by: str = "AP") -> type[Query]:
+def make_query(
+    question: declared.Question, front: tuple[str, ...], scored_by: str = "AP", without: tuple[str, ...] = ()
+) -> type[Query]:
     """What a page may be asked: every parameter that does not say where data comes from."""
-    asked = {name: each for name, each in question.parameters.items() if not each.is_source}
+    left = {name: each for name, each in question.parameters.items() if name not in without}
+    asked = {name: each for name, each in left.items() if not each.is_source}
     fields: dict[str, Any] = {name: _field(each) for name, each in asked.items()}
     model = create_model(f"{question.name.title().replace('_', '')}Query", __base__=Query, **fields)
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
@@ -84,7 +90,9 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
     default = ... if parameter.is_required else parameter.default
     annotation = Annotated[kind | None, Given] if is_optional else kind
-    return annotation, Field(default=default, title=parameter.label, description=parameter.help, **limits)
+    return annotation, Field(
+        default=default, title=parameter.label, description=speak(parameter.help, "page"), **limits
+    )
 
 
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
@@ -110,7 +118,8 @@ def _sources(question: declared.Question, asked: Asked) -> dict[str, Any]:
 
 
 def _values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
-    return {name: getattr(query, name) for name, each in question.parameters.items() if not each.is_source}
+    asked = type(query).model_fields
+    return {name: getattr(query, name) for name in question.parameters if name in asked}
 
 
 def shown(result: Result) -> dict[str, Any]:

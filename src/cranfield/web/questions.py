@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, check, pilot, power, report, score, shards, size, study, variance, verify
+from cranfield.web.answers import budget, check, pilot, power, report, score, shards, size, study, variance
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -20,11 +20,19 @@ SIMULATE = make_page(
     alone=True,
     remark="The new topics are among the downloads.",
 )
+VERIFY = make_page(
+    "verify",
+    front=("measure", "difference", "min_range", "systems", "topics", "test", "alpha", "power"),
+    of=("collection", "scores", "shards"),
+    alone=True,
+    without=("gate",),
+    example=lambda about: {"difference": "0.05", "collections": "1000", "search": "false"},  # seconds, not a minute
+)
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (check.QUESTION, score.QUESTION, variance.QUESTION),
     "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
-    "Simulation": (SIMULATE, verify.QUESTION),
+    "Simulation": (SIMULATE, VERIFY),
     "Studies": study.QUESTIONS,
     "Everything": (report.QUESTION,),
 }
