@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from cranfield.methods.verification import Design, Verification
     from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.power import PowerResult, power
+    from cranfield.questions.reliability import ReliabilityResult, reliability
     from cranfield.questions.report import ReportResult, report
     from cranfield.questions.score import ScoreResult, score
+    from cranfield.questions.simulate import SimulationResult, simulate
     from cranfield.questions.size import SizeResult, size
     from cranfield.questions.variance import VarianceResult, variance
+    from cranfield.questions.verify import VerificationResult, verify
     from cranfield.scores import ScoreTable, read_score_files, read_scores, write_scores
 
 __version__ = "0.1.0"
@@ -85,6 +88,12 @@ _HOME = {
     "variance": "questions.variance",
     "ScoreResult": "questions.score",
     "score": "questions.score",
+    "ReliabilityResult": "questions.reliability",
+    "reliability": "questions.reliability",
+    "SimulationResult": "questions.simulate",
+    "simulate": "questions.simulate",
+    "VerificationResult": "questions.verify",
+    "verify": "questions.verify",
 }
 
 __all__ = [
@@ -99,16 +108,19 @@ __all__ = [
     "PackedFileError",
     "PowerResult",
     "Reliability",
+    "ReliabilityResult",
     "ReportResult",
     "RequestError",
     "ScoreResult",
     "ScoreTable",
+    "SimulationResult",
     "Simulator",
     "SizeResult",
     "Study",
     "Target",
     "VarianceResult",
     "Verification",
+    "VerificationResult",
     "WriteError",
     "affordable_designs",
     "assess_reliability",
@@ -129,13 +141,16 @@ __all__ = [
     "read_collection",
     "read_score_files",
     "read_scores",
+    "reliability",
     "report",
     "reusability",
     "score",
+    "simulate",
     "size",
     "split_halves",
     "swap_rates",
     "variance",
+    "verify",
     "write_example",
     "write_scores",
 ]

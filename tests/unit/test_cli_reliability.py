@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.rendering.reliability_charts import CHARTS
+from cranfield.rendering.reliability_document import CHARTS
 
 FEW = ("--trials", "40")
 
@@ -155,14 +155,14 @@ def test_charts_are_drawn(scores: str, tmp_path: Path, chart: str) -> None:
         (("--target", "1"), "coefficient"),
         (("--target", "x"), "target"),
         (("--topics", "0"), "topics"),
-        (("--drop", "1"), "share"),
+        (("--drop", "1"), "drop"),
         (("--drop", "0.99"), "systems"),
-        (("--drop", "-0.1"), "share"),
+        (("--drop", "-0.1"), "drop"),
         (("--test", "nope"), "nope"),
         (("--test", "t", "--correct", "nope"), "nope"),
         (("--correct", "holm"), "family"),
-        (("--alpha", "0"), "α"),
-        (("--alpha", "0.6"), "α"),
+        (("--alpha", "0"), "alpha"),
+        (("--alpha", "0.6"), "alpha"),
         (("--plot", "x.pdf"), "picture"),
         (("--plot", "x.svg", "--chart", "nope"), "chart"),
         (("-m", "nope"), "nope"),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from typer.testing import CliRunner
 
+import cranfield
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.methods.comparison import MODELS, anova, compare, decompose, model_error, tukey
@@ -32,8 +33,8 @@ from cranfield.methods.verification import (
     sharded_designs,
     verify,
 )
-from cranfield.methods.verification.asking import Question, ask
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
+from cranfield.methods.verification.design_request import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, Task, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
 from cranfield.stats.dunnett import dunnett_tail
@@ -301,7 +302,8 @@ def test_the_topics_for_a_pair_of_several_systems_give_the_power(
         "sd": [0.15],
         **({} if test == "t" else {"systems": [systems]}),
     }
-    (found,) = ask(Question(grids=grids, test=test), [None], collections=collections, tolerance=0.001, search=False)
+    asked: dict[str, Any] = {**grids, "test": test, "collections": collections}
+    (found,) = cranfield.verify(tolerance=0.001, search=False, **asked).verifications
     assert (found.design.topics, found.design.systems) == (topics, systems)
     assert found.design.promised_power == pytest.approx(0.8, abs=0.005)
     lower, upper = wilson_interval(found.power.count, found.power.collections, confidence=0.999)
@@ -403,8 +405,9 @@ def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:
     path = tmp_path / "shards.json"
     rows = [{"measure": "AP", "model": model, "shards": 3} for model in ("MD1", "MD6", "MD6r")]
     path.write_text(json.dumps({"method": "shards", "inputs": {"alpha": 0.01}, "rows": rows}))
-    question = Question(design=str(path), grids={"min_range": [0.05]})
-    found = ask(question, [pilot(shards=3)], collections=BATCH, search=False)
+    found = cranfield.verify(
+        pilot(shards=3), design=str(path), min_range=0.05, collections=BATCH, search=False
+    ).verifications
     assert [(each.design.test, each.design.alpha, each.design.topics) for each in found] == [
         ("MD6", 0.01, 50),
         ("MD6r", 0.01, 50),
@@ -457,8 +460,8 @@ def test_a_design_of_size_keeps_the_test_it_was_planned_for(tmp_path: Path) -> N
     assert (first.test, first.systems, first.goal) == ("dunnett", 10, "difference")
     assert first.variance == pytest.approx(0.15**2 / 2)
     assert second.difference / np.sqrt(2 * second.variance) == pytest.approx(1 / 3)
-    with pytest.raises(RequestError, match=r"`systems` has no effect"):
-        Question(design=str(path), grids={"systems": [3]}).designs(None)
+    with pytest.raises(RequestError, match="`systems` has no effect"):
+        DesignRequest(design=str(path), grids={"systems": [3]}).designs(None)
 
 
 PAIR = {"difference": [0.05], "sd": [0.15]}
@@ -466,12 +469,12 @@ PAIR = {"difference": [0.05], "sd": [0.15]}
 
 def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
     made = [
-        Question(grids=PAIR).designs(None),
-        Question(grids={**PAIR, "systems": [10]}).designs(None),
-        Question(grids={"difference": [0.05]}).designs(pilot()),
-        Question(grids={"difference": [0.05]}, test="t").designs(pilot()),
-        Question(grids={"difference": [0.05], "systems": [4]}, test="holm").designs(pilot()),
-        Question(grids={"min_range": [0.05]}).designs(pilot()),
+        DesignRequest(grids=PAIR).designs(None),
+        DesignRequest(grids={**PAIR, "systems": [10]}).designs(None),
+        DesignRequest(grids={"difference": [0.05]}).designs(pilot()),
+        DesignRequest(grids={"difference": [0.05]}, test="t").designs(pilot()),
+        DesignRequest(grids={"difference": [0.05], "systems": [4]}, test="holm").designs(pilot()),
+        DesignRequest(grids={"min_range": [0.05]}).designs(pilot()),
     ]
     assert [(each.test, each.systems) for (each,) in made] == [
         ("t", 2),
@@ -484,21 +487,21 @@ def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "with_pilot", "name"),
+    ("asked", "with_pilot", "name"),
     [
-        (Question(grids={**PAIR, "systems": [10]}, test="t"), False, "systems"),
-        (Question(grids={**PAIR, "systems": [10]}, test="blocked"), False, "systems"),
-        (Question(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one_sided"),
-        (Question(grids={**PAIR, "systems": [10]}, test="tukey", method="t"), False, "method"),
-        (Question(grids={**PAIR, "variance": [0.05]}), False, "variance"),
-        (Question(grids={**PAIR, "variance": [0.05], "systems": [3]}), False, "variance"),
-        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1), False, "one_sided"),
-        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3], "sd": [0.1]}), False, "sd"),
+        (DesignRequest(grids={**PAIR, "systems": [10]}, test="t"), False, "systems"),
+        (DesignRequest(grids={**PAIR, "systems": [10]}, test="blocked"), False, "systems"),
+        (DesignRequest(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one_sided"),
+        (DesignRequest(grids={**PAIR, "systems": [10]}, test="tukey", method="t"), False, "method"),
+        (DesignRequest(grids={**PAIR, "variance": [0.05]}), False, "variance"),
+        (DesignRequest(grids={**PAIR, "variance": [0.05], "systems": [3]}), False, "variance"),
+        (DesignRequest(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1), False, "one_sided"),
+        (DesignRequest(grids={"min_range": [0.1], "variance": [0.05], "systems": [3], "sd": [0.1]}), False, "sd"),
     ],
 )
-def test_a_parameter_without_effect_is_refused(question: Question, with_pilot: bool, name: str) -> None:
+def test_a_parameter_without_effect_is_refused(asked: DesignRequest, with_pilot: bool, name: str) -> None:
     with pytest.raises(RequestError, match=f"`{name}` has no effect"):
-        question.designs(pilot() if with_pilot else None)
+        asked.designs(pilot() if with_pilot else None)
 
 
 @pytest.mark.parametrize("options", [{"margins": "beta"}, {"dependence": "vine"}, {"resamples": 200}])
@@ -543,9 +546,9 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         (lambda: sharded_designs(pilot(shards=2), ["MD1"], difference=0.1), "no model"),
         (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
         (lambda: designs_from_request(Request(width=(0.1,), variance=(0.05,))), "one thing"),
-        (lambda: Question(models=("MD6",)).designs(None), "pilot with shards"),
-        (lambda: Question().designs(pilot(shards=2)), "missing"),
-        (lambda: Question(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
+        (lambda: DesignRequest(models=("MD6",)).designs(None), "pilot with shards"),
+        (lambda: DesignRequest().designs(pilot(shards=2)), "missing"),
+        (lambda: DesignRequest(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:

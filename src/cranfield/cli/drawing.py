@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.cli.options import FigureChoice
-    from cranfield.methods.reliability import Reliability
     from cranfield.methods.sequential import Study
     from cranfield.methods.sharding.shard_models import ShardStudy
     from cranfield.rendering import Document
@@ -40,21 +39,6 @@ def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
     from cranfield.rendering.shard_charts import shard_chart
 
     write_chart(shard_chart(study, figure), path)
-
-
-def check_reliability_plot(path: str, chart: str) -> None:
-    from cranfield.rendering.reliability_charts import check_chart
-
-    check_plot(path)
-    check_chart(chart)
-
-
-def draw_reliability(found: Reliability, path: str, chart: str) -> None:
-    """One chart of a reliability study, or the whole page."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.reliability_charts import reliability_chart
-
-    write_chart(reliability_chart(found, chart), path)
 
 
 def draw_study(document: Document, path: str, figure: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -136,9 +137,13 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         from cranfield.rendering.charts import write_chart
 
         write_chart(result.chart(chart), plot)
-    if file and written[file.name] is not None:
-        file.write(result, written[file.name], written)
-    options.output(result.document(), chosen)
+    document = result.document()
+    if file:
+        path = written[file.name]
+        if path is not None:
+            file.write(result, path, written)
+        document = replace(document, sentence=f"{document.sentence} {file.remark(path)}".strip())
+    options.output(document, chosen)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 

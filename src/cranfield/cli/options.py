@@ -401,38 +401,6 @@ def numbers(text: str | None, name: str) -> list[int] | None:
     return None if text is None else parse_counts(text, name=name)
 
 
-def load_pilots(
-    scores: list[str] | None,
-    *,
-    qrels: str | None,
-    measures: list[str] | None,
-    missing: MissingChoice | None,
-    shards: int | None,
-    seed: int,
-    columns: str | None = None,
-) -> list[ScoreTable | None]:
-    """A pilot for every measure, of runs that are split into shards first where that is asked for; or none at all."""
-    from cranfield.methods.verification.design_sizes import pilots_of
-    from cranfield.scores.selection import only_table
-
-    if not scores:
-        return [None]
-    if shards is not None and not is_score_table(scores, qrels):
-        collection = load_collection(
-            scores,
-            qrels=qrels,
-            intents=None,
-            probabilities=None,
-            teams=None,
-            order=OrderChoice.SCORE,
-            name=NameChoice.AUTO,
-        )
-        note_tables({scores[0]: collection.score(measures or ["AP"])})
-        return [*pilots_of(collection, measures, shards=shards, seed=seed)]
-    table = only_table(load_tables(scores, qrels=qrels, measures=measures, missing=missing, columns=columns))
-    return [*pilots_of(table, shards=shards)]
-
-
 def is_score_table(paths: list[str], qrels: str | None) -> bool:
     """Whether the arguments are score tables rather than runs or a packed collection."""
     from cranfield.collection.packed import is_packed

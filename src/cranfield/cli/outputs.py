@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import typer
@@ -15,13 +15,24 @@ Write = Callable[[Any, str, dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class OutputFile:
-    """A flag that names a file to write; ``wide`` where a second flag chooses the form of the table in it."""
+    """A flag that names a file to write.
+
+    ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
+    of the command, and it is said whether it was written.
+    """
 
     name: str
     help: str
     write: Write
     short: str = ""
     has_wide_form: bool = False
+    is_needed: bool = False
+
+    def remark(self, path: str | None) -> str:
+        """Whether it was written, where that is said."""
+        if not self.is_needed:
+            return ""
+        return f"Written to {path}." if path else f"Nothing was written: name a file with `{self.name}`."
 
     def options(self) -> dict[str, Any]:
         short = [self.short] if self.short else []
@@ -56,7 +67,7 @@ _SCORES = OutputFile(
 )
 FILES: dict[str, OutputFile] = {
     "score": _SCORES,
-    "simulate": _SCORES,
+    "simulate": replace(_SCORES, is_needed=True),
     "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
 }
 """By question."""

@@ -14,6 +14,9 @@ MODULES = {
     "size": "size",
     "power": "power",
     "compare": "compare",
+    "reliability": "reliability",
+    "simulate": "simulate",
+    "verify": "verify",
     "report": "report",
 }
 """The module of each question, in the order of ``cranfield --help``."""

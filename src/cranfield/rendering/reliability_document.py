@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.reliability import PARTS, MeasureReliability, Reliability
-from cranfield.rendering.document import Column, Document, Table, Warnings, show
+from cranfield.questions.reliability import ReliabilityResult
+from cranfield.rendering.document import Column, Document, Table, show
 from cranfield.rendering.shard_document import REPLICATION_COLUMNS
+from cranfield.rendering.views import View
 
 Row = Mapping[str, Any]
 
@@ -17,7 +19,11 @@ COEFFICIENTS = {"e_rho2": "Eρ²", "phi": "Φ"}
 SHOWN_BINS = (1, 3, 5, 7, 10)  # of a width of .01: differences around .015, .035, …
 
 
-def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
+def document(result: ReliabilityResult) -> Document:
+    return reliability_document(result.assessment, result.inputs)
+
+
+def reliability_document(found: Reliability, inputs: Mapping[str, Any]) -> Document:
     """Return generalisability, swaps, halves, discrimination and rankings of every measure, and the conclusions."""
     parts = {part: [_plain(row) for row in found.to_dict(part)] for part in PARTS if part != "headline"}
     tables = [
@@ -34,7 +40,7 @@ def reliability_document(found: Reliability, inputs: Mapping[str, Any], warnings
     extra = {**parts, "test": found.test, "trials": found.trials, "notes": list(found.warnings)}
     rows = found.to_dict()
     return Document(
-        "reliability", inputs, tables, rows, _sentences(found), found.citations, tuple(warnings), found.seed, extra
+        "reliability", inputs, tables, rows, _sentences(found), found.citations, seed=found.seed, extra=extra
     )
 
 
@@ -227,3 +233,28 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
 
 def _percentage(share: float) -> str:
     return "none" if share == 0 else f"{share:.2%}" if share >= 0.0001 else "less than 0.01%"
+
+
+def _chart(kind: str) -> Callable[[ReliabilityResult], Any]:
+    def draw(result: ReliabilityResult) -> Any:
+        from cranfield.rendering.reliability_charts import reliability_chart
+
+        return reliability_chart(result.assessment, kind)
+
+    return draw
+
+
+CHARTS = {kind: _chart(kind) for kind in ("all", "coefficients", "swaps", "sizes", "rankings", "p-values")}
+PICTURES = {
+    "coefficients": "Generalisability against the number of topics",
+    "swaps": "Swap rate against the difference of two systems",
+    "rankings": "Agreement of rankings against topics",
+    "p-values": "Pairs by their p-value",
+}
+
+
+def pictures(result: ReliabilityResult) -> list[tuple[str, Any]]:
+    return [(title, CHARTS[kind](result)) for kind, title in PICTURES.items()]
+
+
+VIEWS = {"ReliabilityResult": View(document, CHARTS, pictures=pictures)}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from cranfield.methods.simulation.new_topics import Simulation
+from cranfield.questions.simulate import SimulationResult
 from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.output_formats import scores_csv
+from cranfield.rendering.simulation_charts import fit_chart
+from cranfield.rendering.views import View
 
 CITATIONS = {
     "rows": ("SilvermanYoung1987", "UrbanoNagler2018"),
@@ -18,8 +21,9 @@ CITATIONS = {
 MOST_SYSTEMS = 40
 
 
-def simulation_document(found: Simulation, inputs: Mapping[str, Any], *, out: str | None) -> Document:
+def document(result: SimulationResult) -> Document:
     """Return the model of each measure, and the observed and simulated scores of each system."""
+    found = result.simulation
     fit, simulator = found.fit, found.simulator
     rows = fit.to_dict()
     differences = [each.to_dict() for each in fit.differences]
@@ -38,13 +42,9 @@ def simulation_document(found: Simulation, inputs: Mapping[str, Any], *, out: st
         "correlation_off": fit.correlation_off,
         "correlation_off_most": float(gaps.max()) if len(gaps) else 0.0,
         "outside_support": fit.outside,
-        "out": out,
     }
-    written = f" Written to {out}." if out else " Nothing was written: name a file with `out`."
     citations = CITATIONS[simulator.dependence]
-    return Document(
-        "simulate", inputs, tables, rows, found.summary() + written, citations, seed=found.seed, extra=extra
-    )
+    return Document("simulate", result.inputs, tables, rows, found.summary(), citations, seed=found.seed, extra=extra)
 
 
 def _measures_table(found: Simulation) -> Table:
@@ -115,3 +115,18 @@ def _systems_table(rows: list[dict[str, Any]], *, sharded: bool) -> Table:
         shown = sorted(rows, key=lambda row: -max(abs(row["mean_off"]), abs(row["variance_off"])))[:MOST_SYSTEMS]
         title += f" (the {MOST_SYSTEMS} farthest off; all {len(rows):,} in the JSON and CSV output)"
     return Table(columns, [tuple(row.get(word) for word in words) for row in shown], title)
+
+
+def fit(result: SimulationResult) -> Any:
+    """Seen against drawn."""
+    return fit_chart(result.simulation)
+
+
+VIEWS = {
+    "SimulationResult": View(
+        document,
+        {"fit": fit},
+        pictures=lambda result: [("What was seen against what was drawn", fit(result))],
+        files={"scores": lambda result: scores_csv(result.table)},
+    )
+}

@@ -7,15 +7,19 @@ from typing import Any
 
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.methods.verification.monte_carlo import Verification
+from cranfield.questions.verify import VerificationResult
 from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.simulation_charts import power_chart
+from cranfield.rendering.views import View
 
 CITATIONS = ("Sakai2014", "UrbanoNagler2018", "Wilson1927", "Robbins1970")
 
 MOST_LOOKS = 12  # of the curve, nearest to the target
 
 
-def verify_document(found: Sequence[Verification], inputs: Mapping[str, Any]) -> Document:
+def document(result: VerificationResult) -> Document:
     """Return one row per design: required and achieved power, the verdict, and the number of topics that is enough."""
+    found = result.verifications
     rows = [each.to_dict() for each in found]
     tables = [_power_table(rows), _rates_table(rows)]
     if len(found) == 1 and found[0].curve:
@@ -26,7 +30,7 @@ def verify_document(found: Sequence[Verification], inputs: Mapping[str, Any]) ->
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
         sentence += f" Left out, because their scores cannot have the means of the design: {names}."
-    return Document("verify", inputs, tables, rows, sentence, CITATIONS, seed=found[0].seed, extra=extra)
+    return Document("verify", result.inputs, tables, rows, sentence, CITATIONS, seed=found[0].seed, extra=extra)
 
 
 def _many(found: Sequence[Verification]) -> str:
@@ -142,3 +146,16 @@ def _curve_table(found: Verification) -> Table:
     shown = [tuple(look.to_dict()[word] for word in words) for look in near]
     collections = found.curve[0].power.collections
     return Table(_columns(words, titles, ("topics",)), shown, f"Power against topics, {collections:,} collections")
+
+
+def power(result: VerificationResult) -> Any:
+    """Power against the number of topics."""
+    return power_chart(result.verifications)
+
+
+def pictures(result: VerificationResult) -> list[tuple[str, Any]]:
+    is_searched = any(each.curve for each in result.verifications)
+    return [("Power against the number of topics", power(result))] if is_searched else []
+
+
+VIEWS = {"VerificationResult": View(document, {"power": power}, pictures=pictures)}

@@ -19,6 +19,9 @@ MODULES = {
     "SizeResult": "size_document",
     "PowerResult": "power_document",
     "ComparisonResult": "comparison_document",
+    "ReliabilityResult": "reliability_document",
+    "SimulationResult": "simulation_document",
+    "VerificationResult": "verification_document",
     "ReportResult": "report_sections",
 }
 """The module that shows each kind of result, in a constant ``VIEWS``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -34,11 +35,12 @@ def make_page(
     alone: bool = False,
     scored_by: str = "AP",
     without: tuple[str, ...] = (),
+    remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
 ) -> Question:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
-    no sense with data."""
+    no sense with data, ``remark`` ends the sentence."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
     return Question(
@@ -46,7 +48,7 @@ def make_page(
         question.title,
         question.summary.rstrip("."),
         make_query(question, front, scored_by, without),
-        answer or (lambda asked: _answer(question, asked)),
+        answer or (lambda asked: _answer(question, asked, remark)),
         files,
         data,
         of,
@@ -98,9 +100,11 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     )
 
 
-def _answer(question: declared.Question, asked: Asked) -> Answer:
+def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
-    return Answer(result.document(), asked.command(), **shown(result))
+    document = result.document()
+    document = replace(document, sentence=f"{document.sentence} {remark}".strip())
+    return Answer(document, asked.command(), **shown(result))
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:

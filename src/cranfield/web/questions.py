@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, check, pilot, reliability, report, shards, simulate, study, verify
+from cranfield.web.answers import budget, check, pilot, report, shards, study
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -30,11 +30,27 @@ POWER = make_page(
 COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
+RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))
+SIMULATE = make_page(
+    "simulate",
+    front=("measure", "topics", "margins", "dependence", "gap", "equal"),
+    of=("collection", "scores", "shards"),
+    alone=True,
+    remark="The new topics are among the downloads.",
+)
+VERIFY = make_page(
+    "verify",
+    front=("measure", "difference", "min_range", "systems", "topics", "test", "alpha", "power"),
+    of=("collection", "scores", "shards"),
+    alone=True,
+    without=("gate",),
+    example=lambda about: {"difference": "0.05", "collections": "1000", "search": "false"},  # seconds, not a minute
+)
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (check.QUESTION, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
-    "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
-    "Simulation": (simulate.QUESTION, verify.QUESTION),
+    "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
+    "Simulation": (SIMULATE, VERIFY),
     "Studies": study.QUESTIONS,
     "Everything": (report.QUESTION,),
 }

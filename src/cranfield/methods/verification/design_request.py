@@ -1,4 +1,4 @@
-"""From a request, and the pilots that were given, to verifications."""
+"""The designs that a request means, for the pilot that was given."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from cranfield.methods.verification.design_sizes import (
     sharded_designs,
 )
 from cranfield.methods.verification.designs import Design, completed, read_designs
-from cranfield.methods.verification.monte_carlo import Verification, verify
 from cranfield.scores import ScoreTable
 from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 
 @dataclass(frozen=True)
-class Question:
+class DesignRequest:
     """Designs in a file, or what to make them of; ``grids`` are the lists of numbers behind the flags used."""
 
     design: str | None = None
@@ -157,15 +156,3 @@ def _is_for(design: Design, pilot: ScoreTable | None) -> bool:
         return True
     fits = not design.measure or design.measure in pilot.measures
     return fits and (design.source != "shards" or design.shards == len(pilot.shards))
-
-
-def ask(
-    question: Question, pilots: Sequence[ScoreTable | None], *, seed: int = 1, **options: Any
-) -> list[Verification]:
-    """Verify everything asked for, on each pilot of one measure; None stands for normal scores."""
-    todo = [(design, pilot) for pilot in pilots for design in question.designs(pilot)]
-    if not todo:
-        raise RequestError(
-            "no design is for this pilot", fix="Give scores of the measure and the shards it was made for."
-        )
-    return [verify(design, pilot, seed=seed, **options) for design, pilot in todo]

@@ -1,0 +1,140 @@
+"""How reliable a collection is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Numbers, Param, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.reliability import Reliability
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReliabilityResult(Result):
+    """The reliability of collections by every method.
+
+    Attributes
+    ----------
+    assessment
+        Generalisability, swap rates, split halves, discriminative power and rankings, per collection and measure.
+    """
+
+    assessment: Reliability
+
+
+@question(
+    "Reliability",
+    examples=("cranfield reliability scores.csv --drop 0.25 --plot reliability.html",),
+    charts=("all", "coefficients", "swaps", "sizes", "rankings", "p-values"),
+    working="resampling",
+)
+def reliability(
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    topics: Annotated[
+        Counts,
+        Param(
+            "Numbers of topics to predict reliability for.",
+            default="half, one, two and four times those there are",
+            label="Predict for topics",
+        ),
+    ] = None,
+    target: Annotated[Numbers, Param("Eρ² and Φ to be reached.", metavar="P")] = 0.95,
+    sets: Annotated[
+        Counts, Param("Topics in the sets that are drawn.", default="five sizes up to half the topics", label="Sets")
+    ] = None,
+    drop: Annotated[
+        float,
+        Param("Leave out this share of the worst systems first.", label="Leave out worst", ge=0, lt=1, metavar="SHARE"),
+    ] = 0.0,
+    test: Annotated[
+        TestName,
+        Param(
+            "For split halves and discriminative power, as in `compare()`.",
+            metavar="NAME",
+            titles={name: TEST_LABELS[name] for name in get_args(TestName)},
+        ),
+    ] = "tukey",
+    correct: Annotated[
+        CorrectionName | None,
+        Param(
+            "Correction of pairwise tests (t and those after it).",
+            default="holm",
+            label="Correction of pairs",
+            titles={"": "Holm", **CORRECTION_TITLES},
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, Param("Significance level, and the share of swaps allowed.", label="α", gt=0, lt=0.5)
+    ] = 0.05,
+    confidence: Annotated[float, Param("Confidence level of the intervals.", ge=0.5, le=0.9999)] = 0.95,
+    trials: Annotated[int, Param("Draws of topic sets, and halvings.", ge=10, le=1_000_000)] = 1000,
+    resamples: Annotated[int, Param("Permutations or resamples of a test.", ge=100, le=10_000_000)] = 10_000,
+    replacement: Annotated[
+        bool,
+        Param(
+            "Swaps: draw sets with replacement, as if these topics were all there are.",
+            label="draw sets with replacement",
+        ),
+    ] = False,
+    unpaired: Annotated[
+        bool, Param("Swaps: score the two systems of a pair on topics of their own.", label="topics of their own")
+    ] = False,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> ReliabilityResult:
+    """Reliability of a collection: generalisability, swaps, split halves, discriminative power, rankings.
+
+    Returns
+    -------
+    ReliabilityResult
+        Every method, per collection and measure.
+
+    References
+    ----------
+    .. [1] R. L. Brennan, "Generalizability Theory", Springer, 2001.
+    .. [2] E. M. Voorhees and C. Buckley, "The effect of topic set size on retrieval experiment error", SIGIR, 2002.
+    .. [3] J. Urbano, M. Marrero and D. Martín, "On the measurement of test collection reliability", SIGIR, 2013.
+
+    Examples
+    --------
+    The variance components of Brennan's synthetic data set 4 [1]_:
+
+    >>> import cranfield as cf
+    >>> topics = "5937937594 6345243894 5735937584 5733757783 5753737763 3531735565".split()
+    >>> topics += "4534365566 5553737455 6765245355 7753755287 3513515111 3265324111".split()
+    >>> scores = {f"p{at}": {str(n): float(row[at]) for n, row in enumerate(topics)} for at in range(10)}
+    >>> found = cf.reliability(scores, trials=10, resamples=100)
+    >>> [round(each.variance, 4) for each in found.assessment.get().generalisability.components]
+    [0.6258, 0.884, 2.7872]
+    """
+    from cranfield.methods.reliability import assess_reliability
+
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    lists: dict[str, Any] = {"topics": topics or (), "targets": target, "sizes": sets}
+    found = assess_reliability(
+        tables.by_name,
+        **lists,
+        test=test,
+        correct=correct,
+        alpha=alpha,
+        confidence=confidence,
+        drop=drop,
+        trials=trials,
+        resamples=resamples,
+        replacement=replacement,
+        shared=not unpaired,
+        seed=seed,
+        progress=listener(),
+    )
+    return ReliabilityResult(assessment=found, warnings=tables.warnings, seed=seed)

@@ -1,0 +1,115 @@
+"""New topics for the same systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES, DependenceName, MarginsName
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Param, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.simulation import Simulation
+    from cranfield.scores import ScoreTable
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SimulationResult(Result):
+    """New topics, and how well they resemble those they were fitted to.
+
+    Attributes
+    ----------
+    simulation
+        The simulator, the drawn scores, and the goodness of fit.
+    """
+
+    simulation: Simulation
+
+    @property
+    def table(self) -> ScoreTable:
+        """The scores of the new topics."""
+        return self.simulation.table
+
+
+@question(
+    "New topics",
+    examples=("cranfield simulate scores.csv --topics 200 -o new.csv --plot fit.svg",),
+    charts=("fit",),
+    working="drawing topics",
+    is_parallel=True,
+)
+def simulate(
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    topics: Annotated[
+        int | None, Param("New topics to draw.", default="as many as there are", ge=1, le=10_000_000)
+    ] = None,
+    equal: Annotated[bool, Param("Make the true means of all systems equal.", label="equally good systems")] = False,
+    gap: Annotated[
+        float | None, Param("True mean of the best system minus that of all others.", gt=0, le=1e3, metavar="D")
+    ] = None,
+    means: Annotated[
+        str | Sequence[float] | Mapping[str, float] | None,
+        Param("True means: 0.3,0.25,… for all, or system=0.3,… for some.", label="True means", metavar="LIST"),
+    ] = None,
+    margins: Annotated[MarginsName, Param("Distribution of the scores of one system.", titles=MARGINS_TITLES)] = "auto",
+    dependence: Annotated[
+        DependenceName, Param("How the scores of systems depend on each other.", titles=DEPENDENCE_TITLES)
+    ] = "rows",
+    trees: Annotated[
+        int | None,
+        Param("Trees of a vine that choose their copulas; the rest is Gaussian.", default="2", ge=1, le=1000),
+    ] = None,
+    truncate: Annotated[
+        bool, Param("Let the vine's other trees be independent.", label="independent after them")
+    ] = False,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> SimulationResult:
+    """Draw new topics for the same systems: scores like those seen, with true means as fitted or as set.
+
+    Returns
+    -------
+    SimulationResult
+        The new scores (`table`), the simulator and the goodness of fit.
+
+    References
+    ----------
+    .. [1] J. Urbano and T. Nagler, "Stochastic simulation of test collections: evaluation scores", SIGIR, 2018.
+    .. [2] B. W. Silverman and G. A. Young, "The bootstrap: to smooth or not to smooth?", Biometrika, 1987.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": [0.5, 0.7, 0.6, 0.4, 0.3], "b": [0.4, 0.6, 0.5, 0.3, 0.5]}
+    >>> pilot = {system: dict(zip("12345", values)) for system, values in scores.items()}
+    >>> drawn = cf.simulate(pilot, topics=20_000, means={"a": 0.6, "b": 0.5}).table
+    >>> {system: round(mean, 2) for system, mean in drawn.mean().items()}
+    {'a': 0.6, 'b': 0.5}
+    """
+    from cranfield.methods.simulation import parse_means
+    from cranfield.methods.simulation import simulate as draw
+
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    found = draw(
+        tables.only,
+        topics=topics,
+        margins=margins,
+        dependence=dependence,
+        trees=trees,
+        truncate=truncate,
+        equal=equal,
+        gap=gap,
+        means=parse_means(means) if isinstance(means, str) else means,
+        seed=seed,
+        progress=listener(),
+    )
+    return SimulationResult(simulation=found, warnings=tables.warnings, seed=seed)
