@@ -9,8 +9,18 @@ from types import ModuleType
 from typing import Any
 
 import cranfield
+from cranfield.questions import MODULES, find_question
+
+
+def _results(names: list[str]) -> list[str]:
+    """Return the classes that these questions return."""
+    kinds = [inspect.signature(find_question(name).function, eval_str=True).return_annotation for name in names]
+    return list(dict.fromkeys(kind.__name__ for kind in kinds))
+
 
 ROOMS = {
+    "questions": "Questions",
+    "results": "Results",
     "collection": "Collections",
     "scores": "Scores",
     "measures": "Measures",
@@ -29,8 +39,13 @@ ROOMS = {
     "errors": "Errors",
 }
 NAMES = {  # of packages that are one file, or whose public names come from several files
+    "questions": [],
+    "results": ["Result"],
     "errors": ["Caution", "CranfieldError", "InputError", "PackedFileError", "RequestError", "WriteError"],
     "runtime.dask": ["work_on"],
+}
+QUESTIONS = {
+    module: [name for name in MODULES if MODULES[name] == module] for module in dict.fromkeys(MODULES.values())
 }
 MORE = {  # public names in a file of their own
     "methods.design": {
@@ -38,6 +53,7 @@ MORE = {  # public names in a file of their own
         "planning": ["Request", "plan", "plan_from_pilot"],
         "power_card": ["Card"],
     },
+    "questions": {module: [*names, *_results(names)] for module, names in QUESTIONS.items()},
     "rendering": {"report_sections": ["make_report"], "report_files": ["write_report"]},
 }
 
@@ -57,8 +73,10 @@ def python_page() -> str:
     """Return the page with the names of the top-level package, and the list of packages."""
     parts = [
         "# Python\n",
-        "Results are frozen dataclasses with full-precision numbers, the inputs and the warnings; most have "
-        "`to_frame()` (pandas, Polars or PyArrow), `to_dict()` and `summary()`. Errors are "
+        "Every question is a function: `cf.compare(scores)`. Scores are a path, a frame of pandas, Polars or PyArrow, "
+        "a dict `{system: {topic: score}}`, a `ScoreTable` or a `Collection`. Results are frozen, with full-precision "
+        "numbers, the inputs and the warnings; all have `to_frame()`, `to_dict()`, `summary()` and `chart()`, and show "
+        "themselves in a notebook. Errors are "
         "{py:obj}`CranfieldError <cranfield.errors.CranfieldError>`, with the problem, its place and the remedy. "
         "Importing `cranfield` is fast; a name is loaded when it is first used.\n",
         "## Names of `cranfield`\n",
@@ -98,7 +116,7 @@ def _kind(module: str, name: str) -> str:
 
 
 def _names(room: str, module: ModuleType) -> list[str]:
-    return NAMES.get(room) or list(module.__all__)
+    return NAMES[room] if room in NAMES else list(module.__all__)
 
 
 def _directive(home: str, name: str, value: Any) -> str:
