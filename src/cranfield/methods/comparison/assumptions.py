@@ -28,14 +28,14 @@ def too_few_resamples(count: int, pairs: int, correct: str, alpha: float) -> Cau
         return Caution("too-few-resamples", f"{what}: no pair can be significant", f"Ask for {enough:,} or more.")
     if correct == "holm":
         what += (
-            f", which Holm over {pairs:,} pairs makes {min(1.0, tests / (count + 1)):.2g}: nothing can be significant"
+            f", which Holm over {pairs:,} pairs makes {min(1.0, tests / (count + 1)):.2g}: no pair can be significant"
         )
     else:
         needed = math.ceil(round(tests / (count + 1) / alpha, 6))
         what += (
             f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
             if needed <= pairs
-            else ": nothing can be significant"
+            else ": no pair can be significant"
         )
     return Caution(
         "too-few-resamples",
@@ -54,7 +54,7 @@ def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Cauti
         "too-few-topics",
         f"with {topics:,} topics this test gives no p below {2.0 ** (1 - topics):.2g}"
         + (f", and Holm over {pairs:,} pairs multiplies it" if tests > 1 else "")
-        + ": nothing can be significant",
+        + ": no pair can be significant",
         f"Use {enough} topics or more, or max-t or tukey.",
     )
 
