@@ -9,9 +9,8 @@ import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import click
 import pytest
 import typer.main
 from typer.testing import CliRunner
@@ -71,6 +70,11 @@ DIALECT = [
     (r"\bpurchas(?:es?|ed|ing)\b", "affordable design", "A purchase of topics."),
     (r"\b(?:hang|hangs|hanging|lean|leans|leaning) on\b", "depend on", "The verdict hangs on the test."),
     (r"\bnone to be had\b|\bthere is none to\b", "does not exist", "There is none to be had."),
+    (
+        r"^Of (?:an?|the|all|no|each|every|several|pairs)\b[^,.]*\.",
+        "a sentence with its noun",
+        "Of the pairs' variances.",
+    ),
     (r"\bin another coat\b", "a function of p", "It is p in another coat."),
 ]
 IDENTIFIER = re.compile(r"[a-z_]+")  # a key of JSON or the name of a variable, not a word that is read
@@ -137,11 +141,11 @@ def of_module(path: Path) -> Iterator[Passage]:
 
 
 @cache
-def commands() -> dict[str, click.Command]:
+def commands() -> dict[str, Any]:
     """Every command and every group of them, by the words that one types."""
-    found: dict[str, click.Command] = {}
+    found: dict[str, Any] = {}
 
-    def walk(words: str, command: click.Command) -> None:
+    def walk(words: str, command: Any) -> None:
         found[words] = command
         for child, inner in getattr(command, "commands", {}).items():
             walk(f"{words} {child}".strip(), inner)

@@ -99,7 +99,7 @@ class _Pairs:
 
     @cached_property
     def correlations(self) -> Array:
-        """Of each pair's scores over topics; 1 for equal scores, nan where one system's scores are all alike."""
+        """The correlation of each pair's scores over topics; 1 for equal scores, nan if a system's scores are constant."""
         first, second = self.which
         own = np.sqrt(np.diag(self._squares))
         with np.errstate(divide="ignore", invalid="ignore"):
