@@ -99,7 +99,7 @@ class _Pairs:
 
     @cached_property
     def correlations(self) -> Array:
-        """The correlation of each pair's scores over topics; 1 for equal scores, nan if a system's scores are constant."""
+        """The correlation of each pair's scores over topics; 1 for equal scores, nan for constant scores."""
         first, second = self.which
         own = np.sqrt(np.diag(self._squares))
         with np.errstate(divide="ignore", invalid="ignore"):
