@@ -81,7 +81,7 @@ def _plain(value: str) -> str:
 
 
 class CranfieldError(Exception):
-    """Base of every error raised on purpose.
+    """Base class of all errors of cranfield.
 
     ``what`` says what is wrong, ``where`` names the place (``file:line`` where there is one), ``fix`` the next step.
     They are kept, and shown by ``str``, in the words of Python; `speak` has those of the other interfaces.
@@ -96,7 +96,7 @@ class CranfieldError(Exception):
         super().__init__(what, where, fix)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors cross process borders whole."""
+        """Make errors picklable, so that they can be passed between processes."""
         return partial(type(self), where=self.where, fix=self.fix), (self.what,)
 
     def __str__(self) -> str:
@@ -106,24 +106,24 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError, ValueError):
-    """A file or table that cannot be read as what it is said to be."""
+    """A file or table that cannot be read."""
 
 
 class RequestError(CranfieldError, ValueError):
-    """A request that makes no sense: an unknown measure, an impossible option."""
+    """An invalid request: an unknown measure, an impossible option."""
 
 
 class PackedFileError(InputError):
-    """A packed collection that is truncated, altered, of a newer format, or no packed collection at all."""
+    """A packed collection that is truncated, altered or of a newer format, or a file that is no packed collection."""
 
 
 class WriteError(CranfieldError, OSError):
-    """A result that could not be written; whatever stood there before is untouched."""
+    """A result that could not be written; an existing file is unchanged."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """What a result should be read with: no error, but not to be kept quiet. ``slug`` names the kind."""
+    """A warning about a result. ``slug`` names the kind."""
 
     slug: str
     what: str
@@ -134,7 +134,7 @@ class Caution:
 
 
 class MissingPartError(CranfieldError, ImportError):
-    """Something that needs an optional part of the installation."""
+    """A function that needs an optional package."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs a part that is not installed", fix=f"pip install 'cranfield[{extra}]'")

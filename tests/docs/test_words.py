@@ -70,6 +70,11 @@ DIALECT = [
     (r"\bpurchas(?:es?|ed|ing)\b", "affordable design", "A purchase of topics."),
     (r"\b(?:hang|hangs|hanging|lean|leans|leaning) on\b", "depend on", "The verdict hangs on the test."),
     (r"\bnone to be had\b|\bthere is none to\b", "does not exist", "There is none to be had."),
+    (
+        r"^Of (?:an?|the|all|no|each|every|several|pairs)\b[^,.]*\.",
+        "a sentence with its noun",
+        "Of the pairs' variances.",
+    ),
     (r"\bin another coat\b", "a function of p", "It is p in another coat."),
 ]
 IDENTIFIER = re.compile(r"[a-z_]+")  # a key of JSON or the name of a variable, not a word that is read

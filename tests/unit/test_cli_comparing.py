@@ -174,7 +174,7 @@ def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str
     few = ("compare", scores, "--test", "bootstrap", "--resamples", "1000")
     assert "1,319" in warned(*few)["too-few-resamples"]  # 66 pairs / 0.05 − 1
     assert "too-few-resamples" not in warned(*few[:-1], "1319")
-    assert "unless 2 of them" in warned(*few, "--correct", "bh")["too-few-resamples"]
+    assert "unless 2 have" in warned(*few, "--correct", "bh")["too-few-resamples"]
     assert not warned(*few, "--correct", "none")
     assert "nothing can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
     assert "too-few-resamples" not in warned("compare", scores, "--test", "tukey-permutation", "--resamples", "1000")

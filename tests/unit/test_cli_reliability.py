@@ -52,7 +52,7 @@ def test_one_page_says_everything(scores: str) -> None:
     )
     for title in titles:
         assert title in text
-    assert "AP: 40 topics order these systems with Eρ²" in text
+    assert "AP: the order of these systems on 40 topics has the reliability Eρ²" in text
     assert "are significant on the other half too" in text
 
 

@@ -1,4 +1,4 @@
-"""A test collection with its runs, in flat integer arrays that any question can be asked of."""
+"""A test collection with its runs, in flat integer arrays."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Intents:
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Runs and judgments, read once.
+    """A test collection: runs and judgments.
 
     ``arrays`` holds ``document_blob`` and ``document_edges`` (ids in byte order), ``list_edges`` and
     ``list_documents`` (ranked lists, topic by topic), ``judged_edges``, ``judged_document`` and ``grade`` (judgments,
@@ -116,7 +116,7 @@ class Collection:
 
     @cached_property
     def highest_grade(self) -> int:
-        """The highest grade given anywhere; 1 when there is none above 0."""
+        """The highest grade of all judgments; 1 if none is above 0."""
         return max(1, int(self.arrays["highest_grade"][0]))
 
     @cached_property
@@ -133,12 +133,12 @@ class Collection:
 
     @cached_property
     def relevant(self) -> Array:
-        """How many relevant documents (grade 1 or more) each topic has."""
+        """The number of relevant documents (grade 1 or more) of each topic."""
         return np.bincount(self.judged_topic[self.arrays["grade"] > 0], minlength=len(self.topics))
 
     @cached_property
     def returned(self) -> Array:
-        """How many documents each system returned for each topic, topics × systems."""
+        """The number of documents that each system returned for each topic, topics × systems."""
         return np.diff(self.arrays["list_edges"]).reshape(len(self.topics), len(self.systems))
 
     def hits(self, kind: str = "judged") -> Hits:
@@ -163,7 +163,7 @@ class Collection:
         )
 
     def sharded(self, shard_of: Array) -> View:
-        """Every list split by the shard of its documents; ``shard_of[code]`` counts shards from 0."""
+        """Split every list by the shard of its documents; ``shard_of[code]`` counts shards from 0."""
         if len(shard_of) != len(self.documents):
             raise RequestError(f"{len(shard_of)} documents have a shard where there are {len(self.documents)}")
         shards = int(shard_of.max(initial=0)) + 1
@@ -208,14 +208,14 @@ class Collection:
         return length
 
     def random_shards(self, shards: int, *, seed: Seed) -> Array:
-        """A random shard for every document, all shards of the same size give or take one document."""
+        """Assign every document to a random shard; the sizes of shards differ by at most one document."""
         if not 1 <= shards <= len(self.documents):
             raise RequestError(f"{shards} shards cannot be made of {len(self.documents)} documents")
         shuffled = generator(seed, "shards of documents", shards).permutation(len(self.documents))
         return (shuffled % shards).astype(np.int32)
 
     def keeping(self, kept: Array) -> Collection:
-        """The same lists under fewer judgments: those not ``kept`` (a mask over judgments) count as unjudged."""
+        """Return the same lists with fewer judgments: those not in ``kept`` (a mask) count as unjudged."""
         arrays = dict(self.arrays)
         arrays["grade"] = np.where(kept, arrays["grade"], np.int32(UNJUDGED))
         if self.intent_names is not None:
@@ -233,7 +233,7 @@ class Collection:
 
     @cached_property
     def pool_depth(self) -> int:
-        """How deep the judgments go: the smallest depth whose pool has every judged document that a run retrieved."""
+        """The depth of the judgments: the smallest depth whose pool has every judged document that a run retrieved."""
         pooled = self.entry[(self.entry < NOWHERE) & self.judged]
         return int(pooled.max(initial=1))
 
@@ -259,18 +259,18 @@ class Collection:
         return depth
 
     def contributors(self, depth: int | None = None) -> Contributors:
-        """The teams that have each judged document among the first ``depth`` (the judgments' own) of a run."""
+        """Return the teams with each judged document among the first ``depth`` of a run (default: judgment depth)."""
         return find_contributors(self, depth)
 
     def without_teams(self, *teams: str, depth: int | None = None) -> Collection:
-        """The same lists, all teams' still, under the judgments that are left when what only ``teams`` pooled is not.
+        """Return the same lists of all teams, without the judgments of documents that only ``teams`` contributed.
 
         A judged document that no run has among its first ``depth`` stays: nobody is known to have contributed it.
         """
         return self.keeping(self.contributors(depth).kept(teams))
 
     def pool(self, depth: int) -> Collection:
-        """Judgments restricted to the documents some run has among its first ``depth``."""
+        """Restrict the judgments to the documents that some run has among its first ``depth``."""
         if depth < 1:
             raise RequestError(f"a pool of depth {depth} has no documents", fix="The smallest depth is 1.")
         pooled = np.zeros(len(self.arrays["grade"]), bool)
@@ -279,7 +279,7 @@ class Collection:
         return self.keeping(pooled)
 
     def ranking(self, system: str, topic: str) -> list[str]:
-        """One ranked list, as document ids."""
+        """Return one ranked list as document ids."""
         if system not in self.systems or topic not in self.topics:
             raise RequestError(f"there is no list of «{system}» on «{topic}»", fix="See systems and topics.")
         number = self.topics.index(topic) * len(self.systems) + self.systems.index(system)
@@ -287,7 +287,7 @@ class Collection:
         return [self.documents[code] for code in self.arrays["list_documents"][first:last].tolist()]
 
     def judgments(self) -> Iterable[tuple[str, str, int]]:
-        """(topic, document, grade) of every judgment."""
+        """Return (topic, document, grade) of every judgment."""
         rows = zip(
             self.judged_topic.tolist(),
             self.arrays["judged_document"].tolist(),
@@ -297,7 +297,7 @@ class Collection:
         return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)
 
     def condensed(self) -> Collection:
-        """The same judgments with every list condensed to its judged documents, as if the others were not there."""
+        """Return the same judgments with unjudged documents removed from every list."""
         hits = self.hits("judged")
         kept = self.judged[hits.judgment]
         edges = np.concatenate([[0], np.cumsum(kept)])[hits.edges]
@@ -306,7 +306,7 @@ class Collection:
         return self._relisted(edges, self.arrays["judged_document"][judgment], Hits(edges, rank, judgment))
 
     def cut(self, depth: int) -> Collection:
-        """The same judgments with every list cut after its first ``depth`` documents."""
+        """Return the same judgments with every list truncated to its first ``depth`` documents."""
         lengths = np.diff(self.arrays["list_edges"])
         place = np.arange(len(self.arrays["list_documents"])) - np.repeat(self.arrays["list_edges"][:-1], lengths)
         edges = np.concatenate([[0], np.cumsum(np.minimum(lengths, depth))])
@@ -332,7 +332,7 @@ class Collection:
         return replace(self, arrays=arrays)
 
     def write_qrels(self, path: str | Path) -> None:
-        """Write the judgments as a qrels file, gzipped where the name says so; what is unjudged is left out."""
+        """Write the judgments as a qrels file, gzipped if the name ends in .gz; unjudged documents are left out."""
         from cranfield.formats.qrels import write_qrels
 
         rows = [(topic, "0", document, grade) for topic, document, grade in self.judgments() if grade >= 0]

@@ -212,7 +212,7 @@ def _against_judgments(lines: RunLines, judged: dict[bytes, dict[bytes, int]]) -
 
 
 def _grades(lines: RunLines, judged: dict[bytes, dict[bytes, int]]) -> Iterator[int]:
-    """Of the documents that were judged, in the order of the lines."""
+    """Return the grades of the judged documents, in the order of the lines."""
     for topic, document in zip(lines.topics, lines.documents, strict=True):
         grade = judged[topic].get(document) if topic in judged else None
         if grade is not None:

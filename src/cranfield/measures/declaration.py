@@ -51,7 +51,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its parameters; ``str(measure)`` is its name as tables have it."""
+    """A measure with its parameters; ``str(measure)`` is its name in tables."""
 
     kind: Kind
     values: tuple[tuple[str, Value], ...]

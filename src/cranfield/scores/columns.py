@@ -215,7 +215,7 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
 
 
 def _a_column_a_system(given: Columns, records: Sequence[Record], file: str) -> Columns:
-    """Of a wide table: every column of numbers is a system."""
+    """Return the columns of a wide table: every numeric column is a system."""
     return replace(given, score=_numbers(records, {given.topic, given.measure, given.shard}, file))
 
 

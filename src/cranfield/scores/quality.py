@@ -97,7 +97,7 @@ class _Pairs:
 
     @cached_property
     def correlations(self) -> Array:
-        """Of each pair's scores over topics; 1 for equal scores, nan where one system's scores are all alike."""
+        """The correlation of each pair's scores over topics; 1 for equal scores, nan for constant scores."""
         first, second = self.which
         own = np.sqrt(np.diag(self._squares))
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -27,7 +27,7 @@ SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 def read_scores(
     source: str | Path, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
-    """Read a score table; ``measure`` names the measure of a file that does not.
+    """Read a score table; ``measure`` is the name of the measure if the file has none.
 
     A wide file's measure is otherwise its file's name: ``map.csv`` has the measure ``map``. ``columns`` says what the
     columns of any other table, JSON or JSON lines are (see `Columns`): ``"topic=question,score=faithfulness"``, or a
@@ -48,7 +48,7 @@ def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
 def read_score_files(
     sources: Mapping[str, str] | Sequence[str | Path], *, measure: str | None = None, columns: Any = None
 ) -> dict[str, ScoreTable]:
-    """Read several files: a table each, by its name; but files of one system each are one table together."""
+    """Read several files as tables by file name; files of one system each are combined into one table."""
     named = sources if isinstance(sources, Mapping) else {show(source): source for source in sources}
     found = {name: read_scores(source, measure=measure, columns=columns) for name, source in named.items()}
     if len(found) > 1 and _are_one(list(found.values())):
@@ -198,7 +198,7 @@ def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
 def write_scores(
     table: ScoreTable, path: str | Path, *, wide: bool = False, details: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a table as its name says: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``."""
+    """Write a table in the format of the file name: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``."""
     name = str(path).removesuffix(".gz")
     if str(path).endswith(".parquet"):
         _write_parquet(table, path, wide)

@@ -27,7 +27,7 @@ REPLICATES = ("crossed", "nested")
 
 
 class Missing(StrEnum):
-    """What becomes of a cell without a score: 0, no number at all, or the whole topic leaves the table."""
+    """The policy for a cell without a score: 0, nan, or leave out the topic."""
 
     ZERO = "zero"
     NAN = "nan"
@@ -73,12 +73,12 @@ class ScoreTable:
     # --- looking at it
 
     def of(self, measure: str | None = None) -> Array:
-        """Topics × systems (× shards) of one measure; the only one when none is named."""
+        """Return topics × systems (× shards) of one measure, by default of the only one."""
         values: Array = self.values[self._index(measure)]
         return values if self.shards else values[:, :, 0]
 
     def mean(self, measure: str | None = None) -> dict[str, float]:
-        """The mean of every system over topics (and shards) that have a score."""
+        """Return the mean of every system over topics (and shards) that have a score."""
         values = self.values[self._index(measure)]
         counts = np.isfinite(values).sum(axis=(0, 2))
         sums = np.nansum(values, axis=(0, 2))
@@ -101,7 +101,7 @@ class ScoreTable:
         topics: Sequence[str] | None = None,
         systems: Sequence[str] | None = None,
     ) -> ScoreTable:
-        """A smaller table, in the order asked for."""
+        """Return a smaller table, in the given order."""
         parts = {
             "measures": _positions("measure", self.measures, measures),
             "topics": _positions("topic", self.topics, topics),
@@ -114,11 +114,11 @@ class ScoreTable:
 
     @property
     def missing(self) -> int:
-        """How many cells have no score."""
+        """The number of cells without a score."""
         return int(np.isnan(self.values).sum())
 
     def settle(self, missing: str) -> ScoreTable:
-        """The table with its missing cells settled: ``zero``, ``drop`` (topics that miss any) or ``nan`` (as it is)."""
+        """Apply a policy to missing cells: ``zero``, ``drop`` (topics with a missing score) or ``nan`` (unchanged)."""
         policy = choose(Missing, missing, "missing")
         if policy is Missing.NAN or not self.missing:
             return self
@@ -139,7 +139,7 @@ class ScoreTable:
         return replace(self, warnings=(*kept, settled))
 
     def with_replicates(self, replicates: str | None) -> ScoreTable:
-        """The table with its shards ``crossed`` or ``nested``; None leaves what is known of them.
+        """Return the table with ``crossed`` or ``nested`` shards; None leaves them unchanged.
 
         Nested replicates may have other names in every system; they are then numbered within each.
         """
@@ -158,7 +158,7 @@ class ScoreTable:
         return replace(self, values=values, shards=numbers, replicates=kind, warnings=kept)
 
     def without_shards(self) -> ScoreTable:
-        """Every cell the mean over its shards that have a score: seeds and repeats averaged, topics kept."""
+        """Average every cell over its shards that have a score."""
         counts = np.isfinite(self.values).sum(axis=3, keepdims=True)
         means = np.divide(
             np.nansum(self.values, axis=3, keepdims=True), counts, out=np.full(counts.shape, np.nan), where=counts > 0
@@ -168,7 +168,7 @@ class ScoreTable:
     # --- other shapes
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
-        """(measure, topic, system, [shard,] score), missing cells left out."""
+        """Return rows of (measure, topic, system, [shard,] score), without missing cells."""
         for m, measure in enumerate(self.measures):
             for t, topic in enumerate(self.topics):
                 cells = self.values[m, t].tolist()
@@ -194,7 +194,7 @@ class ScoreTable:
         columns: Sequence[str] = COLUMNS,
         warnings: Sequence[Problem | Caution] = (),
     ) -> ScoreTable:
-        """A table from (measure, topic, system, score) rows, or whatever ``columns`` says, in any order."""
+        """Make a table from (measure, topic, system, score) rows, or from rows with ``columns``, in any order."""
         place, stands = _row_places(columns), list(columns).index(PLACE) if PLACE in columns else None
         score = list(columns).index("score")
         cells: dict[Cell, float] = {}
@@ -256,7 +256,7 @@ class ScoreTable:
 
     @classmethod
     def from_metrics(cls, metrics: Mapping[str, Iterable[Any]]) -> ScoreTable:
-        """From what ir_measures' ``iter_calc`` gives for each system: ``query_id``, ``measure`` and ``value``."""
+        """Make a table from ``iter_calc`` of ir_measures for each system: ``query_id``, ``measure`` and ``value``."""
         try:
             rows = [
                 (each.measure, each.query_id, system, each.value) for system, found in metrics.items() for each in found
@@ -267,7 +267,7 @@ class ScoreTable:
         return cls.from_rows(rows)
 
     def to_frame(self, backend: str = "pandas", *, wide: bool = False) -> Any:
-        """A data frame, long or wide, of the backend asked for: pandas, polars or pyarrow."""
+        """Return a long or wide data frame of pandas, Polars or PyArrow."""
         from cranfield.scores.frames import to_frame
 
         return to_frame(self, backend, wide=wide)
@@ -276,7 +276,7 @@ class ScoreTable:
     def from_frame(
         cls, frame: Any, *, measure: str | None = None, columns: Any = None, system: str | None = None
     ) -> ScoreTable:
-        """From a frame of pandas, Polars, PyArrow or anything narwhals knows: long, wide, or with names of its own.
+        """Make a table from a data frame that narwhals supports: long, wide, or with other column names.
 
         ``columns`` says what its columns are, as ``"topic=question,score=faithfulness"`` or as a dict; ``system`` names
         the system of a frame that has no column for it. PyTerrier's per-query results are known without.

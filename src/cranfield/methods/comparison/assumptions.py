@@ -31,7 +31,7 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
         what += (
             f": over {pairs:,} pairs Benjamini and Hochberg leave none significant unless {needed:,} have that p"
             if needed <= pairs
-            else ": nothing can be significant"
+            else ": no pair can be significant"
         )
     return Caution(
         "too-few-resamples",
@@ -50,7 +50,7 @@ def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Cauti
         "too-few-topics",
         f"with {topics:,} topics this test gives no p below {2.0 ** (1 - topics):.2g}"
         + (f", and Holm over {pairs:,} pairs multiplies it" if tests > 1 else "")
-        + ": nothing can be significant",
+        + ": no pair can be significant",
         f"Use {enough} topics or more, or max-t or tukey.",
     )
 

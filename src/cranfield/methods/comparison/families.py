@@ -1,4 +1,4 @@
-"""Tests of many pairs at once: p-values, intervals and the standard error each test measures a difference by."""
+"""Tests of many pairs: p-values, intervals and standard errors."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _ROUNDING = 1e-12  # of the largest score: differences that vary by no more do n
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Of every pair: p, p adjusted, the interval and the standard error of the difference.
+    """The results of every pair: p, adjusted p, interval and standard error of the difference.
 
     ``half_width`` is that of intervals around means which do not touch exactly when two systems differ; nan for tests
-    that measure each pair by its own standard error. ``interval`` says what the intervals of differences cover.
+    with a separate standard error for each pair. ``interval`` names the kind of the intervals of differences.
     """
 
     p_value: Array
@@ -49,7 +49,7 @@ class Verdicts:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Scores, topics × systems, and the pairs to be tested: ``first`` less ``second``.
+    """Scores, topics × systems, and the pairs to test: ``first`` minus ``second``.
 
     With baselines ``second`` is the baseline of the pair.
     """
@@ -102,7 +102,7 @@ class Pairs:
 
     @property
     def constant(self) -> Array:
-        """Pairs that differ by the same on every topic, and not by 0: there is no error to measure them against."""
+        """Pairs with the same difference on every topic, other than 0: their standard error is 0."""
         return np.asarray((self.sd == 0) & (self.wins[1] < self.topics))
 
     def pooled(self, variance: float) -> Array:
@@ -170,7 +170,7 @@ def _tukey_permutation(pairs: Pairs, alpha: float, resamples: int, seed: Seed, p
 
 
 def _max_t(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Progress | None) -> Verdicts:
-    """Each pair by its own standard error, against the largest |t| of all pairs in resamples of the topics."""
+    """Compare each |t|, with its own standard error, with the largest |t| of all pairs in resamples of the topics."""
     error = pairs.sd / np.sqrt(pairs.topics)
     vary = pairs.sd > 0
     p_value, reach = np.ones(len(error)), np.zeros(len(error))

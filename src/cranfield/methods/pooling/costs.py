@@ -160,7 +160,7 @@ def equivalent_designs(
         ``equal-power``: the same power, and the same reliability Eρ², for the same systems. ``raw-difference``: the
         same raw difference at every depth, from the variance only: Sakai (2014), §5.4.
     prices
-        Of a judgment and of a topic.
+        Prices of a judgment and of a topic.
 
     Returns
     -------
@@ -354,7 +354,7 @@ def affordable_designs(
     rule
         ``equal-power``: differences as they are at full depth. ``raw-difference``: as they are at each depth.
     prices
-        Of a judgment and of a topic.
+        Prices of a judgment and of a topic.
 
     Returns
     -------

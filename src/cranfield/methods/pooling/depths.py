@@ -218,7 +218,7 @@ def depth_study(
     estimate
         ``residual`` (systems share topics), ``within``, ``one-way`` or ``two-way`` (Sakai 2014).
     confidence
-        Of the variance's interval.
+        Confidence level of the interval of the variance.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def _chosen(choice: SystemChoice, parts: Sequence[_Part], tables: Sequence[Seque
 
 
 def _pair_points(points: Sequence[DepthVariance]) -> list[DepthVariance]:
-    """Of a pair nothing is a sample: its signal is the difference it has, not what is left of it beyond chance."""
+    """Return the signal of a pair: its observed difference, without a correction for chance."""
     return [replace(point, system_variance=point.difference**2 / 2) for point in points]
 
 

@@ -113,7 +113,7 @@ def reusability(
     depths: Sequence[int] | None = None,
     progress: Progress | None = None,
 ) -> Reusability:
-    """Leave every team out in turn, at one or more pool depths (by default the judgments' own)."""
+    """Leave every team out in turn, at one or more pool depths (by default the depth of the judgments)."""
     wanted = parse_measures(measures)
     chosen = tuple(sorted(set(depths))) if depths else (collection.pool_depth,)
     check_judged(collection, chosen)

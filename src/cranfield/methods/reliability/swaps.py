@@ -301,6 +301,6 @@ def _count(
 
 
 def _two_differences(means: Array, pairs: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Of every pair on two sets; where there are four, the second system of a pair has sets of its own."""
+    """Return the differences of every pair on two sets; with four sets, the second system has its own sets."""
     others = 0 if means.shape[1] == 2 else 2
     return _gaps(means[:, 0], means[:, others], pairs), _gaps(means[:, 1], means[:, 1 + others], pairs)

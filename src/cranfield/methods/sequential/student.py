@@ -75,7 +75,7 @@ def _cosine(level: float, n: int) -> float:
 
 
 def _density(c: Array, n: int) -> Array:
-    """Of the cosine for n topics: (1 − c²)^((n − 3)/2) / B(1/2, (n − 1)/2)."""
+    """The density of the cosine for n topics: (1 − c²)^((n − 3)/2) / B(1/2, (n − 1)/2)."""
     from scipy import special
 
     inside = np.abs(c) < 1

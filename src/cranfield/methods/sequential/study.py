@@ -108,7 +108,7 @@ class Added:
 
 
 class Study:
-    """A study file. Every method reads the file again, and so takes in what another process has added."""
+    """A study file. Every method reads the file again, and so includes topics that another process has added."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -39,7 +39,7 @@ class Replication:
         return len(self.significant)
 
     def share(self, name: str) -> float:
-        """Of all significant pairs of all halvings, the share with this outcome; nan where there are none."""
+        """The share of all significant pairs of all halvings with this outcome; nan if there are none."""
         total = int(self.significant.sum())
         return int(self._counts(name).sum()) / total if total else float("nan")
 
@@ -66,7 +66,7 @@ class Replication:
 
     @classmethod
     def none(cls) -> Replication:
-        """Of no halving at all."""
+        """Return the replication of no halving."""
         return cls(significant=np.zeros((0, 2), int), outcomes=np.zeros((0, 2, len(OUTCOMES)), int))
 
 

@@ -94,7 +94,7 @@ class ShardResult:
 
     @property
     def width(self) -> float:
-        """Of Tukey's interval around a system's mean: the smallest difference that is significant."""
+        """The width of Tukey's interval around a system's mean: the smallest significant difference."""
         return 2 * self.intervals.tukey
 
     def to_dict(self) -> dict[str, Any]:
@@ -243,10 +243,10 @@ def shard_study(
     x
         The score of a (topic, shard) without relevant documents, for every system; MD6 does not depend on it.
     resamples
-        Of the bootstrap ANOVA, which is done on the first sample of each number of shards; 0 leaves it out.
+        Resamples of the bootstrap ANOVA, on the first sample of each number of shards; 0 leaves it out.
     halvings
-        Of the topics, at random, to see which significant pairs of one half are significant on the other half too, on
-        the first sample of each number of shards; 0 leaves them out. The bootstrap is not repeated on them.
+        Number of random halvings of the topics, to measure which significant pairs of one half replicate on the other,
+        on the first sample of each number of shards; 0 leaves them out. The bootstrap is not repeated on them.
     """
     wanted = parse_measures(measures)
     _check(collection, shards, samples, alpha, x)
@@ -552,7 +552,7 @@ def error_term(found: Decomposition, model: str) -> ErrorTerm:
 
 
 def _of_means(error: Effect, found: Decomposition) -> ErrorTerm:
-    """Of a system's mean over all its topics and replicates."""
+    """Return the error term of a system's mean over all its topics and replicates."""
     topics, _, replicates = found.shape
     return ErrorTerm(error.ms, error.df, topics * replicates)
 

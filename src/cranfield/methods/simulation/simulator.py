@@ -34,7 +34,7 @@ FEWEST_TOPICS = 5
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """Margins and dependence of every column: a system under a measure (and in a shard, where there are shards).
+    """Marginal distributions and dependence of all columns, one per system and measure (and shard, if there are any).
 
     ``pilot`` has the scores they were fitted to, topics × columns; columns go by measure, then system, then shard.
     ``is_moved`` says whether true means were set rather than fitted.
@@ -146,7 +146,7 @@ def fit_simulator(
     truncate: bool = False,
     seed: int = 1,
 ) -> Simulator:
-    """Fit margins and dependence to a score table, all its measures (and shards) together.
+    """Fit marginal distributions and dependence to a score table, for all its measures (and shards) together.
 
     Parameters
     ----------

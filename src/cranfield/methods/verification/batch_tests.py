@@ -34,7 +34,7 @@ _BLOCK = 400_000  # resampled statistics at a time, so that they stay near the p
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Of every collection."""
+    """The result of a test for every collection."""
 
     found: Array
     anything: Array
@@ -121,7 +121,7 @@ class Sums:
         }
 
     def mean_square(self, names: tuple[str, ...]) -> tuple[Array, int]:
-        """Of several effects together, never below 0, with their degrees of freedom."""
+        """Return the sum of squares of several effects, never below 0, with their degrees of freedom."""
         squares, freedom = self.squares(), self.freedom()
         df = sum(freedom[name] for name in names)
         return np.maximum(np.sum([squares[name] for name in names], axis=0), 0.0) / df, df
@@ -253,7 +253,7 @@ class HolmTest:
 
 
 def _by_pair(significant: Array, t: Array) -> Verdicts:
-    """Of pairs of which the first is the best and the worst system's, as in ``np.triu_indices``; signs by ``t``."""
+    """Return the verdicts; pairs are in the order of ``np.triu_indices``, so the first is best and worst."""
     pair, gap = significant[:, 0], t[:, 0]
     return Verdicts(pair & (gap > 0), np.asarray(significant.any(axis=1)), pair & (gap < 0))
 

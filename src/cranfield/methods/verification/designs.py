@@ -28,7 +28,7 @@ NO_NUMBER = float("nan")
 
 @dataclass(frozen=True)
 class Design:
-    """Numbers of topics and systems, the test that will be run, and the difference it is to detect.
+    """A design: numbers of topics and systems, the test that will be run, and the difference to detect.
 
     ``goal`` is ``min_range`` or ``difference``: the best and the worst of the systems are that far apart, the others
     half way between them. ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the
