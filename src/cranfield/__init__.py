@@ -31,6 +31,18 @@ if TYPE_CHECKING:
     from cranfield.questions.score import ScoreResult, score
     from cranfield.questions.simulate import SimulationResult, simulate
     from cranfield.questions.size import SizeResult, size
+    from cranfield.questions.study import (
+        StudyPastResult,
+        StudyPeekResult,
+        StudyPlansResult,
+        StudySimulationResult,
+        StudyTrialResult,
+        study_past,
+        study_peek,
+        study_plans,
+        study_simulate,
+        study_trial,
+    )
     from cranfield.questions.variance import VarianceResult, variance
     from cranfield.questions.verify import VerificationResult, verify
     from cranfield.scores import ScoreTable, read_score_files, read_scores, write_scores
@@ -92,6 +104,16 @@ _HOME = {
     "reliability": "questions.reliability",
     "SimulationResult": "questions.simulate",
     "simulate": "questions.simulate",
+    "StudyPastResult": "questions.study",
+    "StudyPeekResult": "questions.study",
+    "StudyPlansResult": "questions.study",
+    "StudySimulationResult": "questions.study",
+    "StudyTrialResult": "questions.study",
+    "study_past": "questions.study",
+    "study_peek": "questions.study",
+    "study_plans": "questions.study",
+    "study_simulate": "questions.study",
+    "study_trial": "questions.study",
     "VerificationResult": "questions.verify",
     "verify": "questions.verify",
 }
@@ -117,6 +139,11 @@ __all__ = [
     "Simulator",
     "SizeResult",
     "Study",
+    "StudyPastResult",
+    "StudyPeekResult",
+    "StudyPlansResult",
+    "StudySimulationResult",
+    "StudyTrialResult",
     "Target",
     "VarianceResult",
     "Verification",
@@ -148,6 +175,11 @@ __all__ = [
     "simulate",
     "size",
     "split_halves",
+    "study_past",
+    "study_peek",
+    "study_plans",
+    "study_simulate",
+    "study_trial",
     "swap_rates",
     "variance",
     "verify",

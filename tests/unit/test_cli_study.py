@@ -182,7 +182,7 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
         (("simulate", "all.csv"), "which two are meant"),
         (("simulate", "all.csv", "--pairs", 3, "--plans", "x"), "no plan «x»"),
         (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--chart", "inclusion", "--plot", "x.svg"), "one pair"),
-        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--chart", "no", "--plot", "x.svg"), "no figure"),
+        (("simulate", "all.csv", "--pairs", 3, "--repeats", 9, "--chart", "no", "--plot", "x.svg"), "no chart"),
         (("trial", "--difference", 0.03, "--sd", "0.1", "--trial-size", "30", "--plot", "x.svg"), "a point"),
         (("peek", "all.csv", "--first", 500), "the first look cannot be"),
     ],

@@ -41,14 +41,6 @@ def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
     write_chart(shard_chart(study, figure), path)
 
 
-def draw_study(document: Document, path: str, figure: str) -> None:
-    """A chart of planning or simulating a study."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.study_charts import study_chart
-
-    write_chart(study_chart(document, figure), path)
-
-
 def draw_course(study: Study, path: str) -> None:
     """How a study went so far."""
     from cranfield.methods.sequential.study import course

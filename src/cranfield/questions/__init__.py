@@ -14,6 +14,7 @@ MODULES = {
     "size": "size",
     "power": "power",
     "compare": "compare",
+    **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek")},
     "reliability": "reliability",
     "simulate": "simulate",
     "verify": "verify",

@@ -11,24 +11,9 @@ from cranfield.methods.sequential.study import Course
 from cranfield.rendering.charts import COLOURS, line_chart, styled
 from cranfield.rendering.document import Document
 
-FIGURES = ("plans", "inclusion", "sd", "errors")
-
-
-def study_chart(document: Document, figure: str) -> Any:
-    """Draw a chart about planning or simulating a study: ``past``, ``peek``, ``trial``, ``coverage``, or a figure."""
-    if figure == "past":
-        return sd_chart(document.extra["sds"])
-    if figure == "peek":
-        return peek_chart(document.extra["paths"], document.inputs["alpha"])
-    if figure == "trial":
-        return trial_chart(document.rows)
-    return coverage_chart(document.rows) if figure == "coverage" else simulation_chart(document, figure)
-
 
 def simulation_chart(document: Document, figure: str = "plans") -> Any:
     """Draw the requested figure: all plans, inclusion (Fig. 4), the sd (Fig. 5) or false positives (Fig. 6)."""
-    if figure not in FIGURES:
-        raise RequestError(f"there is no figure «{figure}»", fix=f"Choose one of: {', '.join(FIGURES)}.")
     if figure == "plans":
         return _plans_chart(document)
     if figure == "inclusion":

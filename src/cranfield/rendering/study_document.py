@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from cranfield.methods.sequential import NearMisses, PastExperience, Prospect, Simulation, Status, Tested, TrialPlan
+from cranfield.errors import RequestError
+from cranfield.methods.sequential import Prospect, Simulation, Status, Tested, TrialPlan
 from cranfield.methods.sequential.plan_simulation import WAYS
 from cranfield.methods.sequential.plans import CATALOG, candidate_cautions
 from cranfield.methods.sequential.study import Added
 from cranfield.methods.sequential.trial import TrialCoverage
+from cranfield.questions.study import (
+    StudyPastResult,
+    StudyPeekResult,
+    StudyPlansResult,
+    StudySimulationResult,
+    StudyTrialResult,
+)
 from cranfield.rendering.document import Column, Document, Table, show
+from cranfield.rendering.sketch import Curve, line_sketch
+from cranfield.rendering.study_charts import coverage_chart, peek_chart, sd_chart, simulation_chart, trial_chart
+from cranfield.rendering.views import View
 
 CITATIONS = ("Webber2008",)
 
 
-def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> Document:
+def plans_document(result: StudyPlansResult) -> Document:
     """Return the guarantee of every plan, and its topics if the first estimate of the sd is right."""
     columns = (
         Column("plan", "plan"),
@@ -26,6 +38,7 @@ def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> 
         Column("most", "at most", "count"),
         Column("holds", "α held"),
     )
+    prospects = result.prospects
     rows = [prospect.to_dict() for prospect in prospects]
     takes = Table(columns, [tuple(row[column.word] for column in columns) for row in rows])
     words = Table(
@@ -34,7 +47,7 @@ def plans_document(prospects: Sequence[Prospect], inputs: Mapping[str, Any]) -> 
     )
     cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
     sentence = "Expected topics assume normal paired differences with the first estimate of the sd."
-    return Document("study plans", inputs, [takes, words], rows, sentence, cited)
+    return Document("study plans", result.inputs, [takes, words], rows, sentence, cited)
 
 
 def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) -> Document:
@@ -354,8 +367,9 @@ def _told(step: Mapping[str, Any]) -> str:
 # --- planning
 
 
-def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
+def past_document(result: StudyPastResult) -> Document:
     """Webber et al. (2008), Table 1, for one table, and the topics for its two estimates."""
+    found = result.experience
     rows = found.to_dict()
     columns = (
         Column("estimate", "estimate"),
@@ -367,10 +381,17 @@ def past_document(found: PastExperience, inputs: Mapping[str, Any]) -> Document:
     title = f"{found.measure}: {len(found.sds):,} pairs of {found.systems} systems, {found.topics} topics"
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in rows], title)
     extra = {"sds": found.sds.tolist()}
-    return Document("study past", inputs, [table], rows, found.summary(), found.citations, extra=extra)
+    return Document("study past", result.inputs, [table], rows, found.summary(), found.citations, extra=extra)
 
 
-def trial_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
+def trial_document(result: StudyTrialResult) -> Document:
+    if result.coverage is not None:
+        return _coverage_document(result.coverage, result.inputs)
+    assert result.plan is not None
+    return _plan_document(result.plan, result.inputs)
+
+
+def _plan_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
     """Webber et al. (2008), Fig. 3: the best trial for every sd, and some others."""
     rows = plan.to_dict()
     shown = [row for at, row in enumerate(rows) if row["best"] or _round(row["trial"], len(plan.sizes))]
@@ -392,7 +413,7 @@ def _round(size: int, count: int) -> bool:
     return count <= 20 or size in (10, 20, 30, 40, 50, 75, 100, 150, 200)
 
 
-def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Document:
+def _coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Document:
     """Webber et al. (2008), Fig. 2: the sampling error of the sd of a trial, by formula and by resampling."""
     rows = found.to_dict()
     columns = (
@@ -411,8 +432,9 @@ def coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Docume
     return Document("study trial", inputs, [table], rows, found.summary(), CITATIONS, seed=found.seed)
 
 
-def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Document:
+def near_misses_document(result: StudyPeekResult) -> Document:
     """Return the results of testing after every topic, for pairs that are not significant on all topics."""
+    found = result.near_misses
     columns = (
         Column("pairs", "pairs near α", "count"),
         Column("of", "of pairs", "count"),
@@ -429,15 +451,16 @@ def near_misses_document(found: NearMisses, inputs: Mapping[str, Any]) -> Docume
     ]
     extra = {"paths": paths}
     return Document(
-        "study peek", inputs, [table], [row], found.summary(), found.citations, seed=found.seed, extra=extra
+        "study peek", result.inputs, [table], [row], found.summary(), found.citations, seed=found.seed, extra=extra
     )
 
 
 # --- simulation
 
 
-def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
+def simulate_document(result: StudySimulationResult) -> Document:
     """Return all plans in one table, with intervals of the simulated rates."""
+    found = result.simulation
     rows = found.to_dict()
     columns = (
         Column("plan", "plan"),
@@ -485,7 +508,7 @@ def simulate_document(found: Simulation, inputs: Mapping[str, Any]) -> Document:
     }
     return Document(
         "study simulate",
-        inputs,
+        result.inputs,
         [table, words],
         rows,
         found.summary() + warnings,
@@ -518,3 +541,89 @@ def _simulated(found: Simulation) -> str:
         f"{found.measure}, {who}: difference to detect {gap}, {sd}, α = {found.alpha:g}, power {found.wanted_power:g}; "
         f"{found.repeats:,} studies per pair"
     )
+
+
+# --- charts
+
+
+def past_chart(result: StudyPastResult) -> Any:
+    return sd_chart(result.experience.sds.tolist())
+
+
+def peek(result: StudyPeekResult) -> Any:
+    document = near_misses_document(result)
+    return peek_chart(document.extra["paths"], document.inputs["alpha"])
+
+
+def trial(result: StudyTrialResult) -> Any:
+    """Total topics against the size of a trial, or with scores the sd of a trial against that of all topics."""
+    rows = trial_document(result).rows
+    return trial_chart(rows) if result.coverage is None else coverage_chart(rows)
+
+
+def trial_sketch(result: StudyTrialResult) -> tuple[str, str]:
+    """Total topics against the size of a trial, one curve per sd."""
+    if result.plan is None:
+        return "", ""
+    rows = result.plan.to_dict()
+    curves = [
+        Curve(f"sd {sd:g}", _some([(float(row["trial"]), float(row["topics"])) for row in rows if row["sd"] == sd]))
+        for sd in list(dict.fromkeys(row["sd"] for row in rows))[:7]
+    ]
+    if len(curves[0].points) < 2:
+        return "", ""
+    sketch = line_sketch(curves, x_title="topics in the trial", y_title="topics in all")
+    return sketch, "Topics in all, a curve for every sd"
+
+
+def _some(points: list[tuple[float, float]], most: int = 40) -> list[tuple[float, float]]:
+    """Points enough to draw a curve by, closer together where it begins and bends."""
+    places = {round((len(points) - 1) * (at / most) ** 2) for at in range(most + 1)}
+    return [point for at, point in enumerate(points) if at in places]
+
+
+def trial_pictures(result: StudyTrialResult) -> list[tuple[str, Any]]:
+    return [] if result.coverage is None else [("The sd of a trial against that of all topics", trial(result))]
+
+
+def _simulated_chart(result: StudySimulationResult, kind: str) -> Any:
+    return simulation_chart(simulate_document(result), kind)
+
+
+PICTURES = {
+    "plans": "Topics, false positives and power of every plan",
+    "inclusion": "Which topics the plan includes",
+    "sd": "The sd when the iterative plan stops",
+    "errors": "False positives, pair by pair",
+}
+SIMULATION_CHARTS = {kind: partial(_simulated_chart, kind=kind) for kind in PICTURES}
+
+
+def simulation_pictures(result: StudySimulationResult) -> list[tuple[str, Any]]:
+    """The charts that the plans and the number of pairs allow; one point is no picture."""
+    found, is_one = [], len(result.simulation.names) == 1
+    for kind, title in PICTURES.items():
+        if is_one and kind in ("sd", "errors"):
+            continue
+        try:
+            found.append((title, SIMULATION_CHARTS[kind](result)))
+        except RequestError:
+            continue
+    return found
+
+
+VIEWS = {
+    "StudyPlansResult": View(plans_document),
+    "StudyPastResult": View(
+        past_document,
+        {"sds": past_chart},
+        pictures=lambda result: [("Distribution of the sds of the pairs", past_chart(result))],
+    ),
+    "StudyTrialResult": View(trial_document, {"trial": trial}, trial_sketch, trial_pictures),
+    "StudySimulationResult": View(simulate_document, SIMULATION_CHARTS, pictures=simulation_pictures),
+    "StudyPeekResult": View(
+        near_misses_document,
+        {"p-values": peek},
+        pictures=lambda result: [("p after every topic, for some of these pairs", peek(result))],
+    ),
+}

@@ -21,6 +21,11 @@ MODULES = {
     "ComparisonResult": "comparison_document",
     "ReliabilityResult": "reliability_document",
     "SimulationResult": "simulation_document",
+    "StudyPastResult": "study_document",
+    "StudyPeekResult": "study_document",
+    "StudyPlansResult": "study_document",
+    "StudySimulationResult": "study_document",
+    "StudyTrialResult": "study_document",
     "VerificationResult": "verification_document",
     "ReportResult": "report_sections",
 }

@@ -127,7 +127,7 @@ def values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
     asked = type(query).model_fields
     found = {name: getattr(query, name) for name in question.parameters if name in asked}
     kinds = {name: question.parameters[name].kind for name, value in found.items() if value is not None}
-    grids = {name: found[name] for name, kind in kinds.items() if kind in ("numbers", "counts")}
+    grids = {name: str(found[name]) for name, kind in kinds.items() if kind in ("numbers", "counts")}
     parse_numbers(grids, counts=tuple(name for name, kind in kinds.items() if kind == "counts"))
     return found
 
@@ -136,8 +136,7 @@ def shown(result: Result) -> dict[str, Any]:
     """The charts of a result, as quickly as they can be drawn, and the files it offers."""
     how = view(type(result))
     more = {ending: make(result) for ending, make in how.files.items()}
-    if how.sketch is not None:
-        sketch, caption = how.sketch(result)
-        return {"sketch": sketch, "caption": caption, "more": more}
-    pictures = tuple(Picture(title, chart) for title, chart in how.pictures(result)) if how.pictures else ()
-    return {"pictures": pictures, "more": more}
+    sketch, caption = how.sketch(result) if how.sketch else ("", "")
+    drawn = how.pictures(result) if how.pictures and not sketch else []
+    pictures = tuple(Picture(title, chart) for title, chart in drawn)
+    return {"sketch": sketch, "caption": caption, "pictures": pictures, "more": more}

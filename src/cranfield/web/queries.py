@@ -12,10 +12,8 @@ from cranfield.methods.names import (
     ESTIMATE_TITLES,
     MARGINS_TITLES,
     MISSING_TITLES,
-    SPENDING_TITLES,
     MissingName,
     PlannedTestName,
-    SpendingName,
 )
 
 
@@ -82,41 +80,6 @@ class Query(BaseModel):
 TEST: Any = field(
     "Test", "Test to plan for: max-t, tukey, holm (all pairs), dunnett (a baseline), t (a pair named in advance)."
 )
-
-
-class PlansQuery(Query):
-    """What ``cranfield study plans`` takes."""
-
-    choices: ClassVar[Choices] = {"spending": SPENDING_TITLES}
-    front = ("difference", "sd", "alpha", "power")
-    difference: float = field(
-        "Least difference that matters", "The least difference that matters.", ..., ge=1e-5, lt=1e3
-    )
-    sd: float = field(
-        "Sd of paired differences", "First estimate of the sd of paired differences.", ..., ge=1e-5, le=1e3
-    )
-    alpha: float = field("Significance level α", "Significance level.", 0.05, ge=1e-6, lt=1)
-    power: float = field("Power", "Probability of finding what is there.", 0.8, ge=1e-6, lt=1)
-    first: int = field("First topics", "Topics the iterative plan begins with.", 30, ge=2, le=10_000)
-    looks: str = field("Looks", "Group-sequential: how many, or shares of the topics: 0.3,0.6,1.", "4", max_length=40)
-    spending: SpendingName = field(
-        "How α is spent", "Group-sequential: how α is spread over the looks.", "obrien-fleming"
-    )
-    bounds: str = field("Bounds", "Least and largest difference of two scores.", "-1,1", max_length=40)
-
-
-class TrialPlanQuery(Query):
-    """What ``cranfield study trial`` takes without scores."""
-
-    front = ("difference", "sd", "trial_size", "alpha", "power", "confidence")
-    difference: float = field(
-        "Least difference that matters", "The least difference that matters.", ..., ge=1e-5, lt=1e3
-    )
-    sd: str = field("Sds the trial might find", f"Sds the trial might find.{LISTS}", ..., max_length=100)
-    trial_size: Numbers = numbers("Topics in the trial", "Sizes of the trial; many unless given.", "10:100:5")
-    alpha: float = field("Significance level α", "Significance level.", 0.05, ge=1e-6, lt=1)
-    power: float = field("Power", "Probability of finding what is there.", 0.8, ge=1e-6, lt=1)
-    confidence: float = field("Confidence", "That the sd is not larger.", 0.95, ge=0.5, le=0.9999)
 
 
 # --- what many questions about uploaded data share

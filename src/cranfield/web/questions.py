@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, check, pilot, report, shards, study
+from cranfield.web.answers import budget, check, pilot, report, shards
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -46,12 +46,37 @@ VERIFY = make_page(
     without=("gate",),
     example=lambda about: {"difference": "0.05", "collections": "1000", "search": "false"},  # seconds, not a minute
 )
+STUDY_PAST = make_page(
+    "study_past",
+    front=("measure", "difference", "alpha", "power", "percentile"),
+    alone=True,
+    example=lambda about: {"difference": "0.05"},
+)
+STUDY_TRIAL = make_page(
+    "study_trial",
+    front=("measure", "trial_size", "confidence", "pairs", "repeats"),
+    alone=True,
+    without=("difference", "sd", "alpha", "power"),
+)
+STUDY_SIMULATE = make_page(
+    "study_simulate",
+    front=("measure", "system", "baseline", "pairs", "difference", "alpha", "power"),
+    alone=True,
+    # Without names, only a few random pairs can be meant where there are more than two systems.
+    example=lambda about: {} if len(about["systems"]) <= 2 else {"pairs": "3", "repeats": "2000"},
+)
+STUDY_PEEK = make_page(
+    "study_peek",
+    front=("measure", "first", "low", "high", "alpha"),
+    alone=True,
+    example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))},
+)
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (check.QUESTION, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
-    "Studies": study.QUESTIONS,
+    "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
     "Everything": (report.QUESTION,),
 }
 QUESTIONS: dict[str, Question] = {each.name: each for group in GROUPS.values() for each in group}

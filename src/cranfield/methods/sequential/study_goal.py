@@ -142,7 +142,11 @@ def parse_looks(text: str) -> tuple[float, ...]:
     """
     from cranfield.methods.design.grid import parse_grid
 
-    numbers = parse_grid(text, name="looks")
+    return looks_from(parse_grid(text, name="looks"))
+
+
+def looks_from(numbers: Any) -> tuple[float, ...]:
+    """Looks from their number, or from the shares of the topics."""
     if len(numbers) == 1 and numbers[0] == int(numbers[0]):
         return even_looks(int(numbers[0]))
     return tuple(numbers)
@@ -152,7 +156,12 @@ def parse_bounds(text: str) -> tuple[float, float]:
     """The smallest and the largest difference: ``-1,1``."""
     from cranfield.methods.design.grid import parse_grid
 
-    numbers = parse_grid(text, name="bounds")
+    return bounds_from(parse_grid(text, name="bounds"))
+
+
+def bounds_from(numbers: Any) -> tuple[float, float]:
+    """The smallest and the largest difference from two numbers."""
     if len(numbers) != 2:
+        text = ",".join(f"{number:g}" for number in numbers)
         raise RequestError(f"the bounds «{text}» are not two numbers", fix="Write the smallest and the largest: -1,1.")
     return numbers[0], numbers[1]

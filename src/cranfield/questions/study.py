@@ -1,0 +1,416 @@
+"""Sequential studies: what each plan takes, and what earlier scores say about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cranfield.errors import RequestError
+from cranfield.methods.names import SPENDING_TITLES, SpendingName
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Names, Numbers, Param, Source, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.sequential import NearMisses, Pairs, PastExperience, Prospect, Simulation, TrialPlan
+    from cranfield.methods.sequential.trial import TrialCoverage
+
+LEAST, MOST = 1e-5, 1e3  # differences and sds
+Difference = Annotated[
+    float,
+    Param("Smallest difference of interest.", label="Smallest difference of interest", ge=LEAST, le=MOST, metavar="D"),
+]
+Alpha = Annotated[float, Param("Significance level.", label="Significance level α", ge=1e-6, lt=1)]
+Power = Annotated[float, Param("Power (1 − β).", ge=1e-6, lt=1)]
+First = Annotated[int, Param("First number of topics of the iterative plan.", label="First topics", ge=2, le=1_000_000)]
+Looks = Annotated[
+    Numbers, Param("Group-sequential: number of looks, or shares of the topics such as 0.3,0.6,1.", label="Looks")
+]
+Bounds = Annotated[
+    Numbers, Param("Smallest and largest possible difference of two scores.", label="Bounds", metavar="LOW,HIGH")
+]
+Confidence = Annotated[float, Param("Confidence level of the upper limit of the sd.", ge=0.5, le=0.9999)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyPlansResult(Result):
+    """What each plan guarantees, and its expected number of topics (``prospects``)."""
+
+    prospects: tuple[Prospect, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyPastResult(Result):
+    """The sds of the paired differences in earlier scores, and the topics they require (``experience``)."""
+
+    experience: PastExperience
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyTrialResult(Result):
+    """Total topics against the size of a trial (``plan``), or the sampling error of its sd (``coverage``)."""
+
+    plan: TrialPlan | None = None
+    coverage: TrialCoverage | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudySimulationResult(Result):
+    """Every plan on the same differences: topics, bias of the sd, false positives and power (``simulation``)."""
+
+    simulation: Simulation
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyPeekResult(Result):
+    """Pairs just short of significance, and how many become significant at some look (``near_misses``)."""
+
+    near_misses: NearMisses
+
+
+@question(
+    "Plans of a study", examples=("cranfield study plans --difference 0.033 --sd 0.15",), working="computing plans"
+)
+def study_plans(
+    *,
+    difference: Difference,
+    sd: Annotated[
+        float,
+        Param(
+            "First estimate of the sd of paired differences.",
+            label="Sd of paired differences",
+            ge=LEAST,
+            le=MOST,
+            metavar="SD",
+        ),
+    ],
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    first: First = 30,
+    looks: Looks = 4,
+    spending: Annotated[
+        SpendingName,
+        Param("Group-sequential: how α is spread over the looks.", label="How α is spent", titles=SPENDING_TITLES),
+    ] = "obrien-fleming",
+    bounds: Bounds = "-1,1",
+) -> StudyPlansResult:
+    """What every plan guarantees, and its expected number of topics.
+
+    Returns
+    -------
+    StudyPlansResult
+        One prospect per plan.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    The example of §5.1 of [1]_, which prints the truncated 164:
+
+    >>> import cranfield as cf
+    >>> {each.plan: each.first for each in cf.study_plans(difference=0.033, sd=0.15).prospects}["fixed"]
+    165
+    """
+    from cranfield.methods.sequential.plans import all_prospects
+    from cranfield.methods.sequential.study_goal import bounds_from, looks_from
+
+    lowest, highest = bounds_from(bounds)
+    found = all_prospects(
+        difference,
+        sd,
+        alpha=alpha,
+        power=power,
+        first=first,
+        looks=looks_from(looks),
+        spending=spending,
+        lowest=lowest,
+        highest=highest,
+    )
+    return StudyPlansResult(prospects=tuple(found))
+
+
+@question("Past experience", examples=("cranfield study past earlier.csv --difference 0.033",), charts=("sds",))
+def study_past(
+    scores: sources.Scores,
+    *,
+    difference: Difference,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measure = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    percentile: Annotated[float, Param("Percentile of the sds of all pairs.", ge=1, le=100)] = 95.0,
+    missing: shared.Missing = None,
+) -> StudyPastResult:
+    """The sd of paired differences in earlier scores: required topics at its mean and at a percentile.
+
+    Returns
+    -------
+    StudyPastResult
+        The sds of all pairs, and the topics for their mean and for the percentile.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": [0.5, 0.7, 0.6, 0.4], "b": [0.4, 0.65, 0.45, 0.35], "c": [0.2, 0.6, 0.5, 0.1]}
+    >>> table = {system: dict(zip("1234", values)) for system, values in scores.items()}
+    >>> cf.study_past(table, difference=0.05).to_frame()["topics"].tolist()
+    [34, 60]
+    """
+    from cranfield.methods.sequential.past import past_experience
+
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    found = past_experience(
+        tables.only, difference=difference, measure=measure, alpha=alpha, power=power, percentile=percentile
+    )
+    return StudyPastResult(experience=found, warnings=tables.warnings)
+
+
+@question(
+    "A trial's sd",
+    examples=(
+        "cranfield study trial --difference 0.033 --sd 0.12,0.15,0.18",
+        "cranfield study trial scores.csv --trial-size 30",
+    ),
+    charts=("trial",),
+)
+def study_trial(
+    scores: sources.PilotScores = None,
+    *,
+    difference: Annotated[
+        float | None,
+        Param(
+            "Smallest difference of interest.", label="Smallest difference of interest", ge=LEAST, le=MOST, metavar="D"
+        ),
+    ] = None,
+    sd: Annotated[Numbers, Param("Sds that the trial may have.", label="Sds of the trial", metavar="SD")] = None,
+    trial_size: Annotated[
+        Counts, Param("Sizes of the trial.", default="many; 30 with scores", label="Topics in the trial", metavar="N")
+    ] = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    confidence: Confidence = 0.95,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measure = None,
+    pairs: Annotated[int, Param("With scores: random pairs of systems.", ge=1, le=1_000_000)] = 200,
+    repeats: Annotated[int, Param("With scores: simulated trials per pair.", ge=10, le=1_000_000)] = 1000,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> StudyTrialResult:
+    """Total topics against the size of a trial. With scores: the sampling error of the sd of a trial.
+
+    Returns
+    -------
+    StudyTrialResult
+        The plan of a trial, or with scores the coverage of the interval of its sd.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.study_trial(difference=0.033, sd=0.15, trial_size=[30, 40]).to_frame()["needed"].tolist()
+    [165, 165]
+    """
+    from cranfield.methods.sequential.paired_differences import random_pairs
+    from cranfield.methods.sequential.trial import plan_trial, trial_coverage
+
+    lists: dict[str, Any] = {"sd": sd, "sizes": trial_size}
+    if scores is None:
+        sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
+        if difference is None or sd is None:
+            raise RequestError("the difference or the sd is missing", fix="Give `difference` and `sd`, or scores.")
+        plan = plan_trial(difference=difference, alpha=alpha, power=power, confidence=confidence, **lists)
+        return StudyTrialResult(plan=plan)
+    if difference is not None or sd is not None:
+        raise RequestError("with scores, the difference and the sd have no effect", fix="Omit them, or the scores.")
+    sizes = lists["sizes"] or [30]
+    if len(sizes) > 1:
+        raise RequestError("with scores, a trial has one size", fix="Give one number as `trial_size`.")
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    drawn = random_pairs(tables.only, pairs, seed=seed, measure=measure).differences
+    coverage = trial_coverage(drawn, topics=sizes[0], confidence=confidence, repeats=repeats, seed=seed)
+    return StudyTrialResult(coverage=coverage, warnings=tables.warnings, seed=seed)
+
+
+@question(
+    "Plans compared",
+    examples=(
+        "cranfield study simulate scores.csv --system mine --baseline theirs --difference 0.03 --plot plans.svg",
+    ),
+    charts=("plans", "inclusion", "sd", "errors"),
+    working="simulating",
+)
+def study_simulate(
+    scores: Annotated[
+        sources.ScoresLike,
+        Source(
+            "A score table (of two systems, or with `system` and `baseline` or `pairs`; of one system: its values are "
+            "differences), runs with `qrels`, or a study.",
+            metavar="SCORES",
+        ),
+    ],
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measure = None,
+    system: Annotated[str | None, Param("The system that is tested.", metavar="NAME")] = None,
+    baseline: Annotated[str | None, Param("The system it is compared with.", metavar="NAME")] = None,
+    pairs: Annotated[
+        int | None,
+        Param(
+            "Random pairs: baseline from the second quarter, the other from the best three.",
+            label="or: random pairs",
+            ge=1,
+            le=1_000_000,
+        ),
+    ] = None,
+    difference: Annotated[
+        float | None,
+        Param("Difference to detect.", default="what `detectable_with` topics detect", gt=0, le=MOST, metavar="D"),
+    ] = None,
+    detectable_with: Annotated[
+        int, Param("The difference of each pair is what this number of topics detects.", ge=2, le=1_000_000)
+    ] = 100,
+    sd: Annotated[
+        float | None, Param("First estimate of the sd.", default="the true sd", gt=0, le=MOST, metavar="SD")
+    ] = None,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    plans: Annotated[
+        Names, Param("Only these plans, separated by commas or repeated.", default="all", metavar="NAMES")
+    ] = None,
+    first: First = 30,
+    step: Annotated[int, Param("Topics that the iterative plan adds at a time.", ge=1, le=1_000_000)] = 1,
+    looks: Looks = 4,
+    bounds: Bounds = "-1,1",
+    most: Annotated[
+        int | None,
+        Param(
+            "Largest number of topics of open-ended plans.", default="5 × fixed", label="At most", ge=2, le=10_000_000
+        ),
+    ] = None,
+    repeats: Annotated[int, Param("Simulated studies per pair.", ge=1, le=10_000_000)] = 10_000,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> StudySimulationResult:
+    """Every plan on your own differences: topics used, bias of the sd, false positives and power.
+
+    Returns
+    -------
+    StudySimulationResult
+        One row per plan.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": [0.5, 0.7, 0.6, 0.4, 0.3, 0.6], "b": [0.4, 0.65, 0.45, 0.35, 0.5, 0.2]}
+    >>> table = {system: dict(zip("123456", values)) for system, values in scores.items()}
+    >>> cf.study_simulate(table, difference=0.1, plans="fixed,hybrid", repeats=20).to_frame()["plan"].tolist()
+    ['fixed', 'hybrid']
+    """
+    from cranfield.methods.sequential.plan_simulation import WAYS, simulate
+    from cranfield.methods.sequential.study_goal import bounds_from, looks_from
+
+    chosen, warnings = _pairs(
+        scores,
+        {"system": system, "baseline": baseline, "count": pairs, "seed": seed},
+        qrels=qrels,
+        columns=columns,
+        measure=measure,
+        missing=missing,
+    )
+    lowest, highest = bounds_from(bounds)
+    found = simulate(
+        chosen,
+        difference=difference,
+        detectable_with=detectable_with,
+        sd=sd,
+        alpha=alpha,
+        power=power,
+        plans=[name.strip() for each in plans or () for name in each.split(",")] or list(WAYS),
+        first=first,
+        step=step,
+        looks=looks_from(looks),
+        lowest=lowest,
+        highest=highest,
+        most=most,
+        repeats=repeats,
+        seed=seed,
+        progress=listener(),
+    )
+    return StudySimulationResult(simulation=found, warnings=warnings, seed=seed)
+
+
+def _pairs(scores: Any, choice: dict[str, Any], **source: Any) -> tuple[Pairs, tuple[Any, ...]]:
+    """The pairs of a study file, or those chosen of a score table, and the warnings of the table."""
+    from cranfield.methods.sequential.journal import is_journal
+    from cranfield.methods.sequential.paired_differences import choose_pairs
+    from cranfield.methods.sequential.study import open_study
+
+    only = scores[0] if isinstance(scores, list) and len(scores) == 1 else scores
+    if isinstance(only, str | PathLike) and is_journal(Path(only)):
+        return open_study(Path(only)).pairs(), ()
+    tables = sources.load_tables(scores, **source)
+    return choose_pairs(tables.only, measure=source["measure"], **choice), tables.warnings
+
+
+@question("Peeking", examples=("cranfield study peek scores.csv --first 20",), charts=("p-values",))
+def study_peek(
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measure = None,
+    first: Annotated[int, Param("The first look.", label="First look", ge=2, le=1_000_000)] = 50,
+    low: Annotated[float, Param("Pairs with p above this on all topics …", label="p above", ge=0, lt=1)] = 0.05,
+    high: Annotated[float, Param("… and below this.", label="p below", gt=0, le=1)] = 0.10,
+    alpha: Alpha = 0.05,
+    repeats: Annotated[int, Param("Random orders of the topics.", ge=1, le=1_000_000)] = 200,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> StudyPeekResult:
+    """Testing after every topic: the share of pairs just short of significance that are significant at some look.
+
+    Returns
+    -------
+    StudyPeekResult
+        The share, and p after every topic for some of these pairs.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": [0.5, 0.7, 0.6, 0.4, 0.3, 0.6], "b": [0.4, 0.65, 0.45, 0.35, 0.5, 0.2]}
+    >>> table = {system: dict(zip("123456", values)) for system, values in scores.items()}
+    >>> cf.study_peek(table, first=3, high=0.9, repeats=20).near_misses.pairs
+    1
+    """
+    from cranfield.methods.sequential.optional_stopping import near_misses
+    from cranfield.methods.sequential.paired_differences import all_pairs
+
+    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    found = near_misses(
+        all_pairs(tables.only, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
+    )
+    return StudyPeekResult(near_misses=found, warnings=tables.warnings, seed=seed)
