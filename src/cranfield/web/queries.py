@@ -86,7 +86,6 @@ TEST: Any = field(
 
 Missing = Annotated[MissingName | None, Given]
 MEASURES: Any = field("Measure", "A measure, such as AP or nDCG@10; may be repeated.", max_length=20)
-MEASURE: Any = field("Measure", "The measure; the first there is unless given.", max_length=200)
 MISSED: Any = field(
     "A missing score",
     "zero counts it as 0, drop leaves out its topic. Unless given, a score table with missing scores is refused, and a "
@@ -118,18 +117,3 @@ class TargetQuery(Query):
     method: Literal["blocked", "exact", "sakai"] = field(
         "Method", "For a range: blocked (systems share topics); exact or sakai (they do not).", "blocked"
     )
-
-
-class ScoresQuery(Query):
-    """About scores."""
-
-    measure: Names = MEASURES
-    missing: Missing = MISSED
-    seed: int = SEED
-
-
-class OneMeasureQuery(Query):
-    """About one measure."""
-
-    measure: Name = MEASURE
-    missing: Missing = MISSED
