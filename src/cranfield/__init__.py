@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Goal, Study, create_study, open_study
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
+    from cranfield.questions.check import CheckResult, check
     from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.report import ReportResult, report
     from cranfield.questions.score import ScoreResult, score
@@ -72,6 +73,8 @@ _HOME = {
     "fit_simulator": "methods.simulation",
     "Design": "methods.verification",
     "Verification": "methods.verification",
+    "CheckResult": "questions.check",
+    "check": "questions.check",
     "ComparisonResult": "questions.compare",
     "compare": "questions.compare",
     "ScoreResult": "questions.score",
@@ -80,6 +83,7 @@ _HOME = {
 
 __all__ = [
     "CATALOG",
+    "CheckResult",
     "Collection",
     "ComparisonResult",
     "CranfieldError",
@@ -100,6 +104,7 @@ __all__ = [
     "WriteError",
     "affordable_designs",
     "assess_reliability",
+    "check",
     "compare",
     "create_study",
     "depth_study",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cranfield.questions.parameters import Question
 
-MODULES = {"score": "score", "compare": "compare", "report": "report"}
+MODULES = {"score": "score", "check": "check", "compare": "compare", "report": "report"}
 """The module of each question, in the order of ``cranfield --help``."""
 
 

@@ -15,6 +15,7 @@ Chart = Callable[[Any], Any]
 
 MODULES = {
     "ScoreResult": "score_document",
+    "CheckResult": "check_document",
     "ComparisonResult": "comparison_document",
     "ReportResult": "report_sections",
 }

@@ -7,7 +7,6 @@ from typing import Any
 
 from cranfield.web.answers import (
     budget,
-    check,
     pilot,
     power,
     reliability,
@@ -22,6 +21,7 @@ from cranfield.web.answers import (
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
+CHECK = make_page("check", front=(), files=("order", "name"), of=("files", "collection", "scores", "shards"))
 SCORE = make_page(
     "score",
     front=("measure",),
@@ -33,7 +33,7 @@ COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
-    "Data": (check.QUESTION, SCORE, variance.QUESTION),
+    "Data": (CHECK, SCORE, variance.QUESTION),
     "Topics": (size.QUESTION, power.QUESTION, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, reliability.QUESTION),
     "Simulation": (simulate.QUESTION, verify.QUESTION),
@@ -47,7 +47,7 @@ def askable(about: Mapping[str, Any]) -> list[Question]:
     """The questions that make sense for an upload."""
     several = about["kind"] != "collection" and len(about["names"]) > 1
     there = [each for each in QUESTIONS.values() if about["kind"] in each.of and not (several and each.alone)]
-    return [each for each in there if about["files"] or each is not check.QUESTION]
+    return [each for each in there if about["files"] or each is not CHECK]
 
 
 def grouped(about: Mapping[str, Any]) -> dict[str, list[Question]]:
