@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Goal, Study, create_study, open_study
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
+    from cranfield.questions.check import CheckResult, check
     from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.power import PowerResult, power
     from cranfield.questions.reliability import ReliabilityResult, reliability
@@ -90,6 +91,8 @@ _HOME = {
     "fit_simulator": "methods.simulation",
     "Design": "methods.verification",
     "Verification": "methods.verification",
+    "CheckResult": "questions.check",
+    "check": "questions.check",
     "ComparisonResult": "questions.compare",
     "compare": "questions.compare",
     "PowerResult": "questions.power",
@@ -120,6 +123,7 @@ _HOME = {
 
 __all__ = [
     "CATALOG",
+    "CheckResult",
     "Collection",
     "ComparisonResult",
     "CranfieldError",
@@ -151,6 +155,7 @@ __all__ = [
     "WriteError",
     "affordable_designs",
     "assess_reliability",
+    "check",
     "compare",
     "create_study",
     "depth_study",

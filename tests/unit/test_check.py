@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import cranfield
 from cranfield.cli.app import app
 from cranfield.collection import readers
-from cranfield.errors import InputError
+from cranfield.errors import InputError, RequestError
 from cranfield.formats.file_check import CheckReport, FileKind, check_files
 from cranfield.formats.problems import KINDS, Problem, Severity, count_by_kind, refuse, shorten
 from cranfield.formats.runs import Order
@@ -996,5 +996,6 @@ def test_an_altered_packed_collection_is_found_by_its_checksums(whole_files: dic
 @pytest.mark.parametrize("option", [["--order", "rank"], ["--name", "file"]])
 def test_what_was_settled_by_packing_is_not_asked_for_again(option: list[str], whole_files: dict[str, Path]) -> None:
     refused = CliRunner().invoke(app, ["score", str(whole_files["cran"]), "-m", "AP", *option])
-    assert refused.exit_code == 2
-    assert "pack" in refused.output
+    assert isinstance(refused.exception, RequestError)
+    assert refused.exception.exit_code == 2
+    assert "pack" in str(refused.exception)

@@ -373,7 +373,7 @@ def test_an_error_is_a_message_with_place_and_advice_and_exit_code_2(run: Run, w
         (["score", "{runs}", "-q", "{qrels}", "--nonsense"], "No such option"),
         (["score"], "Missing argument"),
         (["nonsense"], "No such command"),
-        (["check"], "name at least one file"),
+        (["check"], "Name at least one file"),
         (["check", "{qrels}", "--run", "nothing*"], "no file matches this pattern"),
         (["measures", "nothing"], "there is no measure «nothing»"),
         (["pack", "{runs}", "-q", "{qrels}"], "Missing option '--out'"),

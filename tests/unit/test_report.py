@@ -15,8 +15,9 @@ import cranfield
 from cranfield.formats.file_check import CheckedFile, CheckReport, FileKind
 from cranfield.formats.problems import KINDS, Problem, Severity
 from cranfield.measures import CATALOG
+from cranfield.questions.check import CheckResult
 from cranfield.rendering import Column, Document, Table, print_document, to_csv, to_json, to_latex, to_markdown
-from cranfield.rendering.check_document import check_document
+from cranfield.rendering.check_document import document as check_document
 from cranfield.rendering.document import show, warning_lines, warning_row
 from cranfield.rendering.pack_document import pack_document
 from cranfield.rendering.score_document import measure_document, measures_document, score_document
@@ -224,11 +225,11 @@ def report(*problems: Problem) -> CheckReport:
 
 def test_a_check_lists_five_places_of_a_kind_and_says_how_many_more() -> None:
     problems = [Problem("too-few-fields", "run", line, "x") for line in range(1, 9)]
-    few = check_document(report(*problems), strict=False, most=5)
+    few = check_document(CheckResult(report=report(*problems)))
     listed = next(table for table in few.tables if table.title.startswith("error: too few fields"))
     assert [row[0] for row in listed.rows] == [*(f"run:{line}" for line in range(1, 6)), "and 3 more places"]
     assert listed.title.endswith("`all=True` lists all 8 places.")
-    whole = check_document(report(*problems), strict=False, most=None)
+    whole = check_document(CheckResult(report=report(*problems), most=None))
     listed = next(table for table in whole.tables if table.title.startswith("error: too few fields"))
     assert len(listed.rows) == 8
     assert len(few.rows) == len(whole.rows) == 8
@@ -236,7 +237,7 @@ def test_a_check_lists_five_places_of_a_kind_and_says_how_many_more() -> None:
 
 def test_a_check_puts_errors_first_and_sums_up() -> None:
     found = report(Problem("tie", "run", 3, count=4), Problem("comment", "run", 1), Problem("score-nan", "run", 2))
-    document = check_document(found, strict=False, most=5)
+    document = check_document(CheckResult(report=found))
     assert [table.title.split(":")[0] for table in document.tables] == ["", "error", "warning", "note", "Summary"]
     assert document.tables[-1].rows == [
         ("error", "score-nan", 1, 1),
@@ -258,7 +259,7 @@ def test_a_check_puts_errors_first_and_sums_up() -> None:
 )
 def test_a_check_says_in_one_sentence_what_follows(slugs: list[str], strict: bool, says: str) -> None:
     found = report(*(Problem(slug, "run", line) for line, slug in enumerate(slugs, 1)))
-    sentence = check_document(found, strict=strict, most=5).sentence
+    sentence = check_document(CheckResult(report=found, strict=strict)).sentence
     assert sentence.startswith(says)
     assert found.failed(strict=strict) is (
         any(KINDS[slug].severity is Severity.ERROR for slug in slugs) or (strict and "comment" in slugs)

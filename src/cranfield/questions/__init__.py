@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 MODULES = {
     "score": "score",
+    "check": "check",
     "variance": "variance",
     "size": "size",
     "power": "power",

@@ -148,7 +148,7 @@ def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, Sc
     from cranfield.formats.text import expand
     from cranfield.scores import ScoreTable, read_score_files
 
-    paths = _paths(scores)
+    paths = paths_of(scores)
     if paths is not None:
         return read_score_files(expand(paths), measure=measure, columns=columns)
     if isinstance(scores, ScoreTable):
@@ -211,7 +211,7 @@ def load_collection(
         )
     if isinstance(runs, Collection):
         return runs
-    paths = _paths(runs)
+    paths = paths_of(runs)
     if paths is None:
         raise RequestError(
             f"a {type(runs).__name__} is no collection", fix="Give run files with `qrels`, or a packed collection."
@@ -223,7 +223,7 @@ def run_files(runs: Any) -> list[str] | None:
     """Paths of run files, folders and patterns; None of a collection, packed or not."""
     from cranfield.collection.packed import is_packed
 
-    paths = _paths(runs)
+    paths = paths_of(runs)
     return None if paths is None or (len(paths) == 1 and is_packed(paths[0])) else paths
 
 
@@ -234,11 +234,11 @@ def is_collection(scores: Any, qrels: str | None) -> bool:
 
     if isinstance(scores, Collection):
         return True
-    paths = _paths(scores)
+    paths = paths_of(scores)
     return paths is not None and (qrels is not None or (len(paths) == 1 and is_packed(paths[0])))
 
 
-def _paths(data: Any) -> list[str] | None:
+def paths_of(data: Any) -> list[str] | None:
     """Paths as a list of text; None where the data are no paths."""
     found = path_list(data)
     return found if isinstance(found, list) and found and isinstance(found[0], str) else None
@@ -246,5 +246,5 @@ def _paths(data: Any) -> list[str] | None:
 
 def name_of(data: Any) -> str:
     """What a collection is called: the first path, where there is one."""
-    paths = _paths(data)
+    paths = paths_of(data)
     return paths[0] if paths else "collection"

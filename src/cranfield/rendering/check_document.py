@@ -7,31 +7,31 @@ from typing import Any
 
 from cranfield.formats.file_check import CheckReport
 from cranfield.formats.problems import KINDS, Kind, Problem, Severity, count_by_kind
+from cranfield.questions.check import CheckResult
 from cranfield.rendering.document import Column, Document, Table, warning_row
+from cranfield.rendering.views import View
 
 LINES = Column("count", "lines", "count")
 
 
-def check_document(report: CheckReport, *, strict: bool, most: int | None) -> Document:
-    """Return the files, every kind of problem with its places (at most ``most`` of each), and a summary."""
+def document(result: CheckResult) -> Document:
+    """The files, every problem by kind with its places, and a summary."""
+    report = result.report
     counts = count_by_kind(report.problems)
     by_kind = {slug: [problem for problem in report.problems if problem.slug == slug] for slug in counts}
     files = Table(
         (Column("file", "file"), Column("kind", "read as"), Column("lines", "lines", "count")),
         [(checked.file, str(checked.kind), checked.lines) for checked in report.files],
     )
-    listed = [_kind_table(KINDS[slug], problems, most) for slug, problems in by_kind.items()]
+    listed = [_kind_table(KINDS[slug], problems, result.most) for slug, problems in by_kind.items()]
     summary = Table(
         (Column("severity", ""), Column("kind", "kind"), Column("places", "places", "count"), LINES),
         [(str(KINDS[slug].severity), slug, len(by_kind[slug]), count) for slug, count in counts.items()],
         "Summary",
     )
-    inputs = {
-        "files": [{"file": c.file, "kind": str(c.kind), "lines": c.lines} for c in report.files],
-        "strict": strict,
-    }
+    tables = [files, *listed, *([summary] if counts else [])]
     rows = [warning_row(problem) for problem in report.problems]
-    return Document("check", inputs, [files, *listed, *([summary] if counts else [])], rows, _sentence(report, strict))
+    return Document("check", result.inputs, tables, rows, _sentence(report, result.strict))
 
 
 def _kind_table(kind: Kind, problems: Sequence[Problem], most: int | None) -> Table:
@@ -56,3 +56,6 @@ def _sentence(report: CheckReport, strict: bool) -> str:
             ", but `strict=True` asks for more." if strict else "; read the warnings."
         )
     return f"{found + '. ' if found else ''}The files can be scored."
+
+
+VIEWS = {"CheckResult": View(document)}

@@ -15,6 +15,7 @@ Chart = Callable[[Any], Any]
 
 MODULES = {
     "ScoreResult": "score_document",
+    "CheckResult": "check_document",
     "VarianceResult": "variance_document",
     "SizeResult": "size_document",
     "PowerResult": "power_document",

@@ -59,9 +59,17 @@ class Asked:
     progress: Progress
     noted: list[Problem | Caution] = field(default_factory=list)  # what the answer should be read with
 
+    @property
+    def is_about_files(self) -> bool:
+        """Whether the question is about all files that came, whatever is in them."""
+        return self.question.word == "files"
+
     def _named(self) -> tuple[list[str], dict[str, str]]:
         """The files as the command names them: as they came, or packed where it has no flag for one that matters."""
         given = {flag: name for flag, name in self.about["options"].items() if flag in self.question.files}
+        if self.is_about_files:
+            others = [name for flag, name in self.about["options"].items() if flag not in given]
+            return [*(self.about["arguments"] or self.about["files"]), *others], given
         if set(self.about["options"]) - set(given) - {"teams"}:  # whose the runs are changes no score
             return [PACKED], {}
         return self.about["arguments"], given
@@ -69,7 +77,7 @@ class Asked:
     @property
     def _columns(self) -> dict[str, str]:
         """What the columns are, where it had to be told."""
-        return {"columns": self.about["columns"]} if self.about["columns"] else {}
+        return {"columns": self.about["columns"]} if self.about["columns"] and not self.is_about_files else {}
 
     @property
     def arguments(self) -> list[str]:
@@ -89,7 +97,7 @@ class Asked:
         """What the command says about where the data come from."""
         arguments, files = self._named()
         said = {self.question.word: arguments, **files, **self._columns}
-        sources = [each for each in question.parameters.values() if each.is_source]
+        sources = [each for each in question.parameters.values() if each.is_source and each.name != "files"]
         return {each.name: said.get(each.name, each.default) for each in sources}
 
     def chosen(self, *names: str) -> dict[str, Any]:

@@ -109,7 +109,8 @@ def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
     """Ask the question of the upload, under the names that its files came with."""
-    folder = FILES if asked.about["kind"] != "collection" else "."  # so that messages name files as they came
+    is_packed = asked.about["kind"] == "collection" and not asked.is_about_files
+    folder = "." if is_packed else FILES  # so that messages name files as they came
     with reporting(progress or asked.progress), chdir(folder):
         result = question.ask(**_sources(question, asked), **values(question, asked.query))
     return result.with_inputs(**asked.named(question))
@@ -117,6 +118,8 @@ def result_of(question: declared.Question, asked: Asked, progress: Step | None =
 
 def _sources(question: declared.Question, asked: Asked) -> dict[str, Any]:
     data = asked.question.word
+    if asked.is_about_files:
+        return {data: asked.about["files"], **asked.named(question)}
     if asked.about["kind"] == "collection":
         return {data: asked.collection}
     return {data: list(asked.about["names"]), "columns": asked.about["columns"] or None}

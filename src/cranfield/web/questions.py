@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, check, pilot, report, shards
+from cranfield.web.answers import budget, pilot, report, shards
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
+CHECK = make_page("check", front=(), files=("order", "name"), of=("files", "collection", "scores", "shards"))
 SCORE = make_page(
     "score",
     front=("measure",),
@@ -72,7 +73,7 @@ STUDY_PEEK = make_page(
     example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))},
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
-    "Data": (check.QUESTION, SCORE, VARIANCE),
+    "Data": (CHECK, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
     "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
@@ -86,7 +87,7 @@ def askable(about: Mapping[str, Any]) -> list[Question]:
     """The questions that make sense for an upload."""
     several = about["kind"] != "collection" and len(about["names"]) > 1
     there = [each for each in QUESTIONS.values() if about["kind"] in each.of and not (several and each.alone)]
-    return [each for each in there if about["files"] or each is not check.QUESTION]
+    return [each for each in there if about["files"] or each is not CHECK]
 
 
 def grouped(about: Mapping[str, Any]) -> dict[str, list[Question]]:

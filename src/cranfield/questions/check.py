@@ -1,0 +1,107 @@
+"""Problems of files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated
+
+from cranfield.errors import RequestError
+from cranfield.questions import sources
+from cranfield.questions.parameters import Names, Param, Source, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.formats.file_check import CheckReport
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CheckResult(Result):
+    """The files, what each was read as, and every problem.
+
+    Attributes
+    ----------
+    report
+        Files and problems, each problem with its place and its severity.
+    strict
+        Whether warnings count as errors.
+    most
+        Places listed of each kind of problem; None for all.
+    """
+
+    report: CheckReport
+    strict: bool = False
+    most: int | None = 5
+
+    @property
+    def exit_code(self) -> int:
+        """2 where scores would be wrong."""
+        return 2 if self.report.failed(strict=self.strict) else 0
+
+
+@question("Problems of the files", examples=("cranfield check runs/ qrels.txt teams.tsv",), working="checking")
+def check(
+    files: Annotated[
+        str | PathLike[str] | Sequence[str | PathLike[str]] | None,
+        Source("Files or folders of any kind; the kind is recognised by the lines of a file.", metavar="FILES"),
+    ] = None,
+    *,
+    run: Annotated[Names, Source("A run.", metavar="FILE")] = None,
+    qrels: Annotated[Names, Source("Judgments.", short="-q", metavar="FILE")] = None,
+    intents: Annotated[Names, Source("Per-intent judgments.", metavar="FILE")] = None,
+    teams: Annotated[Names, Source("A team list.", short="-t", metavar="FILE")] = None,
+    scores: Annotated[Names, Source("A score table.", metavar="FILE")] = None,
+    strict: Annotated[bool, Param("Count warnings as errors.", label="count warnings as errors")] = False,
+    all: Annotated[
+        bool, Param("List every problem, not the first few of each kind.", label="list every problem")
+    ] = False,
+    order: sources.Ordering = "score",
+    name: sources.Naming = "auto",
+) -> CheckResult:
+    """Check files before anything is computed from them; exit code 2 when scores would be wrong.
+
+    Returns
+    -------
+    CheckResult
+        Every problem with its place.
+
+    References
+    ----------
+    .. [1] E. M. Voorhees and D. K. Harman (eds.), "TREC: Experiment and Evaluation in Information Retrieval", MIT
+       Press, 2005.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import cranfield as cf
+    >>> with TemporaryDirectory() as folder:
+    ...     run = Path(folder, "run")
+    ...     _ = run.write_text("1 Q0 d1 1 2.0 demo\\n1 Q0 d1 2 1.0 demo\\n")
+    ...     found = cf.check(run)
+    >>> [problem.slug for problem in found.report.problems], found.exit_code
+    (['duplicate-document'], 2)
+    """
+    from cranfield.formats.file_check import FileKind, check_files
+    from cranfield.formats.runs import Order
+    from cranfield.formats.text import expand
+    from cranfield.scores.foreign_formats import OTHER_FORMATS
+
+    told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
+    kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}
+    named = list(dict.fromkeys([*kinds, *expand(sources.paths_of(files) or [])]))
+    if not named:
+        raise RequestError("no file was named", fix="Name at least one file.")
+    report = check_files(
+        named,
+        kinds=kinds,
+        order=Order(order),
+        by_tag=name == "tag",
+        by_file=name == "file",
+        others=OTHER_FORMATS,
+        progress=listener(),
+    )
+    checked = [{"file": each.file, "kind": str(each.kind), "lines": each.lines} for each in report.files]
+    return CheckResult(report=report, strict=strict, most=None if all else 5, inputs={"files": checked})
