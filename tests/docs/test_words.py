@@ -23,7 +23,7 @@ MODULES = sorted((ROOT / "src" / "cranfield").rglob("*.py"))
 TEMPLATES = sorted(path for path in (ROOT / "src" / "cranfield").rglob("*") if path.suffix in (".html", ".js"))
 
 # TEMPORARY: being rewritten elsewhere. Empty this tuple once that is merged; nothing else has to change here.
-NOT_YET: tuple[str, ...] = ("src/cranfield/cli/", "src/cranfield/web/", "docs/reference/commands.md", "--help")
+NOT_YET: tuple[str, ...] = ()
 
 UNIT = (
     "(?:row|file|line|column|page|function|curve|table|topic|system|measure|metric|question|command|run|team|pair|"

@@ -1,4 +1,4 @@
-"""``cranfield``: a wish, and what is needed for it."""
+"""``cranfield``: the command, its subcommands and its errors."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ Naming = Annotated[NameChoice, typer.Option("--name", help="What a system is cal
 Scores = Annotated[
     list[str],
     typer.Argument(
-        help="Score tables, a file a collection or a system; or runs with --qrels, or a packed collection.",
+        help="Score tables, one file per collection or per system; or runs with --qrels, or a packed collection.",
         metavar="SCORES",
         show_default=False,
     ),
@@ -161,7 +161,7 @@ Difference = Annotated[
 ]
 Width = Annotated[float | None, typer.Option("--width", help="Or: widest interval for a difference.", metavar="W")]
 Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
-Power = Annotated[float, typer.Option("--power", help="Probability of finding what is there.")]
+Power = Annotated[float, typer.Option("--power", help="Power (1 − β).")]
 RangeMethod = Annotated[
     str,
     typer.Option(
@@ -170,7 +170,7 @@ RangeMethod = Annotated[
         metavar="NAME",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of everything random.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Dask = Annotated[
     str | None,
@@ -241,7 +241,7 @@ def warned(document: Document) -> Document:
 
 
 def output(document: Document, chosen: Face) -> None:
-    """Print a document; whatever the face, warnings stay out of the way on standard error."""
+    """Print a document; in every format, warnings go to standard error."""
     from cranfield.rendering import output_formats, terminal
     from cranfield.rendering.document import spoken
 

@@ -72,8 +72,8 @@ PlanName = Literal["fixed", "iterative", "hybrid", "group-sequential", "anytime"
 """Plans of a study."""
 PLAN_TITLES: dict[str, str] = {
     "fixed": "fixed number of topics",
-    "iterative": "until the power is reached (WMZ08 Algorithm 1)",
-    "hybrid": "first estimate, then until the power is reached (WMZ08 §5.5)",
+    "iterative": "until the power is reached (Webber et al. 2008, Algorithm 1)",
+    "hybrid": "first estimate, then until the power is reached (Webber et al. 2008, §5.5)",
     "group-sequential": "a few looks fixed in advance",
     "anytime": "a confidence sequence, valid after any topic",
 }

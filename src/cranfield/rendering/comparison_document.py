@@ -344,7 +344,7 @@ def document(result: ComparisonResult) -> Document:
 
 
 def _first(result: ComparisonResult) -> Document:
-    """Of the first measure."""
+    """Return the document of the first measure."""
     return compare_document(next(iter(result.comparisons.values())), result.inputs)
 
 

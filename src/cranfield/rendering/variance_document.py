@@ -88,7 +88,7 @@ def _sentence(found: Variances) -> str:
 
 
 def pairs_document(found: Mapping[str, PairSizes], inputs: Mapping[str, Any]) -> Document:
-    """D13 Tables 4 and 5, by measure."""
+    """Return the tables of Dinçer (2013), Tables 4 and 5, by measure."""
     tables = [table for measure, each in found.items() for table in _pair_tables(measure, each)]
     rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
     sentence = "\n".join(_pair_sentence(measure if len(found) > 1 else "", each) for measure, each in found.items())

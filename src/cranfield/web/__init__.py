@@ -1,4 +1,4 @@
-"""The local web page: one thin file a page; the page and its JSON are the same data."""
+"""The local web page; a page and its JSON have the same data."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Asked:
     def command(self, **changed: Any) -> str:
         """The line that gives the same answer; ``changed`` says what the flags of some parameters are instead."""
         given = self.query.model_dump(exclude_none=True, exclude_defaults=True)
-        off = [name for name, value in given.items() if value is False]  # of what is on unless told otherwise
+        off = [name for name, value in given.items() if value is False]  # of flags that are on by default
         given = given | {f"no_{name}": True for name in off} | changed
         arguments, files = self._named()
         return command_line(self.question.command, arguments, {**files, **self._columns, **given})

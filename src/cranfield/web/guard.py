@@ -93,7 +93,7 @@ class Guard:
 
     @property
     def _cookie(self) -> str:
-        return f"cranfield_{self._settings.port}"  # cookies do not tell ports apart
+        return f"cranfield_{self._settings.port}"  # cookies do not distinguish ports
 
     @property
     def _ticket(self) -> str:

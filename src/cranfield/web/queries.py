@@ -91,9 +91,9 @@ MISSED: Any = field(
     "zero counts it as 0, drop leaves out its topic. Unless given, a score table with missing scores is refused, and a "
     "run scores 0 on a topic for which it returned nothing.",
 )
-SEED: Any = field("Seed", "Of everything random.", 1, ge=0, le=2**63 - 1)
+SEED: Any = field("Seed", "Random seed.", 1, ge=0, le=2**63 - 1)
 ALPHA: Any = field("α", "Significance level.", 0.05, gt=0, lt=1)
-POWER: Any = field("Power", "Probability of finding what is there.", 0.8, gt=0, lt=1)
+POWER: Any = field("Power", "Power (1 − β).", 0.8, gt=0, lt=1)
 
 
 def amount(title: str, about: str, most: float = 1e3) -> Any:

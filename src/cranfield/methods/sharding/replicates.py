@@ -73,7 +73,7 @@ def _moved_means(residuals: Array, resamples: int, rng: np.random.Generator) -> 
     topics, systems, replicates = residuals.shape
     bank = rng.multinomial(replicates, np.full(replicates, 1 / replicates), size=resamples).T / (replicates * topics)
     moved, rows = np.zeros((systems, resamples)), np.arange(systems)
-    twice = np.empty((systems, 2 * resamples))  # so that every window of so many resamples is a turn of them
+    twice = np.empty((systems, 2 * resamples))  # so that every window of that many resamples has each of them once
     windows = np.lib.stride_tricks.sliding_window_view(twice, resamples, axis=1)
     for cells in residuals:
         _product(cells, bank[:, rng.permutation(resamples)], twice[:, :resamples])

@@ -1,1 +1,1 @@
-"""Every question about an upload, a thin file a command: what it takes, and how it is answered."""
+"""Questions about an upload that are answered in another way than the others."""
