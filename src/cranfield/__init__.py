@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cranfield.questions.reliability import ReliabilityResult, reliability
     from cranfield.questions.report import ReportResult, report
     from cranfield.questions.score import ScoreResult, score
+    from cranfield.questions.shards import ShardsResult, shards
     from cranfield.questions.simulate import SimulationResult, simulate
     from cranfield.questions.size import SizeResult, size
     from cranfield.questions.study import (
@@ -103,6 +104,8 @@ _HOME = {
     "variance": "questions.variance",
     "ScoreResult": "questions.score",
     "score": "questions.score",
+    "ShardsResult": "questions.shards",
+    "shards": "questions.shards",
     "ReliabilityResult": "questions.reliability",
     "reliability": "questions.reliability",
     "SimulationResult": "questions.simulate",
@@ -139,6 +142,7 @@ __all__ = [
     "RequestError",
     "ScoreResult",
     "ScoreTable",
+    "ShardsResult",
     "SimulationResult",
     "Simulator",
     "SizeResult",
@@ -177,6 +181,7 @@ __all__ = [
     "report",
     "reusability",
     "score",
+    "shards",
     "simulate",
     "size",
     "split_halves",

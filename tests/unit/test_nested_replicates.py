@@ -16,9 +16,9 @@ from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.comparison.tukey import tukey
 from cranfield.methods.sharding import replicate_study
-from cranfield.methods.sharding.shard_models import error_term
+from cranfield.methods.sharding.shard_models import anova_names, error_term
 from cranfield.rendering.shard_charts import FIGURES, shard_chart
-from cranfield.rendering.shard_document import anova_names, shard_document
+from cranfield.rendering.shard_document import shard_document
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str], str]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.cli.options import FigureChoice
     from cranfield.methods.sequential import Study
-    from cranfield.methods.sharding.shard_models import ShardStudy
     from cranfield.rendering import Document
 
 
@@ -31,14 +29,6 @@ def draw_budget(document: Document, path: str) -> None:
     from cranfield.rendering.pilot_charts import budget_figure
 
     write_chart(budget_figure(document), path)
-
-
-def draw_shards(study: ShardStudy, path: str, figure: FigureChoice) -> None:
-    """FS19's figures."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.shard_charts import shard_chart
-
-    write_chart(shard_chart(study, figure), path)
 
 
 def draw_course(study: Study, path: str) -> None:

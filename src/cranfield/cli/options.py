@@ -44,26 +44,11 @@ class NameChoice(StrEnum):
     FILE = "file"
 
 
-class ReplicatesChoice(StrEnum):
-    CROSSED = "crossed"
-    NESTED = "nested"
-
-
 class MissingChoice(StrEnum):
     """What becomes of a cell without a score in a question that takes complete tables."""
 
     ZERO = "zero"
     DROP = "drop"
-
-
-class FigureChoice(StrEnum):
-    """Charts of a shard study."""
-
-    ALL = "all"
-    KINDS = "kinds"
-    MODELS = "models"
-    SHARDS = "shards"
-    ROBUSTNESS = "robustness"
 
 
 Runs = Annotated[

@@ -15,6 +15,7 @@ MODULES = {
     "size": "size",
     "power": "power",
     "compare": "compare",
+    "shards": "shards",
     **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek")},
     "reliability": "reliability",
     "simulate": "simulate",

@@ -219,6 +219,13 @@ def load_collection(
     return open_collection(paths[0])
 
 
+def collection_warnings(collection: Collection, measures: Sequence[str]) -> tuple[Problem | Caution, ...]:
+    """What a result from a collection should be read with."""
+    from cranfield.scores.quality import table_warnings
+
+    return table_warnings({"": collection.score(measures)})
+
+
 def run_files(runs: Any) -> list[str] | None:
     """Paths of run files, folders and patterns; None of a collection, packed or not."""
     from cranfield.collection.packed import is_packed

@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.anova import MODELS, NESTED
-from cranfield.methods.sharding.shard_models import BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
-from cranfield.rendering.document import Column, Document, Table, Warnings, show
+from cranfield.methods.comparison.anova import NESTED
+from cranfield.methods.sharding.shard_models import ANOVA_TABLES, BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
+from cranfield.questions.shards import ShardsResult
+from cranfield.rendering.document import Column, Document, Table, show
+from cranfield.rendering.shard_charts import FIGURES, shard_chart
+from cranfield.rendering.views import View
 
 Row = dict[str, Any]
 SHOWN_TOPICS = 15
 
 
-TABLES = {name.lower(): name for name in (*MODELS, NESTED)}
-
-
-def anova_names(text: str | None) -> tuple[str, ...] | None:
-    """Parse a list of models, ``all`` or ``none``; None is the default of the study."""
-    if text is None:
-        return None
-    if text in ("all", "none"):
-        return tuple(TABLES.values()) if text == "all" else ()
-    names = [name.strip().lower() for name in text.split(",")]
-    unknown = [name for name in names if name not in TABLES]
-    if unknown:
-        raise RequestError(
-            f"there is no ANOVA table «{unknown[0]}»",
-            fix=f"Choose among: {', '.join(TABLES.values())}; or all, or none.",
-        )
-    return tuple(TABLES[name] for name in names)
-
-
 def shard_document(
-    found: ShardStudy,
-    inputs: Mapping[str, Any],
-    warnings: Warnings = (),
-    *,
-    anova: Sequence[str] | None = None,
-    pairs: str | None = None,
+    found: ShardStudy, inputs: Mapping[str, Any], *, anova: Sequence[str] | None = None, pairs: str | None = None
 ) -> Document:
     """Return Ferro and Sanderson (2019), Table 1 and §5, ANOVA tables of the models named, and Table 2."""
     rows = found.to_dict()
@@ -61,9 +40,7 @@ def shard_document(
     }
     citations = ["FerroSanderson2019", *(["Voorhees2017"] if found.get(BOOTSTRAP) else [])]
     citations += ["Satterthwaite1946", "Clark1973"] if found.get(NESTED) or found.get(SAMPLED) else []
-    return Document(
-        "shards", inputs, tables, rows, _sentence(found), citations, (*warnings, *found.warnings), found.seed, extra
-    )
+    return Document("shards", inputs, tables, rows, _sentence(found), citations, found.warnings, found.seed, extra)
 
 
 # --- further content of JSON
@@ -265,9 +242,9 @@ def _readable(df: float) -> float:
 
 def _tables_there(found: ShardStudy, models: Sequence[str]) -> tuple[str, ...]:
     """Return the requested tables, which the study must have; ``all`` are those it has."""
-    there = [name for name in TABLES.values() if found.get(name)]
+    there = [name for name in ANOVA_TABLES.values() if found.get(name)]
     absent = [name for name in models if name not in there]
-    if absent and len(models) < len(TABLES):
+    if absent and len(models) < len(ANOVA_TABLES):
         raise RequestError(
             f"there is no ANOVA table «{absent[0]}» with {found.replicates} replicates",
             fix=f"Choose among: {', '.join(there)}; or all, or none.",
@@ -394,3 +371,27 @@ def _about_undefined(found: ShardStudy) -> str:
         f"with {other} instead, F of the systems would change by {found.largest_shift:.1e} in MD6 (negligible) and "
         f"by up to {100 * moved:.2g} % in MD2 to MD5."
     )
+
+
+PICTURES = {
+    "kinds": "Kinds of interval on the whole corpus and on shards",
+    "models": "Intervals of the models",
+    "shards": "Intervals with more shards",
+    "robustness": "What the models find with more shards",
+}
+
+
+def document(result: ShardsResult) -> Document:
+    found = shard_document(result.study, result.inputs, anova=result.anova, pairs=result.pairs)
+    return found.showing("pairs") if result.pairs else found
+
+
+def _chart(kind: str) -> Callable[[ShardsResult], Any]:
+    return lambda result: shard_chart(result.study, kind)
+
+
+def pictures(result: ShardsResult) -> list[tuple[str, Any]]:
+    return [(title, shard_chart(result.study, kind)) for kind, title in PICTURES.items()]
+
+
+VIEWS = {"ShardsResult": View(document, {kind: _chart(kind) for kind in ("all", *FIGURES)}, pictures=pictures)}

@@ -20,6 +20,7 @@ MODULES = {
     "SizeResult": "size_document",
     "PowerResult": "power_document",
     "ComparisonResult": "comparison_document",
+    "ShardsResult": "shard_document",
     "ReliabilityResult": "reliability_document",
     "SimulationResult": "simulation_document",
     "StudyPastResult": "study_document",

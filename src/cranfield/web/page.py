@@ -80,7 +80,6 @@ class Answer:
     note: str = ""  # on what the names in the command stand for
     pictures: tuple[Picture, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
-    listed: str = ""  # the part that CSV has in place of the rows
     drawn: tuple[tuple[str, str], ...] = ()  # titles and markup of charts, once they are drawn
 
     def html(self, links: Mapping[str, str]) -> str:
@@ -102,9 +101,7 @@ class Answer:
                 "report.html", answer=self._spoken, style=static("page.css").decode(), drawn=self._shown()
             ),
             "json": lambda: output_formats.to_json(self.document) + "\n",
-            "csv": lambda: (
-                output_formats.to_csv(self.document.showing(self.listed) if self.listed else self.document) + "\n"
-            ),
+            "csv": lambda: output_formats.to_csv(self.document) + "\n",
             "md": lambda: output_formats.to_markdown(self._spoken.document) + "\n",
             "tex": lambda: output_formats.to_latex(self._spoken.document) + "\n",
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, pilot, report, shards
+from cranfield.web.answers import budget, pilot, report
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -31,6 +31,7 @@ POWER = make_page(
 COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
 )
+SHARDS = make_page("shards", front=("measure", "shards", "samples", "alpha"), of=("collection", "shards"), alone=True)
 RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))
 SIMULATE = make_page(
     "simulate",
@@ -75,7 +76,7 @@ STUDY_PEEK = make_page(
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (CHECK, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
-    "Systems": (COMPARE, shards.QUESTION, RELIABILITY),
+    "Systems": (COMPARE, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
     "Everything": (report.QUESTION,),

@@ -50,9 +50,10 @@ SAMPLED = "MD6rr"  # replicates are a sample too: the claim covers new judges or
 BOOTSTRAP = "bootstrap"  # MD3's model without its normal errors, and a weaker promise about all pairs
 FIXED = tuple(name for name in MODELS if name != "MD1")
 SHARD_MODELS = (*FIXED, RANDOM, BOOTSTRAP)
+ANOVA_TABLES = {name.lower(): name for name in (*MODELS, NESTED)}
 # Parameters of splitting documents, and parameters of a score table with replicates.
-OF_DOCUMENTS: Mapping[str, Any] = {"shards": "2,5,10", "samples": 1, "undefined": 0.0}
-OF_TABLES: Mapping[str, Any] = {"replicates": None, "missing": None}
+OF_DOCUMENTS: Mapping[str, Any] = {"shards": [2, 5, 10], "samples": 1, "undefined": 0.0}
+OF_TABLES: Mapping[str, Any] = {"replicates": None, "missing": None, "columns": None}
 RESAMPLES = 2000
 REPLICATE_MODELS = {"crossed": (*FIXED, RANDOM, SAMPLED, BOOTSTRAP), "nested": (NESTED,)}
 
@@ -376,8 +377,24 @@ def replicate_study(
     )
 
 
+def anova_names(text: str | None) -> tuple[str, ...] | None:
+    """Parse a list of models, ``all`` or ``none``; None is the default of the study."""
+    if text is None:
+        return None
+    if text in ("all", "none"):
+        return tuple(ANOVA_TABLES.values()) if text == "all" else ()
+    names = [name.strip().lower() for name in text.split(",")]
+    unknown = [name for name in names if name not in ANOVA_TABLES]
+    if unknown:
+        raise RequestError(
+            f"there is no ANOVA table «{unknown[0]}»",
+            fix=f"Choose among: {', '.join(ANOVA_TABLES.values())}; or all, or none.",
+        )
+    return tuple(ANOVA_TABLES[name] for name in names)
+
+
 def refuse_unused(given: Mapping[str, Any], *, table: ScoreTable | None) -> None:
-    """Refuse parameters of a request (in ``given``, by the name of their flag) that would have no effect."""
+    """Refuse parameters of a request (in ``given``, by name) that would have no effect."""
     unused = OF_TABLES if table is None else OF_DOCUMENTS
     if table is not None and table.replicates == "nested" and given["resamples"] > 0:
         unused = {**unused, "resamples": RESAMPLES}

@@ -1,0 +1,194 @@
+"""Comparisons on shards of the documents, or on other replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Param, Source, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.sharding.shard_models import ShardStudy
+
+ReplicatesName = Literal["crossed", "nested"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ShardsResult(Result):
+    """What each model finds on the whole corpus and on shards.
+
+    Attributes
+    ----------
+    study
+        Every model on every sharding, with its ANOVA table, intervals and significant pairs.
+    anova
+        Models whose ANOVA tables are shown; None for the usual ones.
+    pairs
+        The model whose pairs are listed; None for none.
+    """
+
+    study: ShardStudy
+    anova: tuple[str, ...] | None = None
+    pairs: str | None = None
+
+
+@question(
+    "Shards",
+    examples=("cranfield shards runs/ --qrels qrels.txt -s 2,5,10 -m AP --samples 10",),
+    charts=("all", "kinds", "models", "shards", "robustness"),
+    working="sharding",
+    is_parallel=True,
+)
+def shards(
+    runs: Annotated[
+        sources.ScoresLike,
+        Source(
+            "Runs (with `qrels`), a packed collection, or a score table with several scores per topic and system (a "
+            "column «shard»): seeds, prompts, judges, query variations.",
+            metavar="RUNS",
+        ),
+    ],
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    shards: Annotated[Counts, Param("Numbers of shards.", short="-s")] = "2,5,10",
+    replicates: Annotated[
+        ReplicatesName | None,
+        Param(
+            "Of a score table: nested if each system has its own (random seeds), crossed if all systems share them "
+            "(prompts, judges).",
+            default="as `columns` says: seed= is nested, prompt= and judge= are crossed",
+        ),
+    ] = None,
+    samples: Annotated[
+        int, Param("Random shardings for each number.", label="Shardings", ge=1, le=100_000, metavar="N")
+    ] = 1,
+    alpha: shared.Alpha = 0.05,
+    undefined: Annotated[
+        float, Param("Score of a topic without relevant documents in a shard.", label="Undefined scores", ge=0, le=1)
+    ] = 0.0,
+    resamples: Annotated[
+        int,
+        Param(
+            "Resamples of the bootstrap ANOVA of each first sharding; 0 leaves it out.",
+            ge=0,
+            le=10_000_000,
+            metavar="N",
+        ),
+    ] = 2000,
+    halvings: Annotated[
+        int,
+        Param(
+            "Random halvings of the topics, on which each first sharding is tested anew to measure replication; 0 "
+            "leaves them out.",
+            ge=0,
+            le=1_000_000,
+            metavar="N",
+        ),
+    ] = 100,
+    anova: Annotated[
+        str | None,
+        Param(
+            "ANOVA tables to show: a list of MD1 to MD6 and nested, all or none.",
+            default="MD1, and MD6 or nested",
+            label="ANOVA tables",
+            metavar="MODELS",
+        ),
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        Param(
+            "Also give every pair by this model, in JSON; CSV has nothing else then.",
+            label="Pairs by model",
+            metavar="MODEL",
+        ),
+    ] = None,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> ShardsResult:
+    """Split the documents at random, score every shard, and compare systems with the models MD1 to MD6.
+
+    Returns
+    -------
+    ShardsResult
+        Every model on every sharding.
+
+    References
+    ----------
+    .. [1] N. Ferro and M. Sanderson, "Improving the accuracy of system performance estimation by using shards",
+       SIGIR, 2019.
+    .. [2] E. M. Voorhees, D. Samarov and I. Soboroff, "Using replicates in information retrieval evaluation", ACM
+       Transactions on Information Systems, 2017.
+
+    Examples
+    --------
+    A score table with two judges:
+
+    >>> import cranfield as cf
+    >>> rows = [
+    ...     ("AP", topic, system, judge, score)
+    ...     for system, gain in (("a", 0.1), ("b", 0.0))
+    ...     for judge, shift in (("x", 0.0), ("y", 0.02))
+    ...     for topic, score in (("1", 0.2 + gain), ("2", 0.5 + gain + shift), ("3", 0.4))
+    ... ]
+    >>> table = cf.ScoreTable.from_rows(rows, columns=("measure", "topic", "system", "shard", "score"))
+    >>> found = cf.shards(table, replicates="crossed", resamples=0, halvings=0)
+    >>> [result.model for result in found.study.results]
+    ['MD1', 'MD2', 'MD3', 'MD4', 'MD5', 'MD6', 'MD6r', 'MD6rr']
+    """
+    from cranfield.methods.sharding.shard_models import anova_names
+
+    given = {
+        "shards": shards,
+        "samples": samples,
+        "undefined": undefined,
+        "resamples": resamples,
+        "missing": missing,
+        "replicates": replicates,
+        "columns": columns,
+    }
+    tests = {"alpha": alpha, "resamples": resamples, "halvings": halvings, "seed": seed}
+    tables = anova_names(anova)
+    if sources.is_collection(runs, qrels):
+        study, warnings = _split(runs, qrels, measure, given, tests)
+    else:
+        study, warnings = _replicated(runs, measure, given, tests)
+    return ShardsResult(study=study, anova=tables, pairs=pairs, warnings=warnings)
+
+
+def _split(
+    runs: Any, qrels: str | None, measure: Any, given: dict[str, Any], tests: dict[str, Any]
+) -> tuple[ShardStudy, tuple[Any, ...]]:
+    """Documents of a collection split at random."""
+    from cranfield.methods.sharding.shard_models import refuse_unused, shard_study
+
+    refuse_unused(given, table=None)
+    collection = sources.load_collection(runs, qrels=qrels)
+    measures = measure or ["AP"]
+    study = shard_study(
+        collection,
+        measures,
+        shards=given["shards"],
+        samples=given["samples"],
+        x=given["undefined"],
+        progress=listener(),
+        **tests,
+    )
+    return study, sources.collection_warnings(collection, measures)
+
+
+def _replicated(
+    scores: Any, measure: Any, given: dict[str, Any], tests: dict[str, Any]
+) -> tuple[ShardStudy, tuple[Any, ...]]:
+    """Replicates that a score table has."""
+    from cranfield.methods.sharding.shard_models import refuse_unused, replicate_study
+
+    how = {name: given[name] for name in ("columns", "missing", "replicates")}
+    tables = sources.load_tables(scores, measure=measure, **how)
+    refuse_unused(given, table=tables.only)
+    return replicate_study(tables.only, **tests), tables.warnings
