@@ -32,9 +32,9 @@ from cranfield.methods.verification import (
     sharded_designs,
     verify,
 )
-from cranfield.methods.verification.asking import Question, ask
+from cranfield.methods.verification.asking import VerificationRequest, ask
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
-from cranfield.methods.verification.monte_carlo import BATCH, Task, make_world, run_batch
+from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
 from cranfield.stats.dunnett import dunnett_tail
 from cranfield.stats.proportions import anytime_interval, wilson_interval
@@ -240,7 +240,7 @@ def test_systems_that_cannot_have_such_means_sit_out_and_are_named() -> None:
 def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
     design = Design("size", "tukey", 4, 20, 0.1)
     world, _ = make_world(design, pilot(), margins="auto", dependence="gaussian", seed=1)
-    task = Task(world, make_test("tukey", alpha=0.05, systems=4), (20,), 1)
+    task = BatchTask(world, make_test("tukey", alpha=0.05, systems=4), (20,), 1)
     here = run_batch(task, 3)
     there = run_batch(pickle.loads(pickle.dumps(task)), 3)
     assert np.array_equal(here.verdicts, there.verdicts)
@@ -301,7 +301,9 @@ def test_the_topics_for_a_pair_of_several_systems_give_the_power(
         "sd": [0.15],
         **({} if test == "t" else {"systems": [systems]}),
     }
-    (found,) = ask(Question(grids=grids, test=test), [None], collections=collections, tolerance=0.001, search=False)
+    (found,) = ask(
+        VerificationRequest(grids=grids, test=test), [None], collections=collections, tolerance=0.001, search=False
+    )
     assert (found.design.topics, found.design.systems) == (topics, systems)
     assert found.design.promised_power == pytest.approx(0.8, abs=0.005)
     lower, upper = wilson_interval(found.power.count, found.power.collections, confidence=0.999)
@@ -403,7 +405,7 @@ def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:
     path = tmp_path / "shards.json"
     rows = [{"measure": "AP", "model": model, "shards": 3} for model in ("MD1", "MD6", "MD6r")]
     path.write_text(json.dumps({"method": "shards", "inputs": {"alpha": 0.01}, "rows": rows}))
-    question = Question(design=str(path), grids={"min_range": [0.05]})
+    question = VerificationRequest(design=str(path), grids={"min_range": [0.05]})
     found = ask(question, [pilot(shards=3)], collections=BATCH, search=False)
     assert [(each.design.test, each.design.alpha, each.design.topics) for each in found] == [
         ("MD6", 0.01, 50),
@@ -458,7 +460,7 @@ def test_a_design_of_size_keeps_the_test_it_was_planned_for(tmp_path: Path) -> N
     assert first.variance == pytest.approx(0.15**2 / 2)
     assert second.difference / np.sqrt(2 * second.variance) == pytest.approx(1 / 3)
     with pytest.raises(RequestError, match=r"--systems has no effect"):
-        Question(design=str(path), grids={"systems": [3]}).designs(None)
+        VerificationRequest(design=str(path), grids={"systems": [3]}).designs(None)
 
 
 PAIR = {"difference": [0.05], "sd": [0.15]}
@@ -466,12 +468,12 @@ PAIR = {"difference": [0.05], "sd": [0.15]}
 
 def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
     made = [
-        Question(grids=PAIR).designs(None),
-        Question(grids={**PAIR, "systems": [10]}).designs(None),
-        Question(grids={"difference": [0.05]}).designs(pilot()),
-        Question(grids={"difference": [0.05]}, test="t").designs(pilot()),
-        Question(grids={"difference": [0.05], "systems": [4]}, test="holm").designs(pilot()),
-        Question(grids={"min_range": [0.05]}).designs(pilot()),
+        VerificationRequest(grids=PAIR).designs(None),
+        VerificationRequest(grids={**PAIR, "systems": [10]}).designs(None),
+        VerificationRequest(grids={"difference": [0.05]}).designs(pilot()),
+        VerificationRequest(grids={"difference": [0.05]}, test="t").designs(pilot()),
+        VerificationRequest(grids={"difference": [0.05], "systems": [4]}, test="holm").designs(pilot()),
+        VerificationRequest(grids={"min_range": [0.05]}).designs(pilot()),
     ]
     assert [(each.test, each.systems) for (each,) in made] == [
         ("t", 2),
@@ -486,17 +488,21 @@ def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
 @pytest.mark.parametrize(
     ("question", "with_pilot", "name"),
     [
-        (Question(grids={**PAIR, "systems": [10]}, test="t"), False, "systems"),
-        (Question(grids={**PAIR, "systems": [10]}, test="blocked"), False, "systems"),
-        (Question(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one-sided"),
-        (Question(grids={**PAIR, "systems": [10]}, test="tukey", method="t"), False, "method"),
-        (Question(grids={**PAIR, "variance": [0.05]}), False, "variance"),
-        (Question(grids={**PAIR, "variance": [0.05], "systems": [3]}), False, "variance"),
-        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1), False, "one-sided"),
-        (Question(grids={"min_range": [0.1], "variance": [0.05], "systems": [3], "sd": [0.1]}), False, "sd"),
+        (VerificationRequest(grids={**PAIR, "systems": [10]}, test="t"), False, "systems"),
+        (VerificationRequest(grids={**PAIR, "systems": [10]}, test="blocked"), False, "systems"),
+        (VerificationRequest(grids={**PAIR, "systems": [10]}, test="tukey", sides=1), False, "one-sided"),
+        (VerificationRequest(grids={**PAIR, "systems": [10]}, test="tukey", method="t"), False, "method"),
+        (VerificationRequest(grids={**PAIR, "variance": [0.05]}), False, "variance"),
+        (VerificationRequest(grids={**PAIR, "variance": [0.05], "systems": [3]}), False, "variance"),
+        (
+            VerificationRequest(grids={"min_range": [0.1], "variance": [0.05], "systems": [3]}, sides=1),
+            False,
+            "one-sided",
+        ),
+        (VerificationRequest(grids={"min_range": [0.1], "variance": [0.05], "systems": [3], "sd": [0.1]}), False, "sd"),
     ],
 )
-def test_a_parameter_without_effect_is_refused(question: Question, with_pilot: bool, name: str) -> None:
+def test_a_parameter_without_effect_is_refused(question: VerificationRequest, with_pilot: bool, name: str) -> None:
     with pytest.raises(RequestError, match=f"--{name} has no effect"):
         question.designs(pilot() if with_pilot else None)
 
@@ -543,9 +549,9 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         (lambda: sharded_designs(pilot(shards=2), ["MD1"], difference=0.1), "no model"),
         (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
         (lambda: designs_from_request(Request(width=(0.1,), variance=(0.05,))), "one thing"),
-        (lambda: Question(models=("MD6",)).designs(None), "pilot with shards"),
-        (lambda: Question().designs(pilot(shards=2)), "missing"),
-        (lambda: Question(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
+        (lambda: VerificationRequest(models=("MD6",)).designs(None), "pilot with shards"),
+        (lambda: VerificationRequest().designs(pilot(shards=2)), "missing"),
+        (lambda: VerificationRequest(grids={"min_range": [0.1, 0.2]}).designs(pilot(shards=2)), "one value"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:

@@ -16,7 +16,7 @@ from cranfield.formats.problems import Problem
 from cranfield.rendering.manuscript import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Report
-from cranfield.rendering.report_sections import SECTIONS, Goal, Material, make_report
+from cranfield.rendering.report_sections import SECTIONS, Material, ReportGoal, make_report
 from cranfield.scores import ScoreTable
 
 
@@ -78,7 +78,7 @@ def test_numbers_are_those_of_the_commands(report: Report, material: Material) -
 
 
 def test_the_goal_is_taken_over(material: Material) -> None:
-    asked = Material(material.tables, None, Goal(systems=30, min_range=0.2, alpha=0.01, power=0.9))
+    asked = Material(material.tables, None, ReportGoal(systems=30, min_range=0.2, alpha=0.01, power=0.9))
     made = make_report(asked, sections=["size"])
     row = next(row for row in made.sections[0].parts[0].document.rows if "min_range" in row)
     assert (row["systems"], row["min_range"], row["alpha"], row["power"]) == (30, 0.2, 0.01, 0.9)
@@ -144,8 +144,11 @@ def test_a_measure_of_the_users_own_is_reported_without_citation() -> None:
     assert "Effectiveness was measured by my measure." in made.methods
 
 
-@pytest.mark.parametrize("goal", [Goal(alpha=2), Goal(power=0.01), Goal(systems=1), Goal(min_range=-1), Goal(width=0)])
-def test_a_goal_without_sense_is_refused_at_once(goal: Goal) -> None:
+@pytest.mark.parametrize(
+    "goal",
+    [ReportGoal(alpha=2), ReportGoal(power=0.01), ReportGoal(systems=1), ReportGoal(min_range=-1), ReportGoal(width=0)],
+)
+def test_a_goal_without_sense_is_refused_at_once(goal: ReportGoal) -> None:
     with pytest.raises(RequestError):
         make_report(Material({"x": table()}, goal=goal))
 

@@ -16,7 +16,7 @@ from scipy import special, stats
 import cranfield
 from cranfield.methods.design.sample_size import size_for_range, size_for_width
 from cranfield.rendering.report_model import Report
-from cranfield.rendering.report_sections import Goal, Material, make_report
+from cranfield.rendering.report_sections import Material, ReportGoal, make_report
 from cranfield.rendering.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps
 from cranfield.rendering.workbook import to_xlsx
 
@@ -127,7 +127,7 @@ def test_the_mixture_of_the_formula_is_the_power(search: Search) -> None:
 
 def test_more_topics_than_a_search_goes_is_said(example: Path) -> None:
     table = cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP")
-    made = make_report(Material({"x": table}, goal=Goal(min_range=0.0005)), sections=["size"])
+    made = make_report(Material({"x": table}, goal=ReportGoal(min_range=0.0005)), sections=["size"])
     assert sheets(to_xlsx(made))["Topics (range)"]["G5"] == f"more than {MOST:,}"
 
 

@@ -77,11 +77,11 @@ def report(
     """
     from cranfield.methods.design.grid import parse_grid
     from cranfield.methods.design.power_card import whole
-    from cranfield.rendering.report_sections import Goal, Material, check_sections, make_report
+    from cranfield.rendering.report_sections import Material, ReportGoal, check_sections, make_report
 
     faces = {".pdf": pdf, ".xlsx": xlsx, ".json": json, ".md": md, ".tex": latex}
     files, printed = options.report_files(out, [ending for ending, wanted in faces.items() if wanted])
-    goal = Goal(systems, min_range, difference, width, alpha, power)
+    goal = ReportGoal(systems, min_range, difference, width, alpha, power)
     goal.check()
     check_sections(section)
     counts = [whole(value, "shards") for value in parse_grid(shards, name="shards")]

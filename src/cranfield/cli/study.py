@@ -10,7 +10,7 @@ from cranfield.cli import drawing, options
 from cranfield.errors import RequestError
 
 if TYPE_CHECKING:
-    from cranfield.methods.sequential import Pairs
+    from cranfield.methods.sequential import PairedDifferences
     from cranfield.scores import ScoreTable
 
 app = typer.Typer(
@@ -451,7 +451,7 @@ def _pairs(
     baseline: str | None,
     count: int | None,
     seed: int,
-) -> Pairs:
+) -> PairedDifferences:
     from cranfield.methods.sequential.journal import is_journal
     from cranfield.methods.sequential.paired_differences import choose_pairs
     from cranfield.methods.sequential.study import open_study

@@ -101,7 +101,7 @@ def verify(
 
               cranfield verify pilot.csv -m AP --difference 0.05 --test wilcoxon
     """
-    from cranfield.methods.verification.asking import Question, ask
+    from cranfield.methods.verification.asking import VerificationRequest, ask
     from cranfield.rendering.simulation_charts import power_chart
     from cranfield.rendering.verification_document import verify_document
 
@@ -117,7 +117,7 @@ def verify(
         "power": power,
     }
     grids = options.grids(given)
-    question = Question(
+    question = VerificationRequest(
         design=design,
         grids=grids,
         topics=topics,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cranfield.formats.file_check import CheckReport
-from cranfield.formats.problems import KINDS, Kind, Problem, Severity, count_by_kind
+from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.rendering.document import Column, Document, Table, warning_row
 
 LINES = Column("count", "lines", "count")
@@ -34,7 +34,7 @@ def check_document(report: CheckReport, *, strict: bool, most: int | None) -> Do
     return Document("check", inputs, [files, *listed, *([summary] if counts else [])], rows, _sentence(report, strict))
 
 
-def _kind_table(kind: Kind, problems: Sequence[Problem], most: int | None) -> Table:
+def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None) -> Table:
     rows: list[tuple[Any, ...]] = [
         (problem.place, problem.count, problem.detail, problem.text) for problem in problems[:most]
     ]

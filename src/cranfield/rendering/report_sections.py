@@ -26,7 +26,7 @@ from cranfield.types import Progress
 
 
 @dataclass(frozen=True)
-class Goal:
+class ReportGoal:
     """What the topics are wanted for. ``systems`` are the input's own unless said otherwise."""
 
     systems: int | None = None
@@ -49,7 +49,7 @@ class Material:
 
     tables: Mapping[str, ScoreTable]
     collection: Collection | None = None
-    goal: Goal = field(default_factory=Goal)
+    goal: ReportGoal = field(default_factory=ReportGoal)
     shards: Sequence[int] = (2, 5, 10)
     samples: int = 1
     inputs: Mapping[str, Any] = field(default_factory=dict)

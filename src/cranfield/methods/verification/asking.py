@@ -25,7 +25,7 @@ from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 
 @dataclass(frozen=True)
-class Question:
+class VerificationRequest:
     """Designs in a file, or what to make them of; ``grids`` are the lists of numbers behind the flags used."""
 
     design: str | None = None
@@ -163,7 +163,7 @@ def _is_for(design: Design, pilot: ScoreTable | None) -> bool:
 
 
 def ask(
-    question: Question, pilots: Sequence[ScoreTable | None], *, seed: int = 1, **options: Any
+    question: VerificationRequest, pilots: Sequence[ScoreTable | None], *, seed: int = 1, **options: Any
 ) -> list[Verification]:
     """Verify everything asked for, on each pilot of one measure; None stands for normal scores."""
     todo = [(design, pilot) for pilot in pilots for design in question.designs(pilot)]

@@ -12,7 +12,7 @@ from cranfield.methods.design.grid import parse_counts
 from cranfield.rendering.document import Warnings
 from cranfield.rendering.report_files import FACES
 from cranfield.rendering.report_model import Report
-from cranfield.rendering.report_sections import SECTIONS, Goal, Material, make_report
+from cranfield.rendering.report_sections import SECTIONS, Material, ReportGoal, make_report
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Makers, render
 from cranfield.web.queries import ALPHA, POWER, Count, Given, ScoresQuery, field
@@ -60,7 +60,7 @@ class WholeAnswer:
 
 def answer(asked: Asked) -> WholeAnswer:
     query = asked.query
-    goal = Goal(**asked.chosen("systems", "min_range", "difference", "width", "alpha", "power"))
+    goal = ReportGoal(**asked.chosen("systems", "min_range", "difference", "width", "alpha", "power"))
     goal.check()
     inputs = asked.inputs(
         "qrels",

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from cranfield.errors import CranfieldError
 from cranfield.methods.names import TEST_LABELS, DependenceName, MarginsName
-from cranfield.methods.verification.asking import Question as Design
+from cranfield.methods.verification.asking import VerificationRequest as Design
 from cranfield.methods.verification.asking import ask
 from cranfield.methods.verification.design_sizes import pilots_of
 from cranfield.methods.verification.monte_carlo import Verification
