@@ -13,7 +13,7 @@ from python_pages import ROOMS, formulas_page, python_page, room_page
 
 from cranfield.errors import speak
 from cranfield.formats.problems import KINDS, Severity
-from cranfield.measures import CATALOG, Kind
+from cranfield.measures import CATALOG, MeasureKind
 from cranfield.rendering.references import REFERENCES
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -32,7 +32,7 @@ def measures_page() -> str:
     return "\n".join(parts)
 
 
-def _measure(kind: Kind) -> str:
+def _measure(kind: MeasureKind) -> str:
     cutoff = "must have `@k`" if kind.cutoff.required else "may have `@k`" if kind.cutoff.allowed else "takes no `@k`"
     judgments = "per-intent judgments" if kind.per_intent else "ordinary judgments"
     lines = [

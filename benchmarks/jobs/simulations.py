@@ -28,7 +28,7 @@ def ours(workers: str = "0") -> None:
     from cranfield import ScoreTable
     from cranfield.methods.verification import Design
     from cranfield.methods.verification.batch_tests import make_test
-    from cranfield.methods.verification.monte_carlo import BATCH, Task, make_world, run_batch
+    from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
     from cranfield.methods.verification.populations import PilotWorld
     from cranfield.runtime.threads import spread
 
@@ -42,7 +42,7 @@ def ours(workers: str = "0") -> None:
     fitting = perf_counter() - began
     assert isinstance(world, PilotWorld)
     test = make_test("tukey", alpha=0.05, systems=SYSTEMS)
-    task = Task(world, test, (TOPICS,), 1)
+    task = BatchTask(world, test, (TOPICS,), 1)
     run_batch(task, 0)  # compiled from here on
     batches = range(COLLECTIONS // BATCH)
     whole = clock.seconds(lambda: spread(partial(run_batch, task), batches, workers=int(workers) or None))

@@ -136,9 +136,12 @@ class Caution:
 class MissingPartError(CranfieldError, ImportError):
     """A function that needs an optional package."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs a part that is not installed", fix=f"pip install 'cranfield[{extra}]'")
-        self._made_of = (what, extra)
+    def __init__(self, what: str, extra: str, packages: tuple[str, ...] = ()) -> None:
+        needed = (
+            f"{', '.join(packages)}, which {'is' if len(packages) == 1 else 'are'}" if packages else "a part that is"
+        )
+        super().__init__(f"{what} needs {needed} not installed", fix=f"pip install 'cranfield[{extra}]'")
+        self._made_of = (what, extra, packages)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._made_of

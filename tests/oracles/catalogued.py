@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.measures import CATALOG, Kind, parse_measure
+from cranfield.measures import CATALOG, MeasureKind, parse_measure
 
 # Settings away from the defaults; max is the highest grade that collections are generated with.
 SETTINGS = {
@@ -19,7 +19,7 @@ SETTINGS = {
 CUTOFFS = (1, 3, 20)
 
 
-def names(kind: Kind) -> list[str]:
+def names(kind: MeasureKind) -> list[str]:
     """The measure as it comes, cut, and with each of its parameters set."""
     ends = [f"@{k}" for k in CUTOFFS] if kind.cutoff.allowed else []
     starts = [""] + [f"({setting})" for parameter in kind.parameters for setting in SETTINGS[parameter.name]]

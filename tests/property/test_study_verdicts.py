@@ -41,7 +41,7 @@ def table_of(differences: Array, first: int) -> ScoreTable:
     return ScoreTable(("AP",), tuple(str(first + at) for at in range(len(differences))), ("new", "old"), values)
 
 
-def results(plan: str, differences: Array, alpha: float, batch: int) -> list[final_test.Tested]:
+def results(plan: str, differences: Array, alpha: float, batch: int) -> list[final_test.FinalTest]:
     """All tests that the plan allows when topics are added in batches."""
     found = []
     with TemporaryDirectory() as folder:
@@ -56,14 +56,14 @@ def results(plan: str, differences: Array, alpha: float, batch: int) -> list[fin
     return found
 
 
-def _test(study: Study) -> list[final_test.Tested]:
+def _test(study: Study) -> list[final_test.FinalTest]:
     try:
         return [study.test()]
     except TooEarlyError:
         return []
 
 
-def check(found: final_test.Tested) -> None:
+def check(found: final_test.FinalTest) -> None:
     row = found.to_dict()
     assert row["verdict"] in ("differs", "not significant", "no claim")
     assert row["significant"] == (row["verdict"] == "differs")

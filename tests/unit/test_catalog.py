@@ -8,26 +8,26 @@ from hypothesis import strategies as st
 
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, Measure, beside, parse_measure, parse_measures
-from cranfield.measures.declaration import Kind
+from cranfield.measures.declaration import MeasureKind
 
 WITH_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.allowed)
 WITHOUT_CUTOFF = sorted(name for name, kind in CATALOG.items() if not kind.cutoff.allowed)
 NEEDS_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.required)
 
 
-def plain(kind: Kind) -> str:
+def plain(kind: MeasureKind) -> str:
     """The shortest way to ask for a measure."""
     return f"{kind.name}@10" if kind.cutoff.required else kind.name
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
-def test_every_measure_is_found_by_its_own_name(kind: Kind) -> None:
+def test_every_measure_is_found_by_its_own_name(kind: MeasureKind) -> None:
     assert parse_measure(plain(kind)).kind is kind
     assert parse_measure(f"  {plain(kind)} ").kind is kind
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
-def test_every_measure_has_a_title_a_help_and_a_citation(kind: Kind) -> None:
+def test_every_measure_has_a_title_a_help_and_a_citation(kind: MeasureKind) -> None:
     assert kind.title
     assert kind.help.endswith(".")
     assert kind.citation.isalnum()
@@ -100,7 +100,7 @@ def test_a_measure_has_one_canonical_name(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "alias"), [(k, alias) for k in CATALOG.values() for alias in k.aliases])
-def test_every_alias_leads_to_its_measure_in_any_case(kind: Kind, alias: str) -> None:
+def test_every_alias_leads_to_its_measure_in_any_case(kind: MeasureKind, alias: str) -> None:
     cut = "@10" if kind.cutoff.required else ""
     for spelling in (alias, alias.upper(), alias.lower()):
         if spelling != "p" or not cut:
@@ -108,7 +108,7 @@ def test_every_alias_leads_to_its_measure_in_any_case(kind: Kind, alias: str) ->
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
-def test_a_canonical_name_is_read_as_the_measure_it_names(kind: Kind) -> None:
+def test_a_canonical_name_is_read_as_the_measure_it_names(kind: MeasureKind) -> None:
     measure = parse_measure(plain(kind))
     assert parse_measure(str(measure)) == measure
 

@@ -18,7 +18,7 @@ from cranfield.collection import Collection, readers
 from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.formats.names import file_stem
-from cranfield.measures import CATALOG, Kind, parse_measure
+from cranfield.measures import CATALOG, MeasureKind, parse_measure
 
 Write = Callable[[str, str | bytes], str]
 
@@ -578,7 +578,7 @@ def test_a_cutoff_beyond_machine_integers_is_scored_or_refused(name: str, demo: 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("kind", [kind for kind in CATALOG.values() if kind.cutoff.allowed], ids=lambda kind: kind.name)
-def test_a_cutoff_may_be_deeper_than_lists_and_judgments(kind: Kind, k: int, write: Write) -> None:
+def test_a_cutoff_may_be_deeper_than_lists_and_judgments(kind: MeasureKind, k: int, write: Write) -> None:
     run, qrels, intents = write("run", RUN), write("qrels", QRELS), write("intents", INTENTS)
     values = cranfield.read_collection(run, qrels, intents=intents).score(f"{kind.name}@{k}").values
     assert ((values >= kind.lowest) & (values <= kind.highest)).all()
@@ -594,7 +594,7 @@ def test_gains_that_are_all_zero_are_refused_or_score_zero(demo: Collection) -> 
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
-def test_every_score_is_in_the_range_the_measure_states(kind: Kind, demo: Collection) -> None:
+def test_every_score_is_in_the_range_the_measure_states(kind: MeasureKind, demo: Collection) -> None:
     values = demo.score(f"{kind.name}@10" if kind.cutoff.required else kind.name).values
     assert values.min() >= kind.lowest
     assert values.max() <= kind.highest

@@ -179,14 +179,14 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
 
 def test_max_t_by_hand() -> None:
     """The largest |t| of all pairs, resample by resample, without blocks or stacks."""
-    from cranfield.methods.comparison.maxima import LEAST_VARIANCE, Rows, largest_t
+    from cranfield.methods.comparison.maxima import LEAST_VARIANCE, CentredPairs, largest_t
     from cranfield.runtime.random import generator, sequence
 
     scores = np.random.default_rng(4).normal(size=(13, 5))
     first, second = np.triu_indices(5, k=1)
     gaps = scores[:, first] - scores[:, second]
     centred = gaps - gaps.mean(axis=0)
-    rows = Rows(scores - scores.mean(axis=0), first, second, gaps.std(axis=0, ddof=1))
+    rows = CentredPairs(scores - scores.mean(axis=0), first, second, gaps.std(axis=0, ddof=1))
     ours = largest_t(rows, resamples=60, seed=7)
     weights = generator(sequence(7, 0)).multinomial(13, np.full(13, 1 / 13), size=60)
     theirs = []

@@ -35,7 +35,7 @@ from cranfield.methods.verification import (
 )
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
 from cranfield.methods.verification.design_request import DesignRequest
-from cranfield.methods.verification.monte_carlo import BATCH, Task, make_world, run_batch
+from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
 from cranfield.stats.dunnett import dunnett_tail
 from cranfield.stats.proportions import anytime_interval, wilson_interval
@@ -241,7 +241,7 @@ def test_systems_that_cannot_have_such_means_sit_out_and_are_named() -> None:
 def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
     design = Design("size", "tukey", 4, 20, 0.1)
     world, _ = make_world(design, pilot(), margins="auto", dependence="gaussian", seed=1)
-    task = Task(world, make_test("tukey", alpha=0.05, systems=4), (20,), 1)
+    task = BatchTask(world, make_test("tukey", alpha=0.05, systems=4), (20,), 1)
     here = run_batch(task, 3)
     there = run_batch(pickle.loads(pickle.dumps(task)), 3)
     assert np.array_equal(here.verdicts, there.verdicts)

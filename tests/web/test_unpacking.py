@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.web import archives
-from cranfield.web.archives import Budget, Unpacked, safe_name
+from cranfield.web.archives import ByteLimit, Unpacked, safe_name
 from cranfield.web.guard import BodyError
 from cranfield.web.upload_form import Received, receive
 
@@ -26,7 +26,7 @@ def pieces(data: bytes, cuts: Sequence[int]) -> list[bytes]:
 
 def unpacked(data: bytes, cuts: Sequence[int], most: int = 10_000_000) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        file = Unpacked(Path(folder) / "file", Budget.of(most))
+        file = Unpacked(Path(folder) / "file", ByteLimit.of(most))
         try:
             for piece in pieces(data, cuts):
                 file.write(piece)

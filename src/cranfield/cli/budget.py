@@ -104,7 +104,7 @@ def budget(
               cranfield budget trec8.cran --budget 10000 --difference 0.05
     """
     from cranfield.methods.pooling import Prices, write_pools
-    from cranfield.methods.pooling.asking import Question, ask, only_collection, system_choice
+    from cranfield.methods.pooling.asking import BudgetRequest, ask, only_collection, system_choice
     from cranfield.rendering.budget_document import budget_answer
 
     if plot is not None:
@@ -120,7 +120,7 @@ def budget(
         "method": method,
     }
     depth_list = options.numbers(depths, "depths")
-    question = Question(
+    question = BudgetRequest(
         goal=goal,
         choice=system_choice(best, pair),
         rule=rule,

@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemKind:
     """One kind of problem."""
 
     slug: str
@@ -29,8 +29,8 @@ class Kind:
     fix: str
 
 
-def _kinds(*rows: tuple[str, Severity, str, str, str]) -> dict[str, Kind]:
-    return {row[0]: Kind(*row) for row in rows}
+def _kinds(*rows: tuple[str, Severity, str, str, str]) -> dict[str, ProblemKind]:
+    return {row[0]: ProblemKind(*row) for row in rows}
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -243,7 +243,7 @@ class Problem:
     count: int = 1
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ProblemKind:
         return KINDS[self.slug]
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import Kind, Measure, Parameter, whole
+from cranfield.measures.declaration import Measure, MeasureKind, Parameter, whole
 from cranfield.measures.lists import GAINS, cut, divide, gain_of, highest_gain, ideal, run, spread_units
 from cranfield.types import Array
 
@@ -27,7 +27,7 @@ def nerr(view: View, measure: Measure) -> Array:
 MAX = Parameter("max", None, "the highest grade of the scale, where the judgments do not reach it", whole)
 
 KINDS = (
-    Kind(
+    MeasureKind(
         "ERR",
         "Expected reciprocal rank",
         "The expected 1 / rank at which a user stops who is satisfied by a document of gain g with probability "
@@ -36,7 +36,7 @@ KINDS = (
         err,
         (GAINS, MAX),
     ),
-    Kind(
+    MeasureKind(
         "nERR",
         "Normalised expected reciprocal rank",
         "ERR over the ERR of the ideal list.",

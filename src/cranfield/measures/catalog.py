@@ -8,9 +8,9 @@ from difflib import get_close_matches
 
 from cranfield.errors import RequestError
 from cranfield.measures import cascade, diversity, gain, precision, rank_biased
-from cranfield.measures.declaration import Kind, Measure, Value
+from cranfield.measures.declaration import Measure, MeasureKind, Value
 
-CATALOG: dict[str, Kind] = {
+CATALOG: dict[str, MeasureKind] = {
     kind.name: kind for family in (precision, gain, cascade, rank_biased, diversity) for kind in family.KINDS
 }
 
@@ -65,12 +65,12 @@ def with_companions(measures: Sequence[Measure]) -> list[Measure]:
     return [*measures, *found]
 
 
-def _names() -> dict[str, Kind]:
+def _names() -> dict[str, MeasureKind]:
     known = {alias: kind for kind in CATALOG.values() for alias in kind.aliases}
     return known | CATALOG
 
 
-def _find(name: str) -> Kind | None:
+def _find(name: str) -> MeasureKind | None:
     known = _names()
     if name in known:
         return known[name]
@@ -85,7 +85,7 @@ def _suggest(name: str) -> str:
     return f"{hint}`measures()` lists them all."
 
 
-def _cutoff(kind: Kind, cuts: list[str], text: str) -> int | None:
+def _cutoff(kind: MeasureKind, cuts: list[str], text: str) -> int | None:
     if not cuts:
         if kind.cutoff.required:
             raise RequestError(f"{kind.name} needs a cutoff", fix=f"Write {kind.name}@10, for instance.")
@@ -97,7 +97,7 @@ def _cutoff(kind: Kind, cuts: list[str], text: str) -> int | None:
     return int(cuts[0])
 
 
-def _parameters(kind: Kind, text: str, asked: str) -> dict[str, Value]:
+def _parameters(kind: MeasureKind, text: str, asked: str) -> dict[str, Value]:
     known = {parameter.name: parameter for parameter in kind.parameters}
     found: dict[str, Value] = {}
     # A comma parts parameters only where a new name begins: gains=1:1,2:3 is one.
@@ -113,7 +113,7 @@ def _parameters(kind: Kind, text: str, asked: str) -> dict[str, Value]:
     return found
 
 
-def _finished(kind: Kind, given: dict[str, Value], k: int | None, text: str) -> Measure:
+def _finished(kind: MeasureKind, given: dict[str, Value], k: int | None, text: str) -> Measure:
     values = {parameter.name: parameter.default for parameter in kind.parameters} | given
     if kind.name == "RBP" and values["gains"] != "binary" and "rel" in given:
         raise RequestError(f"«{text}»: rel is for binary gains", fix="Leave out rel, or gains.")

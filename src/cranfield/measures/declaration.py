@@ -32,7 +32,7 @@ class Cutoff:
 
 
 @dataclass(frozen=True)
-class Kind:
+class MeasureKind:
     """One measure of the catalogue, not yet given its parameters."""
 
     name: str
@@ -53,7 +53,7 @@ class Kind:
 class Measure:
     """A measure with its parameters; ``str(measure)`` is its name in tables."""
 
-    kind: Kind
+    kind: MeasureKind
     values: tuple[tuple[str, Value], ...]
     k: int | None = None
 
@@ -75,7 +75,7 @@ class Measure:
         return f"{self.kind.name}({shown}){cut}" if shown else f"{self.kind.name}{cut}"
 
 
-def _shown(kind: Kind, name: str, value: Value, defaults: Mapping[str, Value]) -> bool:
+def _shown(kind: MeasureKind, name: str, value: Value, defaults: Mapping[str, Value]) -> bool:
     # RBP is never written without its persistence: there is no default everybody means.
     return value != defaults[name] or name == "p"
 

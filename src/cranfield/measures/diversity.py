@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.collection import Intents, View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, between, needs_intents
+from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, needs_intents
 from cranfield.measures.gain import normalised_dcg
 from cranfield.measures.lists import GAINS, cut, discounts, divide, gain_of, ideal_of_order, run, spread_units
 from cranfield.types import Array
@@ -111,7 +111,7 @@ ALPHA = Parameter("alpha", 0.5, "how much of an intent one relevant document sat
 GAMMA = Parameter("gamma", 0.5, "the weight of intent recall", between(0, 1))
 
 KINDS = (
-    Kind(
+    MeasureKind(
         "alpha_nDCG",
         "Novelty-biased nDCG",
         "nDCG in which a further document for the same intent is worth 1 − α of the one before; the ideal list is "
@@ -124,7 +124,7 @@ KINDS = (
         per_intent=True,
         aliases=("alpha-nDCG",),
     ),
-    Kind(
+    MeasureKind(
         "ERR_IA",
         "Intent-aware expected reciprocal rank",
         "ERR for every intent, averaged; divided by what documents that serve every intent would reach, as "
@@ -136,7 +136,7 @@ KINDS = (
         per_intent=True,
         aliases=("ERR-IA",),
     ),
-    Kind(
+    MeasureKind(
         "nERR_IA",
         "Normalised intent-aware ERR",
         "ERR_IA over that of the greedy ideal list, which a run may beat.",
@@ -148,7 +148,7 @@ KINDS = (
         per_intent=True,
         aliases=("nERR-IA",),
     ),
-    Kind(
+    MeasureKind(
         "I-rec",
         "Intent recall",
         "The share of the intents (of those anything is relevant to) that the first k documents serve.",
@@ -159,7 +159,7 @@ KINDS = (
         per_intent=True,
         aliases=("StRecall",),
     ),
-    Kind(
+    MeasureKind(
         "D-nDCG",
         "Diversity nDCG",
         "nDCG with the global gain Σ P(intent)·gain(intent) of each document.",
@@ -168,7 +168,7 @@ KINDS = (
         (GAINS,),
         per_intent=True,
     ),
-    Kind(
+    MeasureKind(
         "D#-nDCG",
         "D-sharp nDCG",
         "γ·I-rec + (1 − γ)·D-nDCG.",

@@ -6,7 +6,7 @@ import numpy as np
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import Cutoff, Kind, Measure, Parameter, between
+from cranfield.measures.declaration import Cutoff, Measure, MeasureKind, Parameter, between
 from cranfield.measures.lists import (
     GAINS,
     cumulated,
@@ -64,7 +64,7 @@ LOG = Parameter(
 BETA = Parameter("beta", 1.0, "how much gain counts against plain precision; 0 makes it precision", between(0, 1e6))
 
 KINDS = (
-    Kind(
+    MeasureKind(
         "nDCG",
         "Normalised discounted cumulated gain",
         "Gains of the documents found, discounted by rank, over what an ideal list would have. Discount log2(r + 1) "
@@ -74,7 +74,7 @@ KINDS = (
         (GAINS, LOG),
         aliases=("ndcg", "ndcg_cut", "MSnDCG"),
     ),
-    Kind(
+    MeasureKind(
         "nG@1",
         "Normalised gain at rank 1",
         "nDCG@1: the gain of the first document over the highest there is.",
@@ -83,7 +83,7 @@ KINDS = (
         (GAINS,),
         Cutoff(allowed=False),
     ),
-    Kind(
+    MeasureKind(
         "Q",
         "Q-measure",
         "AP for graded judgments: the blended ratio (C(r) + β·cg(r)) / (r + β·cg*(r)) averaged over the relevant "
@@ -92,7 +92,7 @@ KINDS = (
         q_measure,
         (GAINS, BETA),
     ),
-    Kind(
+    MeasureKind(
         "P+",
         "P-plus",
         "The blended ratio averaged over the relevant documents down to the preferred rank, that of the first document "

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, one_of
+from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, one_of
 from cranfield.measures.lists import binary, cut, divide, per_unit, relevant, run, spread_units
 from cranfield.types import Array
 
@@ -72,7 +72,7 @@ NORM = Parameter(
 )
 
 KINDS = (
-    Kind(
+    MeasureKind(
         "AP",
         "Average precision",
         "The mean of the precision at every relevant document, those not found counting 0. Rewards finding all "
@@ -82,7 +82,7 @@ KINDS = (
         (REL, NORM),
         aliases=("map", "MAP", "map_cut"),
     ),
-    Kind(
+    MeasureKind(
         "P",
         "Precision",
         "The share of the first k documents that are relevant; a shorter list is filled up with non-relevant ones.",
@@ -92,7 +92,7 @@ KINDS = (
         Cutoff(required=True),
         aliases=("P", "precision"),
     ),
-    Kind(
+    MeasureKind(
         "R",
         "Recall",
         "The share of the relevant documents that are among the first k.",
@@ -102,7 +102,7 @@ KINDS = (
         Cutoff(required=True),
         aliases=("recall", "Recall"),
     ),
-    Kind(
+    MeasureKind(
         "Rprec",
         "R-precision",
         "Precision at rank R, the number of relevant documents of the topic.",
@@ -112,7 +112,7 @@ KINDS = (
         Cutoff(allowed=False),
         aliases=("R-prec",),
     ),
-    Kind(
+    MeasureKind(
         "RR",
         "Reciprocal rank",
         "1 / the rank of the first relevant document. Its mean over topics is MRR.",
@@ -121,7 +121,7 @@ KINDS = (
         (REL,),
         aliases=("recip_rank", "MRR"),
     ),
-    Kind(
+    MeasureKind(
         "Bpref",
         "Binary preference",
         "How seldom judged non-relevant documents stand above relevant ones; unjudged documents do not matter. "
@@ -132,7 +132,7 @@ KINDS = (
         Cutoff(allowed=False),
         aliases=("bpref",),
     ),
-    Kind(
+    MeasureKind(
         "Judged",
         "Judged documents",
         "The share of the first k documents that have a judgment; if it is low, scores are unreliable. Negative "

@@ -7,7 +7,7 @@ import numpy as np
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.cascade import MAX
-from cranfield.measures.declaration import REL, Cutoff, Kind, Measure, Parameter, between
+from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between
 from cranfield.measures.lists import binary, cut, gain_of, highest_gain, read_gains, run
 from cranfield.types import Array
 
@@ -39,7 +39,7 @@ P = Parameter("p", 0.8, "persistence: the probability of reading on after each d
 RBP_GAINS = Parameter("gains", "binary", "binary, or graded gains over the highest: linear, exp, or a table", _gains)
 
 KINDS = (
-    Kind(
+    MeasureKind(
         "RBP",
         "Rank-biased precision",
         "The rate of gain of a user who reads on after each document with probability p. With graded gains each is "
@@ -49,7 +49,7 @@ KINDS = (
         (P, REL, RBP_GAINS, MAX),
         beside="RBP_residual",
     ),
-    Kind(
+    MeasureKind(
         "RBP_residual",
         "Residual of rank-biased precision",
         "How much RBP could rise if every unjudged document turned out relevant: the true value lies between RBP and "

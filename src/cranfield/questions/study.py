@@ -16,7 +16,14 @@ from cranfield.results import Result
 from cranfield.runtime.progress import listener
 
 if TYPE_CHECKING:
-    from cranfield.methods.sequential import NearMisses, Pairs, PastExperience, Prospect, Simulation, TrialPlan
+    from cranfield.methods.sequential import (
+        NearMisses,
+        PairedDifferences,
+        PastExperience,
+        PlanSimulation,
+        Prospect,
+        TrialPlan,
+    )
     from cranfield.methods.sequential.trial import TrialCoverage
 
 LEAST, MOST = 1e-5, 1e3  # differences and sds
@@ -62,12 +69,12 @@ class StudyTrialResult(Result):
 class StudySimulationResult(Result):
     """Every plan on the same differences: topics, bias of the sd, false positives and power (``simulation``)."""
 
-    simulation: Simulation
+    simulation: PlanSimulation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StudyPeekResult(Result):
-    """Pairs just short of significance, and how many become significant at some look (``near_misses``)."""
+    """PairedDifferences just short of significance, and how many become significant at some look (``near_misses``)."""
 
     near_misses: NearMisses
 
@@ -359,7 +366,7 @@ def study_simulate(
     return StudySimulationResult(simulation=found, warnings=warnings, seed=seed)
 
 
-def _pairs(scores: Any, choice: dict[str, Any], **source: Any) -> tuple[Pairs, tuple[Any, ...]]:
+def _pairs(scores: Any, choice: dict[str, Any], **source: Any) -> tuple[PairedDifferences, tuple[Any, ...]]:
     """The pairs of a study file, or those chosen of a score table, and the warnings of the table."""
     from cranfield.methods.sequential.journal import is_journal
     from cranfield.methods.sequential.paired_differences import choose_pairs
@@ -380,7 +387,9 @@ def study_peek(
     columns: sources.Columns = None,
     measure: shared.Measure = None,
     first: Annotated[int, Param("The first look.", label="First look", ge=2, le=1_000_000)] = 50,
-    low: Annotated[float, Param("Pairs with p above this on all topics …", label="p above", ge=0, lt=1)] = 0.05,
+    low: Annotated[
+        float, Param("PairedDifferences with p above this on all topics …", label="p above", ge=0, lt=1)
+    ] = 0.05,
     high: Annotated[float, Param("… and below this.", label="p below", gt=0, le=1)] = 0.10,
     alpha: Alpha = 0.05,
     repeats: Annotated[int, Param("Random orders of the topics.", ge=1, le=1_000_000)] = 200,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.methods.pooling import AffordableDesigns, Budget, PairStudy, Reusability
-from cranfield.methods.pooling.asking import Answer
+from cranfield.methods.pooling.asking import BudgetAnswer
 from cranfield.methods.pooling.costs import RAW_DIFFERENCE
 from cranfield.rendering.document import Column, Document, Table, known
 
@@ -67,7 +67,7 @@ KINDS = {
 DETECTABLE = {"min_range": "detectable range", "difference": "detectable difference", "width": "interval width"}
 
 
-def budget_answer(found: Answer, inputs: Mapping[str, Any], budget: float | None = None) -> Document:
+def budget_answer(found: BudgetAnswer, inputs: Mapping[str, Any], budget: float | None = None) -> Document:
     """Return the document of any result about a budget."""
     if isinstance(found, PairStudy):
         return pair_document(found, inputs, None if budget is None else int(budget))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cranfield.formats.file_check import CheckReport
-from cranfield.formats.problems import KINDS, Kind, Problem, Severity, count_by_kind
+from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.questions.check import CheckResult
 from cranfield.rendering.document import Column, Document, Table, warning_row
 from cranfield.rendering.views import View
@@ -34,7 +34,7 @@ def document(result: CheckResult) -> Document:
     return Document("check", result.inputs, tables, rows, _sentence(report, result.strict))
 
 
-def _kind_table(kind: Kind, problems: Sequence[Problem], most: int | None) -> Table:
+def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None) -> Table:
     rows: list[tuple[Any, ...]] = [
         (problem.place, problem.count, problem.detail, problem.text) for problem in problems[:most]
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.measures import CATALOG, Kind, parse_measure
+from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.questions.score import ScoreResult
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.output_formats import scores_csv
@@ -148,7 +148,7 @@ def measure_document(text: str) -> Document:
     return Document("measures", {"measure": kind.name}, [table], [dict(about)], citations=(kind.citation,))
 
 
-def _look_up(text: str) -> Kind:
+def _look_up(text: str) -> MeasureKind:
     """Find a measure by any of its names; a required cutoff may be omitted."""
     try:
         return parse_measure(text).kind
@@ -162,13 +162,13 @@ def _look_up(text: str) -> Kind:
         raise
 
 
-def _signature(kind: Kind) -> str:
+def _signature(kind: MeasureKind) -> str:
     if not kind.cutoff.allowed:
         return kind.name
     return f"{kind.name}@k" if kind.cutoff.required else f"{kind.name}[@k]"
 
 
-def _parameters(kind: Kind) -> str:
+def _parameters(kind: MeasureKind) -> str:
     return ", ".join(f"{p.name}={'–' if p.default is None else p.default}" for p in kind.parameters) or "–"
 
 

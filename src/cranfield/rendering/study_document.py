@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.sequential import Prospect, Simulation, Status, Tested, TrialPlan
+from cranfield.methods.sequential import FinalTest, PlanSimulation, Prospect, Status, TrialPlan
 from cranfield.methods.sequential.plan_simulation import WAYS
 from cranfield.methods.sequential.plans import CATALOG, candidate_cautions
 from cranfield.methods.sequential.study import Added
@@ -180,7 +180,7 @@ def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
     )
 
 
-def tested_document(tested: Tested, inputs: Mapping[str, Any]) -> Document:
+def tested_document(tested: FinalTest, inputs: Mapping[str, Any]) -> Document:
     """Return the test, its caveats, and the paragraph to report."""
     tables = [Table((Column("what", tested.measure), Column("value", "")), _test_rows(tested))]
     caveats = tested.caveats()
@@ -200,7 +200,7 @@ def tested_document(tested: Tested, inputs: Mapping[str, Any]) -> Document:
     )
 
 
-def _test_rows(tested: Tested) -> list[tuple[str, str]]:
+def _test_rows(tested: FinalTest) -> list[tuple[str, str]]:
     """Return names and values; only the observed mean and sd if no claim is made."""
     start = [
         ("topics", show(tested.topics, "count")),
@@ -231,7 +231,7 @@ _METHOD = {
 }
 
 
-def paragraph(tested: Tested) -> str:
+def paragraph(tested: FinalTest) -> str:
     """Return the paragraph required by Webber et al. (2008), §5.5: method, δ, topics, looks, result and caveats."""
     parts = [
         _design_sentence(tested),
@@ -252,7 +252,7 @@ def _changed(name: str, before: Any, after: Any) -> str:
     return f"the goal's {name.replace('_', ' ')} was changed from {_short(before)} to {_short(after)}"
 
 
-def _design_sentence(tested: Tested) -> str:
+def _design_sentence(tested: FinalTest) -> str:
     goal = tested.goal
     aim = f"a difference of δ = {goal.difference:g} was to be detected with power {goal.power:g} at α = {goal.alpha:g}"
     kind = "" if goal.plan == "anytime" else f" ({tested.test_name})"
@@ -263,7 +263,7 @@ def _design_sentence(tested: Tested) -> str:
     )
 
 
-def _course_sentence(tested: Tested) -> str:
+def _course_sentence(tested: FinalTest) -> str:
     return _COURSE[tested.goal.plan](tested)
 
 
@@ -271,26 +271,26 @@ def _times(looks: int) -> str:
     return "once" if looks == 1 else f"{looks} times"
 
 
-def _fixed_course(tested: Tested) -> str:
+def _fixed_course(tested: FinalTest) -> str:
     return f"{tested.topics} topics were judged ({tested.first} were planned) and tested once."
 
 
-def _iterative_course(tested: Tested) -> str:
+def _iterative_course(tested: FinalTest) -> str:
     return f"Beginning with {tested.first} topics, {_sd_course(tested)}"
 
 
-def _hybrid_course(tested: Tested) -> str:
+def _hybrid_course(tested: FinalTest) -> str:
     return f"The first estimate required {tested.first} topics; {_sd_course(tested)}"
 
 
-def _sd_course(tested: Tested) -> str:
+def _sd_course(tested: FinalTest) -> str:
     return (
         f"the standard deviation was looked at {_times(tested.looks)}; with {tested.topics} topics it was "
         f"{tested.sd:.4g}, which gives a power of {tested.achieved_power:.2f}. Significance was tested only then."
     )
 
 
-def _group_course(tested: Tested) -> str:
+def _group_course(tested: FinalTest) -> str:
     spent = {"obrien-fleming": "O'Brien–Fleming", "pocock": "Pocock"}[tested.goal.spending]
     return (
         f"{len(tested.goal.looks)} looks were planned, the first at {tested.first} topics, with {spent} type spending; "
@@ -298,7 +298,7 @@ def _group_course(tested: Tested) -> str:
     )
 
 
-def _anytime_course(tested: Tested) -> str:
+def _anytime_course(tested: FinalTest) -> str:
     return (
         f"Differences lie between {tested.goal.lowest:g} and {tested.goal.highest:g}; {tested.topics} topics were "
         f"judged, and the interval was looked at {_times(tested.looks)}, which does not affect its coverage."
@@ -314,7 +314,7 @@ _COURSE = {
 }
 
 
-def _result_sentence(tested: Tested) -> str:
+def _result_sentence(tested: FinalTest) -> str:
     if tested.reason:
         return f"The mean difference was {tested.difference:.4f}; no claim is made: {tested.reason}."
     span = f"{tested.interval_name} {tested.lower:.4f} to {tested.upper:.4f}"
@@ -518,7 +518,7 @@ def simulate_document(result: StudySimulationResult) -> Document:
     )
 
 
-def _inclusion(found: Simulation) -> list[dict[str, Any]]:
+def _inclusion(found: PlanSimulation) -> list[dict[str, Any]]:
     if found.included is None:
         return []
     columns = zip(found.topic_names, found.differences[0].tolist(), found.included.tolist(), strict=True)
@@ -529,7 +529,7 @@ def _rate(row: Mapping[str, Any], word: str) -> str:
     return f"{row[word]:.4f} [{row[f'{word}_lower']:.4f}, {row[f'{word}_upper']:.4f}]"
 
 
-def _simulated(found: Simulation) -> str:
+def _simulated(found: PlanSimulation) -> str:
     if len(found.names) == 1:
         who, gap = " minus ".join(found.names[0]), f"{found.difference[0]:.4g}"
         sd = f"sd {found.sd[0]:.4g}"

@@ -16,14 +16,14 @@ LONGEST_NAME = 100
 
 
 @dataclass
-class Budget:
+class ByteLimit:
     """How many bytes may still be written."""
 
     most: int
     left: int
 
     @classmethod
-    def of(cls, most: int) -> Budget:
+    def of(cls, most: int) -> ByteLimit:
         return cls(most, most)
 
     def take(self, count: int) -> None:
@@ -35,7 +35,7 @@ class Budget:
 class Unpacked:
     """A file being written; gzip is recognised by its first bytes, whatever the name says."""
 
-    def __init__(self, path: Path, budget: Budget) -> None:
+    def __init__(self, path: Path, budget: ByteLimit) -> None:
         self.path, self._budget = path, budget
         self._stream: IO[bytes] = open(path, "xb")  # noqa: SIM115 - it comes in pieces
         self._head = b""

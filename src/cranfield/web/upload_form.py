@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-from cranfield.web.archives import Budget, Unpacked, safe_name
+from cranfield.web.archives import ByteLimit, Unpacked, safe_name
 from cranfield.web.guard import BodyError
 
 MOST_FIELDS = 20
@@ -37,7 +37,7 @@ async def receive(
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise BodyError(400, "this is no form with files: it should be multipart/form-data")
-    form = _Form(folder, max_files, Budget.of(max_unpacked))
+    form = _Form(folder, max_files, ByteLimit.of(max_unpacked))
     try:
         parser = MultipartParser(options[b"boundary"], form.callbacks())
         async for piece in stream:
@@ -52,7 +52,7 @@ async def receive(
 
 
 class _Form:
-    def __init__(self, folder: Path, max_files: int, budget: Budget) -> None:
+    def __init__(self, folder: Path, max_files: int, budget: ByteLimit) -> None:
         self._folder, self._most, self._budget = folder, max_files, budget
         self.received = Received()
         self._taken: set[str] = set()

@@ -21,7 +21,7 @@ from cranfield.methods.comparison.assumptions import (
     unpaired_loses,
 )
 from cranfield.methods.comparison.corrections import correction
-from cranfield.methods.comparison.equivalence import Margin
+from cranfield.methods.comparison.equivalence import MarginTest
 from cranfield.methods.comparison.equivalence import equivalence as show_equivalence
 from cranfield.methods.comparison.equivalence import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED, Pairs, Verdicts, judge
@@ -80,8 +80,8 @@ class Comparison:
     wins: Array
     ties: Array
     losses: Array
-    equivalence: Margin | None = None
-    non_inferiority: Margin | None = None
+    equivalence: MarginTest | None = None
+    non_inferiority: MarginTest | None = None
     baselines: tuple[str, ...] = ()
     seed: int | None = None
     resamples: int | None = None
@@ -417,8 +417,8 @@ def _too_many(pairs: int, *, named: bool) -> Caution:
 
 
 def _margin(
-    pairs: Pairs, show: Callable[..., Margin], margin: float | None, *, correct: str, alpha: float
-) -> Margin | None:
+    pairs: Pairs, show: Callable[..., MarginTest], margin: float | None, *, correct: str, alpha: float
+) -> MarginTest | None:
     """What a margin shows, by each pair's own standard error; nothing where none is named."""
     if margin is None:
         return None

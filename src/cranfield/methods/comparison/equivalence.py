@@ -15,7 +15,7 @@ from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
+class MarginTest:
     """What was shown about every pair: p adjusted for all of them, the interval that decides, and the verdict.
 
     A pair is ``shown`` exactly when its interval lies within the margin: both ends for equivalence, the lower end for
@@ -48,7 +48,7 @@ def check_margin(margin: float, what: str) -> None:
         raise RequestError(f"{what} within {margin:g} cannot be shown", fix="Name a margin above 0.")
 
 
-def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> Margin:
+def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> MarginTest:
     """Whether mean differences are shown to lie within ± margin.
 
     References
@@ -62,7 +62,7 @@ def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: s
     level = deciding_level(p_adjusted <= alpha, correct, alpha)
     reach = t_critical(level, df) * error
     lower, upper = (np.where(error > 0, end, np.nan) for end in (mean - reach, mean + reach))
-    return Margin(
+    return MarginTest(
         margin=margin,
         correct=correct,
         p_value=p_value,
@@ -74,14 +74,14 @@ def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: s
     )
 
 
-def non_inferiority(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> Margin:
+def non_inferiority(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> MarginTest:
     """Whether candidates are shown to be worse than the baseline by less than the margin, if at all."""
     check_margin(margin, "non-inferiority")
     p_value = one_sided(mean + margin, error, df)
     p_adjusted = correction(correct)(p_value)
     level = deciding_level(p_adjusted <= alpha, correct, alpha)
     lower = np.where(error > 0, mean - t_critical(level, df) * error, np.nan)
-    return Margin(
+    return MarginTest(
         margin=margin,
         correct=correct,
         p_value=p_value,

@@ -10,7 +10,13 @@ import numpy as np
 
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.corrections import correction, deciding_level
-from cranfield.methods.comparison.maxima import Rows, largest_t, resampled_critical, resampled_p, shuffled_ranges
+from cranfield.methods.comparison.maxima import (
+    CentredPairs,
+    largest_t,
+    resampled_critical,
+    resampled_p,
+    shuffled_ranges,
+)
 from cranfield.methods.comparison.pairwise import TESTS, t_interval
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
 from cranfield.methods.variance.components import Squares, squares
@@ -176,7 +182,7 @@ def _max_t(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Pro
     p_value, reach = np.ones(len(error)), np.zeros(len(error))
     if vary.any():
         centred = pairs.scores - pairs.scores.mean(axis=0)
-        rows = Rows(centred, pairs.first[vary], pairs.second[vary], pairs.sd[vary])
+        rows = CentredPairs(centred, pairs.first[vary], pairs.second[vary], pairs.sd[vary])
         largest = largest_t(rows, resamples=resamples, seed=seed, progress=progress)
         p_value[vary] = resampled_p(largest, pairs.difference[vary] / error[vary])
         reach[vary] = resampled_critical(largest, alpha) * error[vary]

@@ -25,7 +25,7 @@ PAIRS = 2048  # pairs at a time, so that memory does not grow with their number
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CentredPairs:
     """Centred scores, topics × systems, and the pairs to be compared with the sds of their differences (none is 0)."""
 
     centred: Array
@@ -34,7 +34,7 @@ class Rows:
     sd: Array
 
 
-def largest_t(rows: Rows, *, resamples: int, seed: Seed, progress: Progress | None = None) -> Array:
+def largest_t(rows: CentredPairs, *, resamples: int, seed: Seed, progress: Progress | None = None) -> Array:
     """The largest |t| of all pairs in each of ``resamples`` resamples of the topics; in order.
 
     Differences are centred, so that no pair differs, and each is divided by its own standard error in the resample.
@@ -49,7 +49,7 @@ def largest_t(rows: Rows, *, resamples: int, seed: Seed, progress: Progress | No
     return np.sort(np.concatenate(tasks(_drawn, streams, shared=rows, progress=progress)))
 
 
-def _drawn(rows: Rows, stream: tuple[np.random.SeedSequence, int]) -> Array:
+def _drawn(rows: CentredPairs, stream: tuple[np.random.SeedSequence, int]) -> Array:
     """The largest |t| of each resample of one stream."""
     source, size = stream
     n = len(rows.centred)
@@ -65,7 +65,7 @@ def _drawn(rows: Rows, stream: tuple[np.random.SeedSequence, int]) -> Array:
     return np.sqrt((n - 1) * largest)
 
 
-def _stacked(rows: Rows, part: slice, side: int) -> Array:
+def _stacked(rows: CentredPairs, part: slice, side: int) -> Array:
     """Differences of some pairs, with Σd² / n = 1, as a stack of tables of ``side`` pairs; 0 fills the last."""
     n = len(rows.centred)
     gaps = rows.centred[:, rows.first[part]] - rows.centred[:, rows.second[part]]

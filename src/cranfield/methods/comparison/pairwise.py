@@ -18,7 +18,7 @@ _BLOCK = 4_000_000  # resampled means at a time, so that memory does not grow wi
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class PairwiseTest:
     """p and the interval of the mean difference, for every pair."""
 
     p_value: Array
@@ -50,14 +50,14 @@ def t_interval(differences: Array, alpha: float) -> tuple[Array, Array]:
     return mean - reach, mean + reach
 
 
-def paired_t(differences: Array, alpha: float, **_: Any) -> Tested:
+def paired_t(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
     """Student's paired t test, two-sided."""
     mean, error = _moments(differences)
     p_value = 2 * special.stdtr(len(differences) - 1, -np.abs(_ratio(mean, error)))
-    return Tested(p_value, *t_interval(differences, alpha))
+    return PairwiseTest(p_value, *t_interval(differences, alpha))
 
 
-def wilcoxon(differences: Array, alpha: float, **_: Any) -> Tested:
+def wilcoxon(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
     """Wilcoxon's signed ranks: equal scores left out, ties share ranks; exact for up to 50 topics that differ.
 
     With more of them, the normal approximation with its correction for ties.
@@ -76,7 +76,7 @@ def wilcoxon(differences: Array, alpha: float, **_: Any) -> Tested:
     few = count <= EXACT
     p_value[few] = _exact_ranks(np.sort(doubled[:, few], axis=0), above[few])
     p_value[~few] = _normal_ranks(doubled[:, ~few] / 2, above[~few] / 2)
-    return Tested(p_value, *t_interval(differences, alpha))
+    return PairwiseTest(p_value, *t_interval(differences, alpha))
 
 
 def _exact_ranks(doubled: Array, above: Array) -> Array:
@@ -109,13 +109,13 @@ def _normal_ranks(ranks: Array, above: Array) -> Array:
     return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))))
 
 
-def sign(differences: Array, alpha: float, **_: Any) -> Tested:
+def sign(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
     """The sign test, exact: how lopsided wins and losses are; ties left out."""
     signs = np.sign(settled(differences))
     wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
     fewer, count = np.minimum(wins, losses), wins + losses
     p_value = np.where(count > 0, np.minimum(1.0, 2 * special.bdtr(fewer, np.maximum(count, 1), 0.5)), 1.0)
-    return Tested(p_value, *t_interval(differences, alpha))
+    return PairwiseTest(p_value, *t_interval(differences, alpha))
 
 
 def _exceedances(
@@ -140,7 +140,7 @@ def _exceedances(
 
 def permutation(
     differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None
-) -> Tested:
+) -> PairwiseTest:
     """Fisher's permutation test: had the two systems' names been swapped on some topics; p = (b + 1) / (B + 1)."""
     rng = generator(seed, "permutation")
     n = len(differences)
@@ -152,12 +152,12 @@ def permutation(
         return np.asarray(np.abs(signs @ gaps) / n)
 
     more = _exceedances(differences, draws, resamples, statistic, np.abs(differences.mean(axis=0)), progress)
-    return Tested((more + 1) / (resamples + 1), *t_interval(differences, alpha))
+    return PairwiseTest((more + 1) / (resamples + 1), *t_interval(differences, alpha))
 
 
 def bootstrap(
     differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None
-) -> Tested:
+) -> PairwiseTest:
     """The paired bootstrap of the studentised mean difference, shifted to no difference; p = (b + 1) / (B + 1)."""
     rng = generator(seed, "bootstrap")
     n = len(differences)
@@ -175,10 +175,10 @@ def bootstrap(
         return np.asarray(t)
 
     more = _exceedances(centred, draws, resamples, statistic, np.abs(_ratio(mean, error)), progress)
-    return Tested((more + 1) / (resamples + 1), *t_interval(differences, alpha))
+    return PairwiseTest((more + 1) / (resamples + 1), *t_interval(differences, alpha))
 
 
-TESTS: dict[str, Callable[..., Tested]] = {
+TESTS: dict[str, Callable[..., PairwiseTest]] = {
     "t": paired_t,
     "wilcoxon": wilcoxon,
     "sign": sign,

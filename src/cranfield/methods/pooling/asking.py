@@ -25,11 +25,11 @@ from cranfield.methods.pooling.run_pairs import BUDGETS, PairStudy, pair_study
 if TYPE_CHECKING:
     from cranfield.types import Progress
 
-Answer = Budget | AffordableDesigns | PairStudy | Reusability
+BudgetAnswer = Budget | AffordableDesigns | PairStudy | Reusability
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class BudgetRequest:
     """Designs that reach a goal; or what ``budget`` affords; or ``pairs`` of runs; or ``reuse`` by new teams.
 
     ``goal`` has the keywords of ``target_for``. ``pairs`` of 0 are all of them.
@@ -121,13 +121,13 @@ def system_choice(best: int | None, pair: str | None) -> SystemChoice:
 
 
 def ask(
-    question: Question,
+    question: BudgetRequest,
     collections: Mapping[str, Collection],
     measures: Sequence[str] | None = None,
     *,
     seed: int = 1,
     progress: Progress | None = None,
-) -> Answer:
+) -> BudgetAnswer:
     """The answer to a question; only designs can be asked of several collections at once."""
     names, target = list(measures or ["AP"]), question.target(collections)
     if question.pairs is not None:

@@ -60,7 +60,7 @@ def noise(study: DepthStudy, measure: str, rule: str = EQUAL_POWER) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
+class PoolDesign:
     """The topics that a target requires with pools of one depth.
 
     ``judged`` is judged documents per topic; ``variance`` with ``lower`` and ``upper`` the variance at this depth;
@@ -98,7 +98,7 @@ class Design:
 class Budget:
     """All designs that reach one target. ``chosen`` says for each measure which systems they distinguish."""
 
-    designs: tuple[Design, ...]
+    designs: tuple[PoolDesign, ...]
     target: Target
     estimate: str
     rule: str
@@ -107,11 +107,11 @@ class Budget:
     citations: tuple[str, ...]
     warnings: tuple[Problem | Caution, ...]
 
-    def of(self, measure: str) -> list[Design]:
+    def of(self, measure: str) -> list[PoolDesign]:
         """A measure's designs, shallowest first."""
         return [design for design in self.designs if design.measure == measure]
 
-    def cheapest(self, measure: str) -> Design | None:
+    def cheapest(self, measure: str) -> PoolDesign | None:
         return next((design for design in self.of(measure) if design.cheapest), None)
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -182,7 +182,7 @@ def equivalent_designs(
     target, prices = target or Target(method="blocked"), prices or Prices()
     if target.value is None:
         raise RequestError("the target has no value", fix="Give the range, difference or width, or a budget.")
-    found: list[Design] = []
+    found: list[PoolDesign] = []
     for measure in study.measures:
         found += _designs(study, measure, target, rule, prices)
     return Budget(
@@ -200,7 +200,7 @@ def equivalent_designs(
 CITATIONS = {EQUAL_POWER: ("Sakai2014", "Brennan2001"), RAW_DIFFERENCE: ("Sakai2014", "Webber2008")}
 
 
-def _designs(study: DepthStudy, measure: str, target: Target, rule: str, prices: Prices) -> list[Design]:
+def _designs(study: DepthStudy, measure: str, target: Target, rule: str, prices: Prices) -> list[PoolDesign]:
     points, spread = study.of(measure), noise(study, measure, rule)
     topics = target.topics(spread)
     judged = np.array([point.judged for point in points])
@@ -209,7 +209,7 @@ def _designs(study: DepthStudy, measure: str, target: Target, rule: str, prices:
     frontier = on_frontier(topics[:, 0], topics[:, 0] * judged)
     relative = spread[:, 0] / spread[-1, 0] if spread[-1, 0] > 0 else np.full(len(points), np.nan)
     return [
-        Design(
+        PoolDesign(
             **_depth(point),
             lower=point.lower,
             upper=point.upper,

@@ -10,9 +10,9 @@ import numpy as np
 
 from cranfield.methods.comparison.comparison import FAMILY, pair_p_values
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
-from cranfield.methods.reliability.resampling import Task, in_waves, tasks
+from cranfield.methods.reliability.resampling import TrialTask, in_waves, tasks
 from cranfield.methods.reliability.score_matrix import check_alpha, check_trials, chosen_scores
-from cranfield.methods.sharding.replication import Replication, Verdicts, halves, joined, replication_of
+from cranfield.methods.sharding.replication import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.variance.components import squares
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
@@ -109,7 +109,7 @@ def split_halves(
 
 
 def _halvings(
-    scores: Array, test: str, correct: str | None, alpha: float, resamples: int, task: Task
+    scores: Array, test: str, correct: str | None, alpha: float, resamples: int, task: TrialTask
 ) -> tuple[Replication, Array]:
     """The replication of each halving of a task, and the share of all pairs in the same order."""
     stream, trials = task
@@ -125,7 +125,7 @@ def _halvings(
     return joined(found), agreeing
 
 
-def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resamples: int, seed: int) -> Verdicts:
+def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resamples: int, seed: int) -> PairVerdicts:
     """The sign of every pair's difference, and whether it is significant."""
     means = scores.mean(axis=0)
     if test == "tukey" and correct in (None, "none"):  # its margin is enough, and quicker than its p-values

@@ -16,17 +16,17 @@ from cranfield.types import Array, Progress
 Result = TypeVar("Result")
 
 _TASK = 20  # trials a task has: fixed, so that no number depends on how many workers share the tasks
-Task = tuple[np.random.SeedSequence, int]
+TrialTask = tuple[np.random.SeedSequence, int]
 
 
-def tasks(stream: np.random.SeedSequence, trials: int) -> list[Task]:
+def tasks(stream: np.random.SeedSequence, trials: int) -> list[TrialTask]:
     """Trials in tasks, each with a stream of its own."""
     counts = [min(_TASK, trials - first) for first in range(0, trials, _TASK)]
     return [(sequence(stream, number), count) for number, count in enumerate(counts)]
 
 
 def in_waves(
-    function: Callable[[Task], Result], todo: list[Task], *, workers: int | None, progress: Progress | None
+    function: Callable[[TrialTask], Result], todo: list[TrialTask], *, workers: int | None, progress: Progress | None
 ) -> list[Result]:
     """Tasks spread over workers; where somebody watches, a tenth at a time."""
     done: list[Result] = []
@@ -59,7 +59,7 @@ def check_sizes(sizes: tuple[int, ...], topics: int, sets: int, *, replacement: 
 
 
 def set_means(
-    scores: Array, size: int, seeds: list[Task], *, sets: int, replacement: bool, workers: int | None = None
+    scores: Array, size: int, seeds: list[TrialTask], *, sets: int, replacement: bool, workers: int | None = None
 ) -> Array:
     """Means of the systems on ``sets`` sets of ``size`` topics: trials × sets × systems.
 
@@ -69,7 +69,7 @@ def set_means(
     return np.concatenate(spread(draw, seeds, workers=workers))
 
 
-def _draw(scores: Array, size: int, sets: int, replacement: bool, task: Task) -> Array:
+def _draw(scores: Array, size: int, sets: int, replacement: bool, task: TrialTask) -> Array:
     stream, trials = task
     rng, topics = generator(stream), len(scores)
     out = np.empty((trials, sets, scores.shape[1]))

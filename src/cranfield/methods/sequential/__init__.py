@@ -1,12 +1,12 @@
 """Sequential studies of two systems: fixed, iterative, hybrid, group-sequential and anytime-valid plans."""
 
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence
-from cranfield.methods.sequential.final_test import Tested
+from cranfield.methods.sequential.final_test import FinalTest
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.optional_stopping import NearMisses, near_misses
-from cranfield.methods.sequential.paired_differences import Pairs, all_pairs, one_pair, random_pairs
+from cranfield.methods.sequential.paired_differences import PairedDifferences, all_pairs, one_pair, random_pairs
 from cranfield.methods.sequential.past import PastExperience, past_experience
-from cranfield.methods.sequential.plan_simulation import Simulation, simulate
+from cranfield.methods.sequential.plan_simulation import PlanSimulation, simulate
 from cranfield.methods.sequential.plans import CATALOG, Prospect, prospect
 from cranfield.methods.sequential.study import (
     Status,
@@ -18,24 +18,24 @@ from cranfield.methods.sequential.study import (
     sd_from_trial,
 )
 from cranfield.methods.sequential.study_goal import PLANS, Goal, even_looks
-from cranfield.methods.sequential.topic_order import Order, draw_order, read_topics
+from cranfield.methods.sequential.topic_order import TopicOrder, draw_order, read_topics
 from cranfield.methods.sequential.trial import TrialPlan, plan_trial, trial_coverage
 
 __all__ = [
     "CATALOG",
     "PLANS",
+    "FinalTest",
     "Goal",
     "GroupDesign",
     "NearMisses",
-    "Order",
-    "Pairs",
+    "PairedDifferences",
     "PastExperience",
+    "PlanSimulation",
     "Prospect",
-    "Simulation",
     "Status",
     "Study",
-    "Tested",
     "TooEarlyError",
+    "TopicOrder",
     "TrialPlan",
     "all_pairs",
     "bets_for",

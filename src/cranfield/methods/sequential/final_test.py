@@ -11,8 +11,8 @@ from cranfield.methods.sequential.confidence import TINY, beside_zero, bets_for,
 from cranfield.methods.sequential.groups import levels_for
 from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
 from cranfield.methods.sequential.study_goal import Goal
-from cranfield.methods.sequential.study_state import Edit, Progress, achieved_power
-from cranfield.methods.sequential.topic_order import Order
+from cranfield.methods.sequential.study_state import Edit, StudyState, achieved_power
+from cranfield.methods.sequential.topic_order import TopicOrder
 from cranfield.types import Array
 
 SKEWED = 0.25  # skewness over √n beyond which t's level is off by a quarter or so
@@ -40,7 +40,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Tested:
+class FinalTest:
     """A test of two systems on the same topics: ``system`` minus ``baseline``.
 
     ``outcome`` has the interval, and the verdict follows from it: the systems differ exactly where it leaves out 0.
@@ -66,7 +66,7 @@ class Tested:
     last: bool
     most: int | None
     skewed: bool
-    order: Order
+    order: TopicOrder
     edits: tuple[Edit, ...]
 
     @property
@@ -267,7 +267,7 @@ def paired_t(differences: Array, sd: float, level: float, widest: float) -> Outc
     )
 
 
-def single_test(progress: Progress) -> Tested:
+def single_test(progress: StudyState) -> FinalTest:
     """One t test at α, when the sd has shown that the topics suffice (or the plan has fixed their number)."""
     goal = progress.goal
     begun = progress.first_goal if progress.first_goal.plan == goal.plan else goal
@@ -285,7 +285,7 @@ def single_test(progress: Progress) -> Tested:
     )
 
 
-def group_test(progress: Progress, *, again: bool) -> Tested:
+def group_test(progress: StudyState, *, again: bool) -> FinalTest:
     """The t test at this look's level: boundaries for the looks that were really made, spent as planned.
 
     The interval at this level is the repeated confidence interval of Jennison & Turnbull 1989: all of them together
@@ -309,7 +309,7 @@ def group_test(progress: Progress, *, again: bool) -> Tested:
     )
 
 
-def anytime_test(progress: Progress, *, again: bool) -> Tested:
+def anytime_test(progress: StudyState, *, again: bool) -> FinalTest:
     """The confidence sequence after all topics so far, in the order they were added.
 
     The bets are those of the goal the study began with: they must not know the scores.
@@ -334,13 +334,13 @@ def anytime_test(progress: Progress, *, again: bool) -> Tested:
     return _tested(progress, outcome, level=goal.alpha, achieved_power=float("nan"), first=1, looks=looks, last=False)
 
 
-def _t_outcome(progress: Progress, level: float) -> Outcome:
+def _t_outcome(progress: StudyState, level: float) -> Outcome:
     goal = progress.goal
     return paired_t(progress.differences, progress.sd, level, goal.highest - goal.lowest)
 
 
 def _tested(
-    progress: Progress,
+    progress: StudyState,
     outcome: Outcome,
     *,
     level: float,
@@ -349,9 +349,9 @@ def _tested(
     looks: int,
     last: bool,
     most: int | None = None,
-) -> Tested:
+) -> FinalTest:
     system, baseline = progress.systems or ("", "")
-    return Tested(
+    return FinalTest(
         goal=progress.goal,
         plan=CATALOG[progress.goal.plan],
         system=system,

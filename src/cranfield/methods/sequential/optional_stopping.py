@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import RequestError
-from cranfield.methods.sequential.paired_differences import Pairs
+from cranfield.methods.sequential.paired_differences import PairedDifferences
 from cranfield.methods.sequential.paths import Population, t_rule_paths
 from cranfield.methods.sequential.thresholds import t_squares
 from cranfield.runtime import random
@@ -56,7 +56,7 @@ class NearMisses:
 
 
 def near_misses(
-    pairs: Pairs,
+    pairs: PairedDifferences,
     *,
     low: float = 0.05,
     high: float = 0.10,

@@ -15,7 +15,7 @@ DRAWS = 100  # of pairs in place of those that do not vary
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PairedDifferences:
     """``differences`` are pairs × topics: the first system's scores less the second's."""
 
     measure: str
@@ -39,14 +39,14 @@ def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: in
 
 def one_pair(
     table: ScoreTable, *, system: str | None = None, baseline: str | None = None, measure: str | None = None
-) -> Pairs:
+) -> PairedDifferences:
     """The differences of two systems: those named, or the only two there are.
 
     A table of one system is taken for differences already.
     """
     scores, name = complete_scores(table, measure), measure or table.measures[0]
     if len(table.systems) == 1 and system is None and baseline is None:
-        return Pairs(name, ((table.systems[0], "0"),), table.topics, scores.T)
+        return PairedDifferences(name, ((table.systems[0], "0"),), table.topics, scores.T)
     if system is None or baseline is None:
         if len(table.systems) != 2:
             raise RequestError(
@@ -59,7 +59,9 @@ def one_pair(
     at = [_place(table, name) for name in (system, baseline)]
     if at[0] == at[1]:
         raise RequestError(f"«{system}» is compared with itself", fix="Name two systems.")
-    return Pairs(name, ((system, baseline),), table.topics, (scores[:, at[0]] - scores[:, at[1]])[np.newaxis])
+    return PairedDifferences(
+        name, ((system, baseline),), table.topics, (scores[:, at[0]] - scores[:, at[1]])[np.newaxis]
+    )
 
 
 def choose_pairs(
@@ -70,7 +72,7 @@ def choose_pairs(
     count: int | None = None,
     seed: int = 1,
     measure: str | None = None,
-) -> Pairs:
+) -> PairedDifferences:
     """``count`` random pairs where that is given; else the two systems named, or the only two there are."""
     if count is not None and (system or baseline):
         raise RequestError("pairs are either named or drawn at random", fix="Give `pairs`, or `system` and `baseline`.")
@@ -85,14 +87,14 @@ def _place(table: ScoreTable, system: str) -> int:
     return table.systems.index(system)
 
 
-def all_pairs(table: ScoreTable, measure: str | None = None) -> Pairs:
+def all_pairs(table: ScoreTable, measure: str | None = None) -> PairedDifferences:
     """Every pair, once."""
     scores = complete_scores(table, measure)
     first, second = np.triu_indices(len(table.systems), k=1)
     return _made(table, measure, scores, first, second)
 
 
-def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str | None = None) -> Pairs:
+def random_pairs(table: ScoreTable, count: int, *, seed: int = 1, measure: str | None = None) -> PairedDifferences:
     """Pairs as an experimenter makes them: a good baseline, from the second quarter of the systems, and another.
 
     The other is from the best three quarters: very poor systems are not studied: Webber et al. (2008), §5.3.
@@ -126,6 +128,8 @@ def _drawn(rng: np.random.Generator, ordered: Array, count: int) -> tuple[Array,
     return ordered[other], ordered[baseline]
 
 
-def _made(table: ScoreTable, measure: str | None, scores: Array, first: Array, second: Array) -> Pairs:
+def _made(table: ScoreTable, measure: str | None, scores: Array, first: Array, second: Array) -> PairedDifferences:
     names = tuple((table.systems[a], table.systems[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True))
-    return Pairs(measure or table.measures[0], names, table.topics, (scores[:, first] - scores[:, second]).T)
+    return PairedDifferences(
+        measure or table.measures[0], names, table.topics, (scores[:, first] - scores[:, second]).T
+    )

@@ -12,7 +12,7 @@ from cranfield.errors import CranfieldError, RequestError
 from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential.confidence import bets_for
 from cranfield.methods.sequential.groups import GroupDesign, group_design
-from cranfield.methods.sequential.paired_differences import Pairs
+from cranfield.methods.sequential.paired_differences import PairedDifferences
 from cranfield.methods.sequential.paths import (
     Paths,
     Population,
@@ -52,7 +52,7 @@ HOLDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Rate:
+class PathRate:
     """A share with its exact 95 % interval (Clopper–Pearson)."""
 
     value: float
@@ -60,7 +60,7 @@ class Rate:
     upper: float
 
 
-def rate(hits: int, count: int) -> Rate:
+def rate(hits: int, count: int) -> PathRate:
     """The share of ``count`` paths that are ``hits``.
 
     >>> found = rate(5, 100)
@@ -71,7 +71,7 @@ def rate(hits: int, count: int) -> Rate:
 
     lower = special.betaincinv(hits, count - hits + 1, 0.025) if hits else 0.0
     upper = special.betaincinv(hits + 1, count - hits, 0.975) if hits < count else 1.0
-    return Rate(hits / count, float(lower), float(upper))
+    return PathRate(hits / count, float(lower), float(upper))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,9 @@ class PlanOutcome:
     topics_low: float
     topics_high: float
     topics_null: float
-    sd_bias: Rate
-    false_positives: Rate
-    power: Rate
+    sd_bias: PathRate
+    false_positives: PathRate
+    power: PathRate
     pair_sd: Array
     pair_false_positives: Array
     pair_topics: Array
@@ -119,7 +119,7 @@ class PlanOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class PlanSimulation:
     """All plans on one population, or on several pairs' populations together.
 
     ``difference`` and ``sd`` have one value per pair: what is sought, and the sd of all topics. ``included`` is, for a
@@ -281,7 +281,7 @@ _RUN: dict[str, Callable[[_Request, str], Paths]] = {
 
 
 def simulate(
-    pairs: Pairs | ArrayLike,
+    pairs: PairedDifferences | ArrayLike,
     *,
     difference: float | None = None,
     detectable_with: int = 100,
@@ -299,7 +299,7 @@ def simulate(
     seed: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Simulation:
+) -> PlanSimulation:
     """Run every plan on populations made of the pairs' own topics, drawn with replacement.
 
     Parameters
@@ -318,7 +318,7 @@ def simulate(
     repeats
         Simulated studies per pair, with equal systems and again with the target difference.
     """
-    given = pairs if isinstance(pairs, Pairs) else _unnamed(pairs)
+    given = pairs if isinstance(pairs, PairedDifferences) else _unnamed(pairs)
     chosen = _known(plans)
     population = Population.of(given.differences)
     ask = _request(
@@ -352,7 +352,7 @@ def simulate(
     if population.pairs == 1 and "iterative" in chosen:
         walked, drawn = _iterative(ask, NULL), ask.options("iterative", NULL)
         included = inclusion(population, walked, seed=drawn["seed"], workers=workers)
-    return Simulation(
+    return PlanSimulation(
         given.measure,
         given.names,
         given.topics,
@@ -373,12 +373,12 @@ def simulate(
     )
 
 
-def _unnamed(differences: ArrayLike) -> Pairs:
+def _unnamed(differences: ArrayLike) -> PairedDifferences:
     rows = np.atleast_2d(np.asarray(differences, float))
     if not np.isfinite(rows).all():
         raise RequestError("some differences are missing or infinite", fix="Leave those topics out.")
     names = tuple((f"pair {at + 1}", "0") for at in range(len(rows)))
-    return Pairs("difference", names, tuple(str(at + 1) for at in range(rows.shape[1])), rows)
+    return PairedDifferences("difference", names, tuple(str(at + 1) for at in range(rows.shape[1])), rows)
 
 
 def _known(plans: Sequence[str]) -> list[str]:
@@ -454,12 +454,12 @@ def _outcome(name: str, ask: _Request) -> PlanOutcome:
     )
 
 
-def _bias(relative: Array) -> Rate:
+def _bias(relative: Array) -> PathRate:
     """The mean over pairs with an interval for the repeats, the pairs being what they are."""
     pairs, repeats = relative.shape
     mean = float(relative.mean())
     spread = np.sqrt(relative.var(axis=1, ddof=1).sum() / repeats) / pairs if repeats > 1 else np.nan
-    return Rate(mean, float(mean - 1.96 * spread), float(mean + 1.96 * spread))
+    return PathRate(mean, float(mean - 1.96 * spread), float(mean + 1.96 * spread))
 
 
 def _warnings(ask: _Request) -> tuple[str, ...]:

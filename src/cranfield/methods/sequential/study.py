@@ -12,13 +12,13 @@ import numpy as np
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.methods.sequential import journal
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence, rough_topics
-from cranfield.methods.sequential.final_test import Tested, anytime_test, group_test, single_test
-from cranfield.methods.sequential.paired_differences import Pairs, complete_scores, one_pair
+from cranfield.methods.sequential.final_test import FinalTest, anytime_test, group_test, single_test
+from cranfield.methods.sequential.paired_differences import PairedDifferences, complete_scores, one_pair
 from cranfield.methods.sequential.past import past_experience
 from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
 from cranfield.methods.sequential.study_goal import Goal, check_effect
-from cranfield.methods.sequential.study_state import Edit, Progress, achieved_power, paired_sd, replay
-from cranfield.methods.sequential.topic_order import Order, draw_order
+from cranfield.methods.sequential.study_state import Edit, StudyState, achieved_power, paired_sd, replay
+from cranfield.methods.sequential.topic_order import TopicOrder, draw_order
 from cranfield.methods.sequential.trial import upper_limit
 from cranfield.scores import ScoreTable
 
@@ -57,7 +57,7 @@ class Status:
     tested: bool
     edits: tuple[Edit, ...]
     unfinished: int
-    order: Order
+    order: TopicOrder
 
     def to_dict(self) -> dict[str, Any]:
         """One row: the goal and where the study stands."""
@@ -114,7 +114,7 @@ class Study:
         self.path = Path(path)
         self.progress()  # a file that is no study is refused at once
 
-    def progress(self) -> Progress:
+    def progress(self) -> StudyState:
         """The state after all steps."""
         return replay(journal.read(self.path).steps)
 
@@ -144,13 +144,15 @@ class Study:
         wanted = count or max(_status(self.path, progress).more, 1)
         return tuple(progress.order.remaining(progress.topics)[:wanted])
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairedDifferences:
         """The differences so far, as simulations take them."""
         progress = self.progress()
         if progress.count < 2:
             raise InputError("the study has too few topics to sample from", where=str(self.path), fix="Add some.")
         names = progress.systems or ("", "")
-        return Pairs(progress.measure or "", (names,), tuple(progress.topics), progress.differences[np.newaxis])
+        return PairedDifferences(
+            progress.measure or "", (names,), tuple(progress.topics), progress.differences[np.newaxis]
+        )
 
     def add(self, table: ScoreTable, *, measure: str | None = None) -> Added:
         """Add the scores of the two systems on new topics; when this returns, they are on the disk.
@@ -197,7 +199,7 @@ class Study:
 
         return _status(self.path, replay(journal.append(self.path, decide)))
 
-    def test(self) -> Tested:
+    def test(self) -> FinalTest:
         """The test, when the plan allows it; the look is recorded before its result is returned.
 
         Raises
@@ -205,7 +207,7 @@ class Study:
         TooEarlyError
             Before the goal is reached, or between looks.
         """
-        found: dict[str, Tested] = {}
+        found: dict[str, FinalTest] = {}
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any] | None:
             progress = replay(steps)
@@ -276,7 +278,7 @@ def _drawn(topics: Sequence[str], trial_topics: Sequence[str], seed: int) -> dic
 def _prepared(goal: Goal) -> None:
     """Refuse what the plan cannot do before it is written down."""
     if goal.plan == "group-sequential":
-        Progress(goal, None, None, ()).design  # noqa: B018
+        StudyState(goal, None, None, ()).design  # noqa: B018
     else:
         needed_topics(goal)
 
@@ -354,7 +356,7 @@ def sd_from_trial(
 _Row = tuple[str, float, float]
 
 
-def _rows(table: ScoreTable, progress: Progress, measure: str | None) -> tuple[tuple[str, str], str, list[_Row]]:
+def _rows(table: ScoreTable, progress: StudyState, measure: str | None) -> tuple[tuple[str, str], str, list[_Row]]:
     name = measure or progress.measure or (table.measures[0] if len(table.measures) == 1 else None)
     if progress.measure is not None and name != progress.measure:
         raise RequestError(
@@ -379,7 +381,7 @@ def _pair(table: ScoreTable) -> tuple[str, str]:
     return table.systems[0], table.systems[1]
 
 
-def _split(rows: Sequence[_Row], progress: Progress) -> tuple[list[_Row], list[str]]:
+def _split(rows: Sequence[_Row], progress: StudyState) -> tuple[list[_Row], list[str]]:
     known = dict(zip(progress.topics, progress.scores, strict=True))
     for topic, a, b in rows:
         if topic in known and known[topic] != (a, b):
@@ -390,7 +392,7 @@ def _split(rows: Sequence[_Row], progress: Progress) -> tuple[list[_Row], list[s
     return [row for row in rows if row[0] not in known], [row[0] for row in rows if row[0] in known]
 
 
-def _check_addition(progress: Progress, new: Sequence[_Row]) -> None:
+def _check_addition(progress: StudyState, new: Sequence[_Row]) -> None:
     goal = progress.goal
     if progress.finished:
         raise RequestError(
@@ -412,7 +414,7 @@ def _check_addition(progress: Progress, new: Sequence[_Row]) -> None:
 # --- status and tests
 
 
-def _status(path: Path, progress: Progress, unfinished: int = 0) -> Status:
+def _status(path: Path, progress: StudyState, unfinished: int = 0) -> Status:
     goal = progress.goal
     due = progress.next_look
     more = max((due or progress.count) - progress.count, 0)
@@ -442,7 +444,7 @@ def _status(path: Path, progress: Progress, unfinished: int = 0) -> Status:
     )
 
 
-def _power_so_far(progress: Progress) -> float | None:
+def _power_so_far(progress: StudyState) -> float | None:
     if progress.goal.plan == "anytime" or progress.count < 2 or progress.sd == 0:
         return None
     if progress.goal.plan == "group-sequential":
@@ -450,7 +452,7 @@ def _power_so_far(progress: Progress) -> float | None:
     return achieved_power(progress.goal, progress.count, progress.sd)
 
 
-def _refuse_early(progress: Progress, where: str) -> None:
+def _refuse_early(progress: StudyState, where: str) -> None:
     if progress.ready:
         return
     due = progress.next_look
@@ -472,7 +474,7 @@ def _refuse_early(progress: Progress, where: str) -> None:
     )
 
 
-def _tested(progress: Progress, *, again: bool) -> Tested:
+def _tested(progress: StudyState, *, again: bool) -> FinalTest:
     if progress.goal.plan == "anytime":
         return anytime_test(progress, again=again)
     if progress.goal.plan == "group-sequential":
@@ -489,7 +491,7 @@ class Course:
     rows: tuple[dict[str, Any], ...]
 
 
-def course(progress: Progress) -> Course:
+def course(progress: StudyState) -> Course:
     """The course of a study: its power after every topic, t at the looks, or the confidence sequence."""
     plan = progress.goal.plan
     if plan == "anytime":
@@ -502,7 +504,7 @@ def course(progress: Progress) -> Course:
     return Course("power", goal.power, tuple(rows))
 
 
-def _look_rows(progress: Progress) -> Iterable[dict[str, Any]]:
+def _look_rows(progress: StudyState) -> Iterable[dict[str, Any]]:
     """t at the looks that were made, and the boundary at these and at those planned for later."""
     from cranfield.stats.tails import t_critical
 
@@ -515,7 +517,7 @@ def _look_rows(progress: Progress) -> Iterable[dict[str, Any]]:
         yield {"topics": n, "level": level, "boundary": float(t_critical(level / 2, n - 1)), "statistic": t}
 
 
-def _sequence_rows(progress: Progress) -> Iterable[dict[str, Any]]:
+def _sequence_rows(progress: StudyState) -> Iterable[dict[str, Any]]:
     x, goal = progress.differences, progress.goal
     every = max(1, len(x) // 200)
     for n in [*range(1, len(x), every), len(x)] if len(x) else []:

@@ -13,7 +13,7 @@ from cranfield.methods.design import power_for_difference
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.plans import needed_topics
 from cranfield.methods.sequential.study_goal import Goal
-from cranfield.methods.sequential.topic_order import Order
+from cranfield.methods.sequential.topic_order import TopicOrder
 from cranfield.types import Array
 
 Step = Mapping[str, Any]
@@ -43,14 +43,14 @@ class Edit:
 
 
 @dataclass
-class Progress:
+class StudyState:
     """The state after all steps."""
 
     goal: Goal
     systems: tuple[str, str] | None
     measure: str | None
     trial_topics: tuple[str, ...]
-    order: Order = field(default_factory=Order)
+    order: TopicOrder = field(default_factory=TopicOrder)
     first_goal: Goal = field(init=False)
     topics: list[str] = field(default_factory=list)
     scores: list[tuple[float, float]] = field(default_factory=list)
@@ -184,16 +184,16 @@ def achieved_power(goal: Goal, topics: int, sd: float) -> float:
     return float(power_for_difference(topics=topics, difference=goal.difference, sd=sd, alpha=goal.alpha))
 
 
-def replay(steps: Iterable[Step]) -> Progress:
+def replay(steps: Iterable[Step]) -> StudyState:
     """The state after all steps; the first is the one that started the study."""
     start, *rest = steps
     systems = tuple(start["systems"]) if start.get("systems") else None
-    progress = Progress(
+    progress = StudyState(
         Goal.from_dict(start["goal"]),
         systems,
         start.get("measure"),
         tuple(start.get("trial_topics", ())),
-        Order(candidates=tuple(start.get("order", ())), seed=start.get("order_seed")),
+        TopicOrder(candidates=tuple(start.get("order", ())), seed=start.get("order_seed")),
     )
     for step in rest:
         progress.apply(step)

@@ -18,7 +18,7 @@ from cranfield.runtime import random
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class TopicOrder:
     """Candidate topics in the order drawn for them, the seed, and the topics that were added out of it.
 
     Without candidates no order was recorded.
@@ -80,7 +80,7 @@ def _topics(count: int) -> str:
     return "1 topic" if count == 1 else f"{count:,} topics"
 
 
-def draw_order(topics: Sequence[str], *, seed: int = 1) -> Order:
+def draw_order(topics: Sequence[str], *, seed: int = 1) -> TopicOrder:
     """A random order of candidate topics.
 
     >>> order = draw_order(["301", "302", "303", "304"], seed=1)
@@ -93,7 +93,7 @@ def draw_order(topics: Sequence[str], *, seed: int = 1) -> Order:
     if len(topics) < 2:
         raise RequestError("an order needs two candidate topics or more", fix="Name all topics that may be judged.")
     places = random.generator(seed, "study", "order").permutation(len(topics))
-    return Order(candidates=tuple(topics[at] for at in places.tolist()), seed=seed)
+    return TopicOrder(candidates=tuple(topics[at] for at in places.tolist()), seed=seed)
 
 
 def read_topics(source: str | Path) -> tuple[str, ...]:

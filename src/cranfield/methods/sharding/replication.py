@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.types import Array
 
-Verdicts = tuple[Array, Array]  # of every pair: the sign of its difference, and whether it is significant
+PairVerdicts = tuple[Array, Array]  # of every pair: the sign of its difference, and whether it is significant
 
 # What can become of a significant pair on the other half of the topics; one of the four does.
 OUTCOMES = ("replicated", "weaker", "opposite", "reversed")
@@ -70,7 +70,7 @@ class Replication:
         return cls(significant=np.zeros((0, 2), int), outcomes=np.zeros((0, 2, len(OUTCOMES)), int))
 
 
-def replication_of(one: Verdicts, other: Verdicts) -> Replication:
+def replication_of(one: PairVerdicts, other: PairVerdicts) -> Replication:
     """What becomes of each half's significant pairs on the other: a single halving."""
     (sign, significant), (other_sign, other_significant) = one, other
     product = sign * other_sign
@@ -101,7 +101,7 @@ def halves(topics: int, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def replication(
-    verdicts: Callable[[Array], Mapping[str, Verdicts]], topics: int, *, halvings: int, rng: np.random.Generator
+    verdicts: Callable[[Array], Mapping[str, PairVerdicts]], topics: int, *, halvings: int, rng: np.random.Generator
 ) -> dict[str, Replication]:
     """The replication of several tests' verdicts over the same random halvings.
 

@@ -34,7 +34,7 @@ from cranfield.methods.comparison.tukey import (
     tukey,
 )
 from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anova
-from cranfield.methods.sharding.replication import Replication, Verdicts, replication
+from cranfield.methods.sharding.replication import PairVerdicts, Replication, replication
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable, score_view
@@ -43,7 +43,7 @@ from cranfield.scores.frames import rows_frame
 from cranfield.stats.kendall import kendall_tau
 from cranfield.types import Array, Progress
 
-PairTest = Tukey | BootstrapAnova
+ShardTest = Tukey | BootstrapAnova
 
 RANDOM = "MD6r"  # MD6's table, topics a sample: the claim covers new topics
 SAMPLED = "MD6rr"  # replicates are a sample too: the claim covers new judges or prompts as well
@@ -552,7 +552,7 @@ def _omega_squared(found: Decomposition, model: str) -> float:
     return anova(found, model)["system"].omega_squared if model in MODELS else float("nan")
 
 
-def _intervals(test: PairTest, spread: Array) -> Intervals:
+def _intervals(test: ShardTest, spread: Array) -> Intervals:
     """For the bootstrap its own interval stands where ANOVA's does; it has none for all pairs at once."""
     if isinstance(test, BootstrapAnova):
         return Intervals(float("nan"), float(test.half_width.mean()), spread)
@@ -574,7 +574,7 @@ def _of_means(error: Effect, found: Decomposition) -> ErrorTerm:
     return ErrorTerm(error.ms, error.df, topics * replicates)
 
 
-def _adjusted(test: PairTest) -> Array:
+def _adjusted(test: ShardTest) -> Array:
     return test.p_adjusted if isinstance(test, BootstrapAnova) else test.p_value
 
 
@@ -588,9 +588,9 @@ def _shift(here: Decomposition, there: Decomposition, model: str) -> float:
 
 def _tests(
     scores: Array, found: Decomposition, models: Sequence[str], plan: _Plan, stream: np.random.SeedSequence
-) -> dict[str, PairTest]:
+) -> dict[str, ShardTest]:
     """Every model's verdicts on one table."""
-    made: dict[str, PairTest] = {}
+    made: dict[str, ShardTest] = {}
     for model in models:
         if model == BOOTSTRAP:
             mine = sequence(stream, "bootstrap")
@@ -605,7 +605,7 @@ def _replications(
 ) -> dict[str, Replication]:
     """What becomes of each model's significant pairs on the other half of the topics."""
 
-    def verdicts(topics: Array) -> dict[str, Verdicts]:
+    def verdicts(topics: Array) -> dict[str, PairVerdicts]:
         part = scores[topics]
         tests = _tests(part, decompose(part), models, plan, stream)
         return {model: (np.sign(test.difference), test.significant) for model, test in tests.items()}

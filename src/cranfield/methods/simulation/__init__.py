@@ -2,7 +2,7 @@
 
 from cranfield.methods.simulation.example import Example, write_example
 from cranfield.methods.simulation.fit_quality import Differences, Fit, goodness_of_fit
-from cranfield.methods.simulation.marginals import Margin, fit_margin
+from cranfield.methods.simulation.marginals import Marginal, fit_margin
 from cranfield.methods.simulation.new_topics import Simulation, parse_means, simulate
 from cranfield.methods.simulation.simulator import Simulator, fit_simulator
 from cranfield.methods.simulation.support import Support, support_of
@@ -11,7 +11,7 @@ __all__ = [
     "Differences",
     "Example",
     "Fit",
-    "Margin",
+    "Marginal",
     "Simulation",
     "Simulator",
     "Support",

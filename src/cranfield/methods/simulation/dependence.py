@@ -15,7 +15,7 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.copulas import PAIRS, fit_pairs, inside
-from cranfield.methods.simulation.marginals import Margin
+from cranfield.methods.simulation.marginals import Marginal
 from cranfield.types import Array
 
 TERMS = 60  # of the Hermite series
@@ -156,7 +156,7 @@ def correlations(scores: Array) -> Array:
     return np.asarray(np.clip(found, -1.0, 1.0))
 
 
-def fit_gaussian(margins: Sequence[Margin], scores: Array) -> GaussianCopula:
+def fit_gaussian(margins: Sequence[Marginal], scores: Array) -> GaussianCopula:
     """The Gaussian copula under which scores with these margins have the correlations that were seen.
 
     With a_ik the Hermite coefficients of margin i, cov(X_i, X_j) = Σ_k a_ik·a_jk·ρᵏ (Mehler), which is solved for the
@@ -265,7 +265,7 @@ class VineCopula:
 
 
 def fit_vine(
-    margins: Sequence[Margin], scores: Array, *, trees: int, rng: np.random.Generator, truncate: bool = False
+    margins: Sequence[Marginal], scores: Array, *, trees: int, rng: np.random.Generator, truncate: bool = False
 ) -> VineCopula:
     """A C-vine fitted tree by tree; the root of each is the column that goes best with all others.
 
@@ -317,7 +317,7 @@ def _started(trees: Sequence[Tree], latent: Array) -> tuple[tuple[Tree, ...], Ar
 
 
 def _calibrated(
-    vine: VineCopula, margins: Sequence[Margin], wanted: Array, rng: np.random.Generator, truncate: bool
+    vine: VineCopula, margins: Sequence[Marginal], wanted: Array, rng: np.random.Generator, truncate: bool
 ) -> VineCopula:
     """Move every parameter by what the correlation it is for is off, on the same draws each time; keep the best."""
     roots, count = len(vine.trees), len(margins)

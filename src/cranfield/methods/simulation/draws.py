@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.methods.simulation.kernels import scores_of
-from cranfield.methods.simulation.marginals import Margin
+from cranfield.methods.simulation.marginals import Marginal
 from cranfield.types import Array
 
 
@@ -24,7 +24,7 @@ class MarginTable:
     steps: Array
 
     @classmethod
-    def of(cls, margins: Sequence[Margin]) -> MarginTable:
+    def of(cls, margins: Sequence[Marginal]) -> MarginTable:
         knots = [len(margin.z) for margin in margins]
         sizes = [len(margin.values) for margin in margins]
         starts = np.concatenate([[0], np.cumsum(knots)])

@@ -25,7 +25,7 @@ _FEWEST = 4  # different values below which there is no shape to fit
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
+class Marginal:
     """A distribution of scores; ``z`` are its knots and ``values`` what it has there.
 
     With ``steps`` there is one value more than knots, and ``values[i]`` holds between knots i − 1 and i. No score lies
@@ -109,11 +109,11 @@ class Margin:
         found[1:] = -(np.diff(functions, axis=1) @ slope)[: terms - 1] / np.sqrt(order[1:] * (order[1:] - 1.0))
         return found
 
-    def moved(self, mean: float) -> Margin:
+    def moved(self, mean: float) -> Marginal:
         """The margin of this mean that is nearest to this one; see ``move``."""
         return move([self], mean)[0]
 
-    def tilted(self, theta: float) -> Margin:
+    def tilted(self, theta: float) -> Marginal:
         """Every probability p becomes p·e^(θx), normalised."""
         middle = self.values if self.steps else (self.values[1:] + self.values[:-1]) / 2
         if not self.steps:
@@ -122,7 +122,7 @@ class Margin:
         masses = self._masses * np.exp(exponent - exponent.max())
         return _from_masses(self.family, masses / masses.sum(), self.values, self.steps, self.bounds)
 
-    def shifted(self, amount: float) -> Margin:
+    def shifted(self, amount: float) -> Marginal:
         """Every score this much higher; what would leave the bounds stays at the bound."""
         lowest, highest = self.bounds
         values = np.clip(self.values + amount, lowest, highest)
@@ -133,7 +133,7 @@ class Margin:
         return replace(self, z=self.z[kept], values=values[kept])
 
 
-def move(margins: Sequence[Margin], mean: float) -> list[Margin]:
+def move(margins: Sequence[Marginal], mean: float) -> list[Marginal]:
     """Margins whose means have this mean, all moved alike.
 
     Between bounds every score is shifted by the same amount, and what would leave the bounds stays at the bound (the
@@ -160,7 +160,7 @@ def _check_reach(mean: float, lowest: float, highest: float) -> None:
         )
 
 
-def _shift(margins: Sequence[Margin], mean: float) -> list[Margin]:
+def _shift(margins: Sequence[Marginal], mean: float) -> list[Marginal]:
     def off(amount: float) -> float:
         return float(np.mean([margin.shifted(amount).mean for margin in margins])) - mean
 
@@ -170,7 +170,7 @@ def _shift(margins: Sequence[Margin], mean: float) -> list[Margin]:
     return [margin.shifted(amount) for margin in margins]
 
 
-def _tilt(margins: Sequence[Margin], mean: float, span: float) -> list[Margin]:
+def _tilt(margins: Sequence[Marginal], mean: float, span: float) -> list[Marginal]:
     theta, low, high = 0.0, -np.inf, np.inf
     found = list(margins)
     for _ in range(200):
@@ -206,7 +206,7 @@ def _hermite_functions(z: Array, terms: int) -> Array:
 
 def _from_masses(
     family: str, masses: Array, values: Array, steps: bool, bounds: tuple[float, float], *, thin: bool = False
-) -> Margin:
+) -> Marginal:
     """A margin from probabilities; what has none leaves."""
     upper = np.cumsum(masses[:-1])
     lower = np.cumsum(masses[:0:-1])[::-1]
@@ -215,18 +215,18 @@ def _from_masses(
     z = np.clip(z, -9.0, 9.0)
     if steps:
         kept = np.flatnonzero(masses > 1e-15)
-        return Margin(family, z[kept[:-1]], values[kept], True, bounds)
+        return Marginal(family, z[kept[:-1]], values[kept], True, bounds)
     # A knot in every sixteenth of z keeps the moments to a thousandth; both ends stay, for they bound the atoms.
     kept = np.flatnonzero(np.diff(np.floor(z * 16) if thin else z, prepend=-np.inf) > (0 if thin else 1e-9))
     last = np.flatnonzero(z < z[-1] - 1e-9)[-1] + 1
     kept = np.append(kept[z[kept] < z[last] - 1e-9], last)
-    return Margin(family, z[kept], values[kept], False, bounds)
+    return Marginal(family, z[kept], values[kept], False, bounds)
 
 
 # --- fitting
 
 
-def fit_margin(scores: Array, support: Support, *, family: str = "auto") -> Margin:
+def fit_margin(scores: Array, support: Support, *, family: str = "auto") -> Marginal:
     """A margin for the scores of one system, with their mean and variance.
 
     The share of every atom is the one seen. For the rest, each family gives a shape, ``beta`` (beta-binomial on steps),
@@ -249,7 +249,7 @@ def fit_margin(scores: Array, support: Support, *, family: str = "auto") -> Marg
     return max(tried, key=lambda each: each[1])[0] if tried else _empirical(seen, support)
 
 
-def distance(margin: Margin, scores: Array) -> float:
+def distance(margin: Marginal, scores: Array) -> float:
     """The largest gap between the distribution functions of a margin and of scores (Kolmogorov and Smirnov's)."""
     places, counts = np.unique(scores, return_counts=True)
     upto = np.cumsum(counts) / len(scores)
@@ -257,7 +257,7 @@ def distance(margin: Margin, scores: Array) -> float:
     return float(max(np.abs(margin.up_to(places) - upto).max(), np.abs(margin.below(places) - below).max()))
 
 
-def _empirical(seen: Array, support: Support) -> Margin:
+def _empirical(seen: Array, support: Support) -> Marginal:
     values, counts = np.unique(seen, return_counts=True)
     return _from_masses("empirical", counts / len(seen), values, True, (support.lowest, support.highest))
 
@@ -304,7 +304,7 @@ class _Shape:
         edges = np.unique(np.concatenate([edges, near]))
         return edges, (edges[1:] + edges[:-1]) / 2
 
-    def fit(self, family: str) -> tuple[Margin, float] | None:
+    def fit(self, family: str) -> tuple[Marginal, float] | None:
         """The margin and how likely it makes the scores; None where the family has no such mean and variance."""
         base = {"beta": self._beta, "normal": self._flat, "kernel": self._kernel}[family]()
         masses = None if base is None else match_moments(base, self.points, self.mean, self.variance)

@@ -19,7 +19,7 @@ from cranfield.methods.simulation.dependence import (
     fit_vine,
 )
 from cranfield.methods.simulation.draws import MarginTable
-from cranfield.methods.simulation.marginals import Margin, fit_margin, move
+from cranfield.methods.simulation.marginals import Marginal, fit_margin, move
 from cranfield.methods.simulation.support import Support, support_of
 from cranfield.runtime.random import generator
 from cranfield.runtime.threads import tasks
@@ -44,7 +44,7 @@ class Simulator:
     systems: tuple[str, ...]
     shards: tuple[str, ...]
     supports: tuple[Support, ...]
-    margins: tuple[Margin, ...]
+    margins: tuple[Marginal, ...]
     copula: RowCopula | GaussianCopula | VineCopula
     dependence: str
     family: str
@@ -180,7 +180,7 @@ def fit_simulator(
     count = len(table.systems) * max(1, len(table.shards))
     pilot = np.moveaxis(table.values, 1, 0).reshape(len(table.topics), -1).copy()
     supports: list[Support] = []
-    fitted: list[Margin] = []
+    fitted: list[Marginal] = []
     for at, measure in enumerate(table.measures):
         mine = pilot[:, at * count : (at + 1) * count]
         support = support_of(measure, mine)
@@ -203,7 +203,7 @@ def fit_simulator(
 
 
 def _fit_dependence(
-    margins: Sequence[Margin], pilot: Array, dependence: str, *, trees: int, truncate: bool, seed: int
+    margins: Sequence[Marginal], pilot: Array, dependence: str, *, trees: int, truncate: bool, seed: int
 ) -> RowCopula | GaussianCopula | VineCopula:
     rng = generator(seed, "simulate", "fit")
     if dependence == "rows":

@@ -7,12 +7,12 @@ from cranfield.methods.verification.design_sizes import (
     sharded_pilot,
 )
 from cranfield.methods.verification.designs import SOURCES, Design, completed, designs_from_sizes, read_designs
-from cranfield.methods.verification.monte_carlo import Rate, Verification, verify
+from cranfield.methods.verification.monte_carlo import CollectionRate, Verification, verify
 
 __all__ = [
     "SOURCES",
+    "CollectionRate",
     "Design",
-    "Rate",
     "Verification",
     "completed",
     "designs_from_pilot",

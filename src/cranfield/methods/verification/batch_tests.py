@@ -33,7 +33,7 @@ _BLOCK = 400_000  # resampled statistics at a time, so that they stay near the p
 
 
 @dataclass(frozen=True, eq=False)
-class Verdicts:
+class BatchVerdicts:
     """The result of a test for every collection."""
 
     found: Array
@@ -144,12 +144,12 @@ class FTest:
     def tally(self) -> Sums:
         return Sums()
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         above, df_above = tally.mean_square(("system",))
         below, df_below = tally.mean_square(self.error)
         significant = above >= f_critical(self.alpha, df_above, df_below) * below
         means = tally.means
-        return Verdicts(significant, significant, significant & (means[:, 0] < means[:, 1]))
+        return BatchVerdicts(significant, significant, significant & (means[:, 0] < means[:, 1]))
 
 
 @dataclass(frozen=True)
@@ -165,16 +165,16 @@ class TukeyTest:
     def tally(self) -> Sums:
         return Sums()
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         ms, df = tally.mean_square(self.error)
         m, s = tally.shape
         margin = critical_range(self.alpha, m, df) * np.sqrt(ms / (tally.topics * s))  # FS19 Eq. 1
         return _by_margin(tally.means, margin)
 
 
-def _by_margin(means: Array, margin: Array) -> Verdicts:
+def _by_margin(means: Array, margin: Array) -> BatchVerdicts:
     gap, reach = means[:, 0] - means[:, 1], np.ptp(means, axis=1)
-    return Verdicts((gap >= margin) & (gap > 0), (reach >= margin) & (reach > 0), (-gap >= margin) & (gap < 0))
+    return BatchVerdicts((gap >= margin) & (gap > 0), (reach >= margin) & (reach > 0), (-gap >= margin) & (gap < 0))
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class DunnettTest:
     def tally(self) -> Sums:
         return Sums()
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         ms, df = tally.mean_square(RESIDUAL)
         margin = dunnett_critical(self.alpha, tally.shape[0] - 1, df) * np.sqrt(2 * ms / tally.topics)
         gaps = np.delete(tally.means, BASELINE, axis=1) - tally.means[:, [BASELINE]]
@@ -241,7 +241,7 @@ class HolmTest:
     def tally(self) -> Products:
         return Products()
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         t = tally.t()
         p_value = 2 * special.stdtr(tally.topics - 1, -np.abs(t))
         order = p_value.argsort(axis=1, kind="stable")
@@ -252,10 +252,10 @@ class HolmTest:
         return _by_pair(significant, t)
 
 
-def _by_pair(significant: Array, t: Array) -> Verdicts:
+def _by_pair(significant: Array, t: Array) -> BatchVerdicts:
     """Return the verdicts; pairs are in the order of ``np.triu_indices``, so the first is best and worst."""
     pair, gap = significant[:, 0], t[:, 0]
-    return Verdicts(pair & (gap > 0), np.asarray(significant.any(axis=1)), pair & (gap < 0))
+    return BatchVerdicts(pair & (gap > 0), np.asarray(significant.any(axis=1)), pair & (gap < 0))
 
 
 # --- tests that need the scores themselves
@@ -295,7 +295,7 @@ class TukeyPermutationTest:
     def tally(self) -> Scores:
         return Scores()
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         scores = tally.all
         means = scores.mean(axis=0)
         p_value = np.empty((len(means), 2))
@@ -306,7 +306,7 @@ class TukeyPermutationTest:
             p_value[at] = resampled_p(ranges, np.array([mine[0] - mine[1], np.ptp(mine)]))
         pair, widest = (p_value <= self.alpha).T
         gap = means[:, 0] - means[:, 1]
-        return Verdicts(pair & (gap > 0), widest, pair & (gap < 0))
+        return BatchVerdicts(pair & (gap > 0), widest, pair & (gap < 0))
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ class MaxTTest:
     def tally(self) -> Scores:
         return Scores()
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         scores = tally.all
         n, count, systems = scores.shape
         first, second = np.triu_indices(systems, k=1)
@@ -380,7 +380,7 @@ class PairTest:
     def tally(self) -> Scores:
         return Scores(pairs=True)
 
-    def decide(self, tally: Any) -> Verdicts:
+    def decide(self, tally: Any) -> BatchVerdicts:
         gaps = tally.all
         extra: dict[str, Any] = {}
         if self.name in ("bootstrap", "permutation"):
@@ -389,9 +389,9 @@ class PairTest:
         right = gaps.mean(axis=0) > 0
         if self.sides == 1:
             significant = right & (p_value / 2 <= self.alpha)
-            return Verdicts(significant, significant, np.zeros(len(right), bool))
+            return BatchVerdicts(significant, significant, np.zeros(len(right), bool))
         significant = p_value <= self.alpha
-        return Verdicts(significant & right, significant, significant & ~right)
+        return BatchVerdicts(significant & right, significant, significant & ~right)
 
 
 Test = FTest | TukeyTest | DunnettTest | HolmTest | MaxTTest | TukeyPermutationTest | PairTest

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.simulator import fit_simulator
-from cranfield.methods.verification.batch_tests import RESIDUAL, TITLES, WITHIN, Sums, Test, Verdicts, make_test
+from cranfield.methods.verification.batch_tests import RESIDUAL, TITLES, WITHIN, BatchVerdicts, Sums, Test, make_test
 from cranfield.methods.verification.designs import Design
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld, World
 from cranfield.runtime.random import Seed, generator, sequence
@@ -31,7 +31,7 @@ ENOUGH, SHORT, UNDECIDED = "enough", "short", "undecided"
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class BatchTask:
     """Everything a batch needs but its number: it can be done anywhere, and comes out the same."""
 
     world: World
@@ -50,7 +50,7 @@ class Counts:
     variances: Array  # sums over collections, differing: within systems, residual
 
 
-def run_batch(task: Task, batch: int) -> Counts:
+def run_batch(task: BatchTask, batch: int) -> Counts:
     """One batch of collections, from streams of its own.
 
     Topics are drawn in order, so that the first n are the same whatever the last look is: designs of different n are
@@ -80,7 +80,7 @@ def run_batch(task: Task, batch: int) -> Counts:
     return Counts(BATCH, verdicts, variances)
 
 
-def _counted(found: Verdicts) -> list[int]:
+def _counted(found: BatchVerdicts) -> list[int]:
     return [int(each.sum()) for each in (found.found, found.anything, found.reversed)]
 
 
@@ -97,7 +97,7 @@ def _together(parts: Iterable[Counts]) -> Counts:
 
 
 @dataclass(frozen=True)
-class Rate:
+class CollectionRate:
     """A share of collections, with Wilson's interval and one that holds whenever one stops."""
 
     count: int
@@ -122,7 +122,7 @@ class Look:
     """The power with a number of topics."""
 
     topics: int
-    power: Rate
+    power: CollectionRate
 
     def to_dict(self) -> dict[str, Any]:
         lower, upper = self.power.interval
@@ -143,10 +143,10 @@ class Verification:
 
     design: Design
     world: str
-    power: Rate
-    anything: Rate
-    error: Rate
-    reversed: Rate
+    power: CollectionRate
+    anything: CollectionRate
+    error: CollectionRate
+    reversed: CollectionRate
     verdict: str
     tolerance: float
     confidence: float
@@ -297,14 +297,14 @@ def verify(
     test = make_test(
         design.test, alpha=design.alpha, systems=design.systems, sides=design.sides, resamples=resamples, seed=stream
     )
-    task = Task(world, test, (design.topics,), stream)
+    task = BatchTask(world, test, (design.topics,), stream)
     found, verdict = _rounds(task, design.power, collections, tolerance, confidence, workers, progress)
     curve: tuple[Look, ...] = ()
     needed: tuple[int | None, int | None, int | None] = (None, None, None)
     if search:
         batches = min(found.collections // BATCH, 8)
         curve, needed = _search(task, design, batches, confidence, workers, progress)
-    arms = [[Rate(int(count), found.collections, confidence) for count in arm] for arm in found.verdicts[0]]
+    arms = [[CollectionRate(int(count), found.collections, confidence) for count in arm] for arm in found.verdicts[0]]
     within, residual = found.variances / found.collections
     return Verification(
         design,
@@ -369,7 +369,7 @@ def _check(design: Design, collections: int, tolerance: float, confidence: float
 
 
 def _rounds(
-    task: Task,
+    task: BatchTask,
     power: float,
     collections: int,
     tolerance: float,
@@ -402,10 +402,10 @@ def _verdict(found: Counts, power: float, tolerance: float, confidence: float) -
 
 
 def _search(
-    task: Task, design: Design, batches: int, confidence: float, workers: int | None, progress: Progress | None
+    task: BatchTask, design: Design, batches: int, confidence: float, workers: int | None, progress: Progress | None
 ) -> tuple[tuple[Look, ...], tuple[int | None, int | None, int | None]]:
     """Power against topics around the target: first apart, then ever closer, on the same collections grown longer."""
-    seen: dict[int, Rate] = {}
+    seen: dict[int, CollectionRate] = {}
     rounds = 0
 
     def look(topics: Iterable[int]) -> None:
@@ -417,7 +417,7 @@ def _search(
             tasks(run_batch, range(batches), shared=replace(task, looks=new, power_only=True), workers=workers)
         )
         for at, n in enumerate(new):
-            seen[n] = Rate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
+            seen[n] = CollectionRate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
         rounds += 1
         if progress is not None:
             progress(rounds, rounds + 2)
@@ -442,7 +442,7 @@ def _between(low: int, high: int, count: int) -> list[int]:
     return sorted({round(n) for n in np.linspace(low, high, count + 2)})
 
 
-def _bracket(seen: dict[int, Rate], power: float) -> tuple[int, int] | None:
+def _bracket(seen: dict[int, CollectionRate], power: float) -> tuple[int, int] | None:
     """Neighbouring looks of which the first misses the power and the second, for the first time, reaches it."""
     order = sorted(seen)
     reached = [n for n in order if seen[n].rate >= power]

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.draws import MarginTable
-from cranfield.methods.simulation.marginals import Margin, move
+from cranfield.methods.simulation.marginals import Marginal, move
 from cranfield.methods.simulation.simulator import Simulator
 from cranfield.types import Array
 
@@ -149,7 +149,7 @@ def _some(copula: GaussianCopula, rng: Random, columns: Array, topics: int) -> A
     return np.take_along_axis(joined, columns[np.newaxis], axis=2)
 
 
-def _moved(simulator: Simulator, system: int, means: tuple[float, ...]) -> list[list[Margin]] | None:
+def _moved(simulator: Simulator, system: int, means: tuple[float, ...]) -> list[list[Marginal]] | None:
     """A system's margins under each mean; None where they are too far from its own."""
     mine = [simulator.margins[at] for at in simulator.columns(0, system)]
     now, spread = simulator.mean(0, system), np.sqrt(np.mean([margin.variance for margin in mine]))

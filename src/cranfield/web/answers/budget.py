@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from cranfield.methods.design.grid import parse_counts
 from cranfield.methods.names import EstimateName
 from cranfield.methods.pooling import Prices
-from cranfield.methods.pooling.asking import Question as BudgetQuestion
+from cranfield.methods.pooling.asking import BudgetRequest as BudgetQuestion
 from cranfield.methods.pooling.asking import ask, system_choice
 from cranfield.rendering.budget_document import budget_answer
 from cranfield.rendering.pilot_charts import budget_figure
