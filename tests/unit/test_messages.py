@@ -29,6 +29,7 @@ OWN_FLAGS = {
     "rendering/pdf.py": "the flags of a browser",
     "rendering/report_model.py": "the command line that makes a report",
     "errors.py": "where flags are made",
+    "questions/command_line.py": "the command line that gives the same answer",
 }
 
 
@@ -72,7 +73,7 @@ def test_an_unknown_interface_is_an_error() -> None:
 
 
 def _literals(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """String literals that are no docstrings; in f-strings, what is put in stands as {}."""
+    """String literals but docstrings and examples of a command; in f-strings, what is put in stands as {}."""
     if isinstance(tree, ast.JoinedStr):
         parts = [str(part.value) if isinstance(part, ast.Constant) else "{}" for part in tree.values]
         yield tree.lineno, "".join(parts)
@@ -80,7 +81,8 @@ def _literals(tree: ast.AST) -> Iterator[tuple[int, str]]:
         yield tree.lineno, tree.value
     for child in ast.iter_child_nodes(tree):
         is_docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-        if not is_docstring and not (isinstance(tree, ast.JoinedStr) and isinstance(child, ast.Constant)):
+        is_example = isinstance(child, ast.keyword) and child.arg == "examples"  # command lines, shown by --help
+        if not (is_docstring or is_example or (isinstance(tree, ast.JoinedStr) and isinstance(child, ast.Constant))):
             yield from _literals(child)
 
 

@@ -103,7 +103,7 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         ({"systems": "2:101", "min_range": "0.01:1:0.01", "variance": "1"}, "10,000 cells"),
         ({**SAKAI, "alpha": "1e999999"}, "alpha cannot be"),
         ({**SAKAI, "alpha": "0:1e90:1e-90"}, "alpha cannot be «0:1e90:1e-90»|has "),
-        ({**SAKAI, "curve": "sd"}, "no «sd» to draw"),
+        ({**SAKAI, "curve": "sd"}, "no «sd» to vary"),
         ({**SAKAI, "method": "nope"}, "method: Input should be 'blocked'"),
         ({**SAKAI, "test": "tukey"}, "«test» has no effect"),
         ({"width": "0.1", "sd": "0.1", "systems": "10"}, "«systems» has no effect"),

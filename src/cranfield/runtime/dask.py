@@ -126,7 +126,7 @@ def work_on(
         raise ClusterError(
             f"{error.what}; {parts.kept} finished parts are kept",
             where=error.where,
-            fix=f"{error.fix} Then give the same command again with: --resume {parts.path}",
+            fix=f'{error.fix} Then give the same command again with: `resume="{parts.path}"`',
         ) from None
 
 
