@@ -388,7 +388,7 @@ def study_peek(
     measure: shared.Measure = None,
     first: Annotated[int, Param("The first look.", label="First look", ge=2, le=1_000_000)] = 50,
     low: Annotated[
-        float, Param("PairedDifferences with p above this on all topics …", label="p above", ge=0, lt=1)
+        float, Param("Pairs with p above this on all topics …", label="p above", ge=0, lt=1)
     ] = 0.05,
     high: Annotated[float, Param("… and below this.", label="p below", gt=0, le=1)] = 0.10,
     alpha: Alpha = 0.05,
