@@ -74,7 +74,7 @@ class StudySimulationResult(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StudyPeekResult(Result):
-    """PairedDifferences just short of significance, and how many become significant at some look (``near_misses``)."""
+    """Pairs just short of significance, and how many become significant at some look (``near_misses``)."""
 
     near_misses: NearMisses
 
