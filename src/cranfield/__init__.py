@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.methods.verification import Design, Verification
     from cranfield.questions.check import CheckResult, check
     from cranfield.questions.compare import ComparisonResult, compare
+    from cranfield.questions.pilot import PilotResult, pilot
     from cranfield.questions.power import PowerResult, power
     from cranfield.questions.reliability import ReliabilityResult, reliability
     from cranfield.questions.report import ReportResult, report
@@ -96,6 +97,8 @@ _HOME = {
     "check": "questions.check",
     "ComparisonResult": "questions.compare",
     "compare": "questions.compare",
+    "PilotResult": "questions.pilot",
+    "pilot": "questions.pilot",
     "PowerResult": "questions.power",
     "power": "questions.power",
     "SizeResult": "questions.size",
@@ -135,6 +138,7 @@ __all__ = [
     "InputError",
     "Measure",
     "PackedFileError",
+    "PilotResult",
     "PowerResult",
     "Reliability",
     "ReliabilityResult",
@@ -171,6 +175,7 @@ __all__ = [
     "open_study",
     "pair_study",
     "parse_measure",
+    "pilot",
     "pilot_study",
     "power",
     "rank_stability",

@@ -15,14 +15,6 @@ def check_plot(path: str) -> None:
     check_chart_name(path)
 
 
-def draw_pilots(document: Document, path: str) -> None:
-    """The variance against the teams left out."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.pilot_charts import pilot_chart
-
-    write_chart(pilot_chart(document.rows), path)
-
-
 def draw_budget(document: Document, path: str) -> None:
     """The chart of whichever question was asked about a budget."""
     from cranfield.rendering.charts import write_chart

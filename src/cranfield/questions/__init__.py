@@ -16,6 +16,7 @@ MODULES = {
     "power": "power",
     "compare": "compare",
     "shards": "shards",
+    "pilot": "pilot",
     **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek")},
     "reliability": "reliability",
     "simulate": "simulate",

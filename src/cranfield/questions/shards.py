@@ -179,7 +179,7 @@ def _split(
         progress=listener(),
         **tests,
     )
-    return study, sources.collection_warnings(collection, measures)
+    return study, sources.collection_warnings({"": collection}, measures)
 
 
 def _replicated(

@@ -219,11 +219,13 @@ def load_collection(
     return open_collection(paths[0])
 
 
-def collection_warnings(collection: Collection, measures: Sequence[str]) -> tuple[Problem | Caution, ...]:
-    """What a result from a collection should be read with."""
+def collection_warnings(
+    collections: Mapping[str, Collection], measures: Sequence[str]
+) -> tuple[Problem | Caution, ...]:
+    """What a result from collections, which go by their names, should be read with."""
     from cranfield.scores.quality import table_warnings
 
-    return table_warnings({"": collection.score(measures)})
+    return table_warnings({name: collection.score(measures) for name, collection in collections.items()})
 
 
 def run_files(runs: Any) -> list[str] | None:

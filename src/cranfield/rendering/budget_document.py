@@ -9,6 +9,7 @@ from cranfield.methods.pooling import AffordableDesigns, Budget, PairStudy, Reus
 from cranfield.methods.pooling.asking import BudgetAnswer
 from cranfield.methods.pooling.costs import RAW_DIFFERENCE
 from cranfield.rendering.document import Column, Document, Table, known
+from cranfield.rendering.pilot_charts import DETECTABLE
 
 TITLES = {
     "judged": "judged per topic",
@@ -64,7 +65,6 @@ KINDS = {
         "score",
     ),
 }
-DETECTABLE = {"min_range": "detectable range", "difference": "detectable difference", "width": "interval width"}
 
 
 def budget_answer(found: BudgetAnswer, inputs: Mapping[str, Any], budget: float | None = None) -> Document:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.rendering.budget_document import DETECTABLE
 from cranfield.rendering.charts import COLOURS, styled
 from cranfield.rendering.document import Document, known
+
+DETECTABLE = {"min_range": "detectable range", "difference": "detectable difference", "width": "interval width"}
 
 
 def budget_figure(document: Document) -> Any:

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.methods.leave_out import PilotStudy
+from cranfield.questions.pilot import PilotResult
 from cranfield.rendering.document import Column, Document, Table, known
+from cranfield.rendering.pilot_charts import pilot_chart
+from cranfield.rendering.views import View
 
 SHOWN = 12  # values of k in the terminal; files and charts have all of them
 
@@ -96,3 +99,21 @@ def _some(numbers: Sequence[int]) -> set[int]:
     if len(numbers) <= SHOWN:
         return set(numbers)
     return {numbers[round(at * (len(numbers) - 1) / (SHOWN - 1))] for at in range(SHOWN)}
+
+
+def document(result: PilotResult) -> Document:
+    return pilot_document(result.study, result.inputs)
+
+
+def variance(result: PilotResult) -> Any:
+    """The variance against the number of teams left out."""
+    return pilot_chart(result.study.to_dict())
+
+
+VIEWS = {
+    "PilotResult": View(
+        document,
+        {"variance": variance},
+        pictures=lambda result: [("Variance against the teams left out", variance(result))],
+    )
+}

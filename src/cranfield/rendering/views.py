@@ -21,6 +21,7 @@ MODULES = {
     "PowerResult": "power_document",
     "ComparisonResult": "comparison_document",
     "ShardsResult": "shard_document",
+    "PilotResult": "pilot_document",
     "ReliabilityResult": "reliability_document",
     "SimulationResult": "simulation_document",
     "StudyPastResult": "study_document",

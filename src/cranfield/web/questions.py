@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, pilot, report
+from cranfield.web.answers import budget, report
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -27,6 +27,12 @@ SIZE = make_page(
 )
 POWER = make_page(
     "power", front=("measure", "topics", "systems", "test", "difference", "alpha", "power"), without=ABOUT_VARIANCE
+)
+PILOT = make_page(
+    "pilot",
+    front=("measure", "min_range", "difference", "systems", "leave_out", "topics", "trials"),
+    files=("qrels", "teams", "order", "name"),
+    of=("collection",),
 )
 COMPARE = make_page(
     "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
@@ -75,7 +81,7 @@ STUDY_PEEK = make_page(
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (CHECK, SCORE, VARIANCE),
-    "Topics": (SIZE, POWER, pilot.QUESTION, budget.QUESTION),
+    "Topics": (SIZE, POWER, PILOT, budget.QUESTION),
     "Systems": (COMPARE, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),

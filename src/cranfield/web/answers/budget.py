@@ -12,7 +12,6 @@ from cranfield.methods.pooling.asking import ask, system_choice
 from cranfield.rendering.budget_document import budget_answer
 from cranfield.rendering.pilot_charts import budget_figure
 from cranfield.rendering.report_model import Picture
-from cranfield.web.answers.pilot import GOAL
 from cranfield.web.asking import Asked, Question
 from cranfield.web.page import Answer
 from cranfield.web.queries import (
@@ -29,6 +28,8 @@ from cranfield.web.queries import (
     field,
     numbers,
 )
+
+GOAL = ("min_range", "difference", "width", "systems", "test", "alpha", "power", "method")
 
 
 class BudgetQuery(TargetQuery):

@@ -1,0 +1,133 @@
+"""What smaller pilots would have found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions import target_parameters as goal
+from cranfield.questions.parameters import Counts, Param, Source, question
+from cranfield.results import Result
+from cranfield.runtime.progress import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.leave_out import PilotStudy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PilotResult(Result):
+    """Variances, and the topics they require, of pilots with fewer teams and topics.
+
+    Attributes
+    ----------
+    study
+        Every measure with every number of teams left out and of topics kept.
+    """
+
+    study: PilotStudy
+
+
+@question(
+    "Smaller pilots",
+    examples=("cranfield pilot runs/ --qrels qrels.txt --teams teams.tsv -m AP -m nDCG@10",),
+    charts=("variance",),
+    working="leaving teams out",
+    is_parallel=True,
+)
+def pilot(
+    runs: sources.Runs,
+    *,
+    qrels: sources.Qrels = None,
+    teams: sources.Teams = None,
+    measure: shared.Measures = None,
+    leave_out: Annotated[
+        Counts, Param("How many teams to leave out.", default="all", label="Teams left out", short="-k", metavar="K")
+    ] = None,
+    topics: Annotated[
+        Counts,
+        Param("Topics to keep, besides all.", default="75,50,25,10", label="Topics kept", short="-n", metavar="N"),
+    ] = None,
+    trials: Annotated[int, Param("Random pilots of each size.", ge=2, le=100_000, metavar="N")] = 100,
+    depth: Annotated[
+        int | None,
+        Param("Pool depth.", default="that of the judgments", label="Pool depth", ge=1, le=100_000, metavar="D"),
+    ] = None,
+    estimate: goal.Estimate = None,
+    systems: goal.Systems = None,
+    min_range: goal.MinRange = None,
+    difference: goal.Difference = None,
+    width: goal.Width = None,
+    test: goal.Test = None,
+    alpha: shared.Alpha = 0.05,
+    power: shared.Power = 0.8,
+    method: goal.Method = "blocked",
+    within: Annotated[
+        float,
+        Param(
+            "Largest acceptable error of a pilot, as a share.", label="Acceptable error", gt=0, le=10, metavar="SHARE"
+        ),
+    ] = 0.25,
+    write_qrels: Annotated[
+        str | None, Source("Write the judgments without each team into this folder.", metavar="FOLDER")
+    ] = None,
+    order: sources.Ordering = "score",
+    name: sources.Naming = "auto",
+    seed: shared.Seed = 1,
+) -> PilotResult:
+    """Leave teams and topics out at random: the variance, and the topics it requires, of smaller pilots.
+
+    Returns
+    -------
+    PilotResult
+        One row per measure, number of teams left out and number of topics kept.
+
+    References
+    ----------
+    .. [1] T. Sakai and L. Shang, "On estimating variances for topic set size design", EVIA, 2016.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import cranfield as cf
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = cf.write_example(folder)
+    ...     files = {"qrels": f"{folder}/qrels.txt", "teams": f"{folder}/teams.tsv"}
+    ...     found = cf.pilot(f"{folder}/runs", **files, leave_out=1, topics=10, trials=2)
+    >>> len(found.study.teams), found.study.topics
+    (5, 40)
+    """
+    from cranfield.methods.leave_out import pilot_study, write_leave_outs
+    from cranfield.methods.leave_out.goal import target_for
+
+    collection = sources.load_collection(runs, qrels=qrels, teams=teams, order=order, name=name)
+    target = target_for(
+        len(collection.systems),
+        systems=systems,
+        min_range=min_range,
+        difference=difference,
+        width=width,
+        alpha=alpha,
+        power=power,
+        method=method,
+        test=test,
+    )
+    if write_qrels is not None:
+        write_leave_outs(collection, write_qrels, depth=depth)
+    measures: Any = measure or ["AP"]
+    sizes: dict[str, Any] = {"left_out": leave_out, "pilot_topics": topics}
+    study = pilot_study(
+        collection,
+        measures,
+        **sizes,
+        trials=trials,
+        depth=depth,
+        estimate=estimate,
+        target=target,
+        tolerance=within,
+        seed=seed,
+        progress=listener(),
+    )
+    warnings = sources.collection_warnings({"": collection}, measures)
+    return PilotResult(study=study, inputs=goal.target_inputs(target), warnings=warnings)
