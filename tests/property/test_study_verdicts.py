@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cranfield.methods.sequential import PLANS, Goal, Study, TooEarlyError, create_study, final_test
+from cranfield.methods.sequential import PLANS, Goal, Study, TooEarlyError, conclusion, create_study
 from cranfield.rendering.study_document import paragraph
 from cranfield.scores import ScoreTable
 
@@ -41,7 +41,7 @@ def table_of(differences: Array, first: int) -> ScoreTable:
     return ScoreTable(("AP",), tuple(str(first + at) for at in range(len(differences))), ("new", "old"), values)
 
 
-def results(plan: str, differences: Array, alpha: float, batch: int) -> list[final_test.FinalTest]:
+def results(plan: str, differences: Array, alpha: float, batch: int) -> list[conclusion.FinalTest]:
     """All tests that the plan allows when topics are added in batches."""
     found = []
     with TemporaryDirectory() as folder:
@@ -56,14 +56,14 @@ def results(plan: str, differences: Array, alpha: float, batch: int) -> list[fin
     return found
 
 
-def _test(study: Study) -> list[final_test.FinalTest]:
+def _test(study: Study) -> list[conclusion.FinalTest]:
     try:
         return [study.test()]
     except TooEarlyError:
         return []
 
 
-def check(found: final_test.FinalTest) -> None:
+def check(found: conclusion.FinalTest) -> None:
     row = found.to_dict()
     assert row["verdict"] in ("differs", "not significant", "no claim")
     assert row["significant"] == (row["verdict"] == "differs")
@@ -135,7 +135,7 @@ def test_a_t_on_the_boundary_parts_neither_p_nor_interval_from_the_verdict(
     n: int, level: float, nudge: int, seed: int
 ) -> None:
     """Differences whose t is the critical value to the last few bits."""
-    from cranfield.methods.sequential.final_test import paired_t
+    from cranfield.methods.sequential.conclusion import paired_t
     from cranfield.stats.tails import t_critical
 
     x = np.random.default_rng(seed).standard_normal(n)

@@ -29,7 +29,7 @@ from cranfield.methods.sequential import (
     trial_coverage,
 )
 from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
-from cranfield.methods.sequential.final_test import paired_t
+from cranfield.methods.sequential.conclusion import paired_t
 from cranfield.methods.sequential.paths import (
     Paths,
     Population,

@@ -1,7 +1,7 @@
 """Sequential studies of two systems: fixed, iterative, hybrid, group-sequential and anytime-valid plans."""
 
+from cranfield.methods.sequential.conclusion import FinalTest
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence
-from cranfield.methods.sequential.final_test import FinalTest
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.optional_stopping import NearMisses, near_misses
 from cranfield.methods.sequential.paired_differences import PairedDifferences, all_pairs, one_pair, random_pairs

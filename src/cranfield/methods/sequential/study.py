@@ -11,8 +11,8 @@ import numpy as np
 
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.methods.sequential import journal
+from cranfield.methods.sequential.conclusion import FinalTest, anytime_test, group_test, single_test
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence, rough_topics
-from cranfield.methods.sequential.final_test import FinalTest, anytime_test, group_test, single_test
 from cranfield.methods.sequential.paired_differences import PairedDifferences, complete_scores, one_pair
 from cranfield.methods.sequential.past import past_experience
 from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
