@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -248,20 +249,31 @@ def output(document: Document, chosen: Face) -> None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, when that is a terminal; gone when the work is done."""
+    """A bar on standard error, when that is a terminal, from the first report on; gone when the work is done."""
+    bars: list[Any] = []
+
+    def step(done: int, total: int) -> None:
+        if not bars and sys.stderr.isatty():
+            bars.append(_started_bar(what))
+        for bar, task in bars:
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield step
+    finally:
+        for bar, _ in bars:
+            bar.stop()
+
+
+def _started_bar(what: str) -> tuple[Any, Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from cranfield.rendering.terminal import console
 
-    aside = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-
-        def step(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield step
+    bar = Progress(*columns, console=console(stderr=True), transient=True)
+    bar.start()
+    return bar, bar.add_task(what, total=None)
 
 
 def load_collection(
