@@ -387,9 +387,7 @@ def study_peek(
     columns: sources.Columns = None,
     measure: shared.Measure = None,
     first: Annotated[int, Param("The first look.", label="First look", ge=2, le=1_000_000)] = 50,
-    low: Annotated[
-        float, Param("Pairs with p above this on all topics …", label="p above", ge=0, lt=1)
-    ] = 0.05,
+    low: Annotated[float, Param("Pairs with p above this on all topics …", label="p above", ge=0, lt=1)] = 0.05,
     high: Annotated[float, Param("… and below this.", label="p below", gt=0, le=1)] = 0.10,
     alpha: Alpha = 0.05,
     repeats: Annotated[int, Param("Random orders of the topics.", ge=1, le=1_000_000)] = 200,
