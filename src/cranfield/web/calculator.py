@@ -97,7 +97,7 @@ def _command(name: str, query: Any) -> str:
 
 def plans_answer(query: Any) -> Answer:
     """What every plan of a study guarantees, and how many topics to expect of it."""
-    looks = parse_grid(str(query.looks), name="looks", most=MOST_LOOKS)
+    looks = parse_grid(query.looks, name="looks", most=MOST_LOOKS)
     if len(looks) > MOST_LOOKS or max(looks) > MOST_LOOKS:
         raise RequestError(
             f"more than {MOST_LOOKS} looks are too many for a page", fix="The command takes them, and takes its time."

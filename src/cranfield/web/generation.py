@@ -94,6 +94,7 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
         limits = {"max_length": LONGEST_TEXT}
     is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
     default = ... if parameter.is_required else parameter.default
+    default = str(default) if kind is str and isinstance(default, int | float) else default
     annotation = Annotated[kind | None, Given] if is_optional else kind
     return annotation, Field(
         default=default, title=parameter.label, description=speak(parameter.help, "page"), **limits
@@ -130,7 +131,7 @@ def values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
     asked = type(query).model_fields
     found = {name: getattr(query, name) for name in question.parameters if name in asked}
     kinds = {name: question.parameters[name].kind for name, value in found.items() if value is not None}
-    grids = {name: str(found[name]) for name, kind in kinds.items() if kind in ("numbers", "counts")}
+    grids = {name: found[name] for name, kind in kinds.items() if kind in ("numbers", "counts")}
     parse_numbers(grids, counts=tuple(name for name, kind in kinds.items() if kind == "counts"))
     return found
 
