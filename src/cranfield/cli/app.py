@@ -41,8 +41,8 @@ COMMANDS = (
 )
 
 
-def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The command with these of its commands."""
+def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
+    """The command with these of its commands; where they are only ``listed``, without their flags."""
     made = typer.Typer(
         name="cranfield",
         help="How many topics are enough, and which systems really differ.",
@@ -52,6 +52,9 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in names:
+        if listed and name in MODULES:
+            made.command(name, help=find_question(name).summary)(lambda: None)
+            continue
         if name in MODULES and name != "report":  # which is written to files
             made.command(name, cls=Command)(make_command(find_question(name)))
             continue
@@ -108,7 +111,12 @@ def main() -> None:
     # Reading the options of all commands takes longer than many a command; of the one that is asked for, it does not.
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
-        (make_app(asked) if asked or "--version" in sys.argv[1:3] else _whole())()
+        if asked or "--version" in sys.argv[1:3]:
+            make_app(asked)()
+        elif sys.argv[1:] in ([], ["-h"], ["--help"]) and "_CRANFIELD_COMPLETE" not in os.environ:
+            make_app(listed=True)()
+        else:
+            _whole()()
     except CranfieldError as error:
         sys.stderr.write(f"error: {speak(str(error), 'command')}\n")
         raise SystemExit(error.exit_code) from None

@@ -198,9 +198,13 @@ class Question:
         return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
 
     @cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature with its annotations evaluated, once: that takes longer than many a command."""
+        return inspect.signature(self.function, eval_str=True)
+
+    @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        signature = inspect.signature(self.function, eval_str=True)
-        return {name: _parameter(each) for name, each in signature.parameters.items()}
+        return {name: _parameter(each) for name, each in self.signature.parameters.items()}
 
     def ask(self, *given: Any, **named: Any) -> Any:
         """The result for these arguments; it knows them as its inputs."""
@@ -214,7 +218,7 @@ class Question:
         for name in named:
             if name not in self.parameters:
                 raise TypeError(f"{self.name}() has no parameter {name!r}{self._suggestion(name)}")
-        bound = inspect.signature(self.function).bind(*given, **named)
+        bound = self.signature.bind(*given, **named)
         bound.apply_defaults()
         return {name: self.parameters[name].checked(value) for name, value in bound.arguments.items()}
 
@@ -237,7 +241,7 @@ def question(title: str, **more: Any) -> Callable[[Function], Function]:
             return declared.ask(*given, **named)
 
         ask.__doc__ = documented(declared)
-        ask.__signature__ = _plain_signature(function)  # type: ignore[attr-defined]
+        ask.__signature__ = _plain_signature(declared.signature)  # type: ignore[attr-defined]
         ask.question = declared  # type: ignore[attr-defined]
         return ask  # type: ignore[return-value]
 
@@ -254,9 +258,8 @@ def documented(declared: Question) -> str:
     return "\n".join([before.rstrip(), "", *lines, "", returns + after]).rstrip() + "\n"
 
 
-def _plain_signature(function: Callable[..., Any]) -> inspect.Signature:
+def _plain_signature(signature: inspect.Signature) -> inspect.Signature:
     """The signature as a reader wants it: types, without what is said about each parameter."""
-    signature = inspect.signature(function, eval_str=True)
     plain = [each.replace(annotation=get_args(each.annotation)[0]) for each in signature.parameters.values()]
     return signature.replace(parameters=plain)
 
