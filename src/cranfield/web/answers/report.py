@@ -9,7 +9,6 @@ from functools import partial
 from cranfield.errors import CranfieldError, speak
 from cranfield.questions import find_question
 from cranfield.questions.report import ReportResult
-from cranfield.rendering.document import Warnings
 from cranfield.rendering.pdf import find_browser
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_sections import make_report
@@ -36,7 +35,7 @@ class WholeAnswer:
     def _file(self, ending: str) -> bytes:
         return FORMATS[ending](make_report(self.result))
 
-    def noting(self, note: str, warnings: Warnings = ()) -> WholeAnswer:
+    def noting(self, note: str) -> WholeAnswer:
         return replace(self, note=" ".join(filter(None, (self.note, note))))
 
     def kept(self) -> WholeAnswer:
