@@ -45,6 +45,9 @@ class WholeAnswer:
 def answer(asked: Asked) -> WholeAnswer:
     """Compute the report; its files are written when they are asked for."""
     result = result_of(find_question("report"), asked)
+    if asked.about["kind"] == "collection":  # the command names it after the first of its files
+        tables = {result.inputs["scores"][0]: result.about.table}
+        result = replace(result, about=replace(result.about, tables=tables))
     endings, note = tuple(FORMATS), ""
     try:
         find_browser()
