@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cranfield.methods.sequential import Goal, Study, create_study, open_study
     from cranfield.methods.simulation import Simulator, fit_simulator, write_example
     from cranfield.methods.verification import Design, Verification
+    from cranfield.questions.budget import BudgetResult, budget
     from cranfield.questions.check import CheckResult, check
     from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.pilot import PilotResult, pilot
@@ -93,6 +94,8 @@ _HOME = {
     "fit_simulator": "methods.simulation",
     "Design": "methods.verification",
     "Verification": "methods.verification",
+    "BudgetResult": "questions.budget",
+    "budget": "questions.budget",
     "CheckResult": "questions.check",
     "check": "questions.check",
     "ComparisonResult": "questions.compare",
@@ -129,6 +132,7 @@ _HOME = {
 
 __all__ = [
     "CATALOG",
+    "BudgetResult",
     "CheckResult",
     "Collection",
     "ComparisonResult",
@@ -163,6 +167,7 @@ __all__ = [
     "WriteError",
     "affordable_designs",
     "assess_reliability",
+    "budget",
     "check",
     "compare",
     "create_study",

@@ -495,7 +495,7 @@ def test_the_command_takes_the_systems_to_distinguish(files: list[str]) -> None:
         (["--estimate", "within"], "does not go with the within variance"),
         (["--estimate", "residual", "--method", "sakai"], "does not go with the residual variance"),
         (["--estimate", "within", "--difference", "0.1"], "has no within variance"),
-        (["--rule", "magic"], "no rule «magic»"),
+        (["--rule", "magic"], "`rule` cannot be «magic»"),
     ],
 )
 def test_combinations_without_a_meaning_are_refused(files: list[str], flags: list[str], message: str) -> None:
@@ -546,7 +546,7 @@ def test_the_command_refuses_what_it_cannot_do(files: list[str]) -> None:
     assert "deeper than the runs" in str(run("budget", *files, "-d", "2000").exception)
     assert "choose one of" in str(run("budget", *files, "--pairs", "5", "--reuse").exception)
     assert "choose one of" in str(run("budget", *files, "--width", "0.1", "--min-range", "0.1").exception)
-    assert "make no sense" in str(run("budget", *files, "--price", "-1").exception)
+    assert "`price` must be at least 0" in str(run("budget", *files, "--price", "-1").exception)
     assert "not known which team" in str(run("budget", *files[:3], "--reuse").exception)
 
 

@@ -6,21 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.methods.sequential import Study
-    from cranfield.rendering import Document
 
 
 def check_plot(path: str) -> None:
     from cranfield.rendering.charts import check_chart_name
 
     check_chart_name(path)
-
-
-def draw_budget(document: Document, path: str) -> None:
-    """The chart of whichever question was asked about a budget."""
-    from cranfield.rendering.charts import write_chart
-    from cranfield.rendering.pilot_charts import budget_figure
-
-    write_chart(budget_figure(document), path)
 
 
 def draw_course(study: Study, path: str) -> None:

@@ -85,14 +85,6 @@ Scores = Annotated[
         show_default=False,
     ),
 ]
-PilotScores = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Pilot scores (or runs with --qrels, or a packed collection) to estimate the variance from.",
-        metavar="SCORES",
-        show_default=False,
-    ),
-]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -100,16 +92,6 @@ Columns = Annotated[
         help="What the columns of a score file are, where it has other names: "
         "topic=query,system=run,score=ndcg (also measure=, seed=, prompt=, judge=, shard=, mean=).",
         metavar="PART=NAME,…",
-    ),
-]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        "-m",
-        help="Only this measure; may be repeated. Runs are scored with it (default: AP).",
-        show_default=False,
-        metavar="NAME",
     ),
 ]
 Missing = Annotated[
@@ -121,42 +103,6 @@ Missing = Annotated[
         show_default=False,
     ),
 ]
-PlannedTest = Annotated[
-    str | None,
-    typer.Option(
-        "--test",
-        help="Test to plan for: max-t, tukey, holm (all pairs), dunnett (a baseline), t (a pair named in advance).",
-        metavar="NAME",
-    ),
-]
-TargetSystems = Annotated[
-    int | None,
-    typer.Option(
-        "--systems",
-        help="How many systems will be compared. (default: 10 for a range; else all there are)",
-        metavar="M",
-        min=2,
-    ),
-]
-MinRange = Annotated[
-    float | None,
-    typer.Option("--min-range", help="Smallest range of the systems' means to detect. (default: 0.15)", metavar="D"),
-]
-Difference = Annotated[
-    float | None, typer.Option("--difference", help="Or: smallest difference of two systems to detect.", metavar="D")
-]
-Width = Annotated[float | None, typer.Option("--width", help="Or: widest interval for a difference.", metavar="W")]
-Alpha = Annotated[float, typer.Option("--alpha", help="Significance level.")]
-Power = Annotated[float, typer.Option("--power", help="Power (1 − β).")]
-RangeMethod = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        help="For a range: blocked (systems share topics); exact or sakai (they do not; as published).",
-        metavar="NAME",
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
 Dask = Annotated[
     str | None,
@@ -313,22 +259,6 @@ def load_collection(
         )
 
 
-def load_collections(
-    runs: list[str], *, qrels: str | None, teams: str | None, order: OrderChoice, name: NameChoice
-) -> dict[str, Collection]:
-    """Several packed collections by their files' names, or the one that runs and judgments make."""
-    from cranfield.collection import open_collection
-    from cranfield.collection.packed import is_packed
-
-    if len(runs) > 1 and all(map(is_packed, runs)) and qrels is None and teams is None:
-        return {path: open_collection(path) for path in runs}
-    return {
-        runs[0]: load_collection(
-            runs, qrels=qrels, intents=None, probabilities=None, teams=teams, order=order, name=name
-        )
-    }
-
-
 def machines(command: str, *, dask: str | None, workers: int | None, resume: str | None) -> Any:
     """Where long work runs, and where its finished parts are kept."""
     from contextlib import nullcontext
@@ -377,29 +307,3 @@ def load_tables(
     if noted:
         note_tables(tables)
     return tables
-
-
-def sources(files: list[str], columns: str | None, word: str = "scores") -> dict[str, Any]:
-    """What was read, as results tell it; the names of columns where they had to be told."""
-    return {word: files, **({} if columns is None else {"columns": columns})}
-
-
-def grids(given: dict[str, str | None]) -> dict[str, Any]:
-    """The lists of numbers behind the flags that were used."""
-    from cranfield.methods.design.grid import parse_grid
-
-    return {name: parse_grid(text, name=name) for name, text in given.items() if text is not None}
-
-
-def numbers(text: str | None, name: str) -> list[int] | None:
-    """Whole numbers from a list or a range; None where nothing was said."""
-    from cranfield.methods.design.grid import parse_counts
-
-    return None if text is None else parse_counts(text, name=name)
-
-
-def is_score_table(paths: list[str], qrels: str | None) -> bool:
-    """Whether the arguments are score tables rather than runs or a packed collection."""
-    from cranfield.collection.packed import is_packed
-
-    return qrels is None and not (len(paths) == 1 and is_packed(paths[0]))

@@ -100,6 +100,13 @@ DEPENDENCE_TITLES: dict[str, str] = {
     "vine": "vine copula",
 }
 
+RuleName = Literal["equal-power", "raw-difference"]
+"""What designs at other pool depths have in common."""
+RULE_TITLES: dict[str, str] = {
+    "equal-power": "equal power for the same systems",
+    "raw-difference": "equal raw difference (Sakai 2014)",
+}
+
 MissingName = Literal["zero", "drop"]
 """What becomes of a missing score."""
 MISSING_TITLES: dict[str, str] = {"zero": "counts as 0", "drop": "drops its topic"}

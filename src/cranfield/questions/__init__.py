@@ -17,6 +17,7 @@ MODULES = {
     "compare": "compare",
     "shards": "shards",
     "pilot": "pilot",
+    "budget": "budget",
     **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek")},
     "reliability": "reliability",
     "simulate": "simulate",

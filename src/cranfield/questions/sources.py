@@ -219,6 +219,17 @@ def load_collection(
     return open_collection(paths[0])
 
 
+def load_collections(runs: Any, **files: Any) -> dict[str, Collection]:
+    """Several packed collections by their paths, or the one that runs and judgments make."""
+    from cranfield.collection import open_collection
+    from cranfield.collection.packed import is_packed
+
+    paths = paths_of(runs) or []
+    if len(paths) > 1 and all(map(is_packed, paths)) and not files["qrels"] and not files["teams"]:
+        return {path: open_collection(path) for path in paths}
+    return {name_of(runs): load_collection(runs, **files)}
+
+
 def collection_warnings(
     collections: Mapping[str, Collection], measures: Sequence[str]
 ) -> tuple[Problem | Caution, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.methods.pooling import AffordableDesigns, Budget, PairStudy, Reusability
-from cranfield.methods.pooling.asking import BudgetAnswer
 from cranfield.methods.pooling.costs import RAW_DIFFERENCE
+from cranfield.questions.budget import BudgetResult
 from cranfield.rendering.document import Column, Document, Table, known
-from cranfield.rendering.pilot_charts import DETECTABLE
+from cranfield.rendering.pilot_charts import DETECTABLE, affordable_chart, budget_chart, pair_chart, reuse_chart
+from cranfield.rendering.views import View
 
 TITLES = {
     "judged": "judged per topic",
@@ -65,17 +66,6 @@ KINDS = {
         "score",
     ),
 }
-
-
-def budget_answer(found: BudgetAnswer, inputs: Mapping[str, Any], budget: float | None = None) -> Document:
-    """Return the document of any result about a budget."""
-    if isinstance(found, PairStudy):
-        return pair_document(found, inputs, None if budget is None else int(budget))
-    if isinstance(found, Reusability):
-        return reuse_document(found, inputs)
-    return (
-        affordable_document(found, inputs) if isinstance(found, AffordableDesigns) else budget_document(found, inputs)
-    )
 
 
 def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
@@ -195,3 +185,33 @@ def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
     return Document(
         "reuse", inputs, tables, found.to_dict(), found.summary(), found.citations, found.warnings, extra=extra
     )
+
+
+def document(result: BudgetResult) -> Document:
+    study, inputs = result.study, result.inputs
+    if isinstance(study, PairStudy):
+        budget = inputs["budget"]
+        return pair_document(study, inputs, None if budget is None else int(budget))
+    if isinstance(study, Reusability):
+        return reuse_document(study, inputs)
+    return (
+        affordable_document(study, inputs) if isinstance(study, AffordableDesigns) else budget_document(study, inputs)
+    )
+
+
+def chart(result: BudgetResult) -> Any:
+    """The chart of whichever result was asked for, against the pool depth."""
+    study = result.study
+    rows = study.to_dict()
+    if isinstance(study, PairStudy):
+        return pair_chart(rows)
+    if isinstance(study, Reusability):
+        return reuse_chart(rows)
+    return affordable_chart(rows, study.target.goal) if isinstance(study, AffordableDesigns) else budget_chart(rows)
+
+
+VIEWS = {
+    "BudgetResult": View(
+        document, {"depths": chart}, pictures=lambda result: [(document(result).tables[0].title, chart(result))]
+    )
+}

@@ -7,20 +7,9 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.rendering.charts import COLOURS, styled
-from cranfield.rendering.document import Document, known
+from cranfield.rendering.document import known
 
 DETECTABLE = {"min_range": "detectable range", "difference": "detectable difference", "width": "interval width"}
-
-
-def budget_figure(document: Document) -> Any:
-    """Return the chart of a result about a budget."""
-    if document.method == "pairs":
-        return pair_chart(document.rows)
-    if document.method == "reuse":
-        return reuse_chart(document.rows)
-    if "budget" in document.extra:
-        return affordable_chart(document.rows, document.extra["goal"])
-    return budget_chart(document.rows)
 
 
 def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:

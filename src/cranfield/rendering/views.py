@@ -22,6 +22,7 @@ MODULES = {
     "ComparisonResult": "comparison_document",
     "ShardsResult": "shard_document",
     "PilotResult": "pilot_document",
+    "BudgetResult": "budget_document",
     "ReliabilityResult": "reliability_document",
     "SimulationResult": "simulation_document",
     "StudyPastResult": "study_document",

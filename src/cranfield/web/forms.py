@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from cranfield.web.queries import LISTS, WORDS, Query
+from cranfield.web.queries import LISTS, Query
 
 USUAL = {"alpha": "0.05", "power": "0.8"}  # of those that may also be lists
 
@@ -49,7 +49,7 @@ def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> Field:
     values = _values(info.annotation)
     usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
-    words = model.choices.get(name) or WORDS.get(name, {})
+    words = model.choices.get(name, {})
     choices = words if set(words) >= set(values) else {**words, **{value: value for value in values}}
     choices = choices if usual or "" in choices or not choices else {"": "–", **choices}
     kind = "measure" if name == "measure" else "system" if name in ("system", "baseline") else "text"

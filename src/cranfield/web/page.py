@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 import cranfield
 from cranfield.rendering import output_formats
-from cranfield.rendering.document import Document, Warnings, show, spoken, warning_lines
+from cranfield.rendering.document import Document, show, spoken, warning_lines
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import asset
@@ -61,7 +61,7 @@ class Reply(Protocol):
 
     def files(self) -> Makers: ...
 
-    def noting(self, note: str, warnings: Warnings = ()) -> Reply: ...
+    def noting(self, note: str) -> Reply: ...
 
     def kept(self) -> Reply: ...
 
@@ -86,9 +86,9 @@ class Answer:
         """The part of a page that changes with the question."""
         return render("answer.html", answer=self._spoken, links=links, drawn=self._shown())
 
-    def noting(self, note: str, warnings: Warnings = ()) -> Answer:
-        """With what the names in the command stand for, and what the answer should be read with."""
-        return replace(self, note=note, document=self.document.warned(warnings))
+    def noting(self, note: str) -> Answer:
+        """With what the names in the command stand for."""
+        return replace(self, note=note)
 
     def kept(self) -> Answer:
         """With its charts drawn, so that files can be made of it later."""

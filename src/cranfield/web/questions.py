@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import budget, report
+from cranfield.web.answers import report
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -31,6 +31,12 @@ POWER = make_page(
 PILOT = make_page(
     "pilot",
     front=("measure", "min_range", "difference", "systems", "leave_out", "topics", "trials"),
+    files=("qrels", "teams", "order", "name"),
+    of=("collection",),
+)
+BUDGET = make_page(
+    "budget",
+    front=("measure", "best", "min_range", "difference", "systems", "depths", "budget", "price", "topic_price"),
     files=("qrels", "teams", "order", "name"),
     of=("collection",),
 )
@@ -81,7 +87,7 @@ STUDY_PEEK = make_page(
 )
 GROUPS: dict[str, tuple[Question, ...]] = {
     "Data": (CHECK, SCORE, VARIANCE),
-    "Topics": (SIZE, POWER, PILOT, budget.QUESTION),
+    "Topics": (SIZE, POWER, PILOT, BUDGET),
     "Systems": (COMPARE, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),

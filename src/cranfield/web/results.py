@@ -151,7 +151,7 @@ def _job(request: Request, data: Data, question: Question, query: Any) -> Job:
         f"/data/{data.key}/{question.name}",
         address,
         data.about,
-        query.model_dump(),
+        query.model_dump(exclude_unset=True),
         name,
     )
     job.ended.wait(WAIT)

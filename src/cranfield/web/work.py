@@ -26,7 +26,7 @@ def answer(
     folder, question = Path(f"{out}.part"), QUESTIONS[name]
     asked = Asked(question, about, question.query(**values), progress)
     found = question.answer(asked)
-    found = found.noting(_note(about, found.command), asked.noted).kept()
+    found = found.noting(_note(about, found.command)).kept()
     folder.mkdir(parents=True, exist_ok=True)
     links = {kind: f"{page}.{kind}{address}" for kind in found.files()}
     (folder / SHOWN).write_text(found.html(links), encoding="utf-8")

@@ -145,6 +145,18 @@ class Budget:
         return f"have the same power for {self.chosen[measure]}"
 
 
+def own_difference(study: DepthStudy, target: Target) -> Target:
+    """The goal, or where it has no value the difference that the pair has at full depth."""
+    if target.value is not None:
+        return target
+    if len(study.measures) > 1:
+        raise RequestError("the pair's difference is not the same in every measure", fix="Give `difference`.")
+    difference = abs(study.points[-1].difference)
+    if difference == 0:
+        raise RequestError("the two runs do not differ at full depth", fix="Give `difference`.")
+    return replace(target, value=difference)
+
+
 def equivalent_designs(
     study: DepthStudy, target: Target | None = None, *, rule: str = EQUAL_POWER, prices: Prices | None = None
 ) -> Budget:

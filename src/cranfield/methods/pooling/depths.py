@@ -66,6 +66,20 @@ class SystemChoice:
         return f"the best {self.best} of {systems} runs by mean {measure} at full depth"
 
 
+def choose_systems(best: int | None, pair: str | None) -> SystemChoice:
+    """The systems that designs have to distinguish; a pair is two names with a comma between.
+
+    >>> choose_systems(None, "okapi, smart").pair
+    ('okapi', 'smart')
+    """
+    if pair is None:
+        return SystemChoice(best)
+    names = tuple(part.strip() for part in pair.split(","))
+    if len(names) != 2 or not all(names):
+        raise RequestError(f"«{pair}» is no pair of runs", fix='Name two runs: `pair="A,B"`.')
+    return SystemChoice(best, (names[0], names[1]))
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """The names, or the first few of them."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

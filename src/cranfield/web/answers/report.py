@@ -9,7 +9,6 @@ from functools import partial
 from cranfield.errors import CranfieldError, speak
 from cranfield.questions import find_question
 from cranfield.questions.report import ReportResult
-from cranfield.rendering.document import Warnings
 from cranfield.rendering.pdf import find_browser
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_sections import make_report
@@ -36,7 +35,7 @@ class WholeAnswer:
     def _file(self, ending: str) -> bytes:
         return FORMATS[ending](make_report(self.result))
 
-    def noting(self, note: str, warnings: Warnings = ()) -> WholeAnswer:
+    def noting(self, note: str) -> WholeAnswer:
         return replace(self, note=" ".join(filter(None, (self.note, note))))
 
     def kept(self) -> WholeAnswer:
@@ -46,6 +45,9 @@ class WholeAnswer:
 def answer(asked: Asked) -> WholeAnswer:
     """Compute the report; its files are written when they are asked for."""
     result = result_of(find_question("report"), asked)
+    if asked.about["kind"] == "collection":  # the command names it after the first of its files
+        tables = {result.inputs["scores"][0]: result.about.table}
+        result = replace(result, about=replace(result.about, tables=tables))
     endings, note = tuple(FORMATS), ""
     try:
         find_browser()
