@@ -87,8 +87,8 @@ def test_a_changed_goal_shows_everywhere(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "source"),
     [
-        (("--from", "all.csv"), "mean of 45 earlier pairs"),
-        (("--from", "all.csv", "--cautious"), "95th percentile of 45 earlier pairs"),
+        (("--past", "all.csv"), "mean of 45 earlier pairs"),
+        (("--past", "all.csv", "--cautious"), "95th percentile of 45 earlier pairs"),
         (("--trial", "batch0.csv"), "trial of 30 topics"),
         (("--trial", "batch0.csv", "--cautious"), "trial of 30 topics, upper 95 % limit"),
     ],
@@ -165,8 +165,8 @@ def test_past_trial_and_peek_answer(run: Run, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("new", "x.study", "--difference", 0.03), "exactly one source"),
-        (("new", "x.study", "--difference", -1, "--sd", 0.1), "difference cannot be -1"),
-        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--plan", "sometime"), "no plan «sometime»"),
+        (("new", "x.study", "--difference", -1, "--sd", 0.1), "`difference` must be at least 1e-05, not -1"),
+        (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--plan", "sometime"), "`plan` cannot be «sometime»"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--looks", "0.5,0.6"), "are not a plan"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--bounds", "1"), "not two numbers"),
         (("new", "x.study", "--difference", 0.03, "--sd", 0.1, "--system", "a"), "a pair has two systems"),

@@ -16,10 +16,10 @@ from cranfield.formats.file_check import CheckedFile, CheckReport, FileKind
 from cranfield.formats.problems import KINDS, Problem, Severity
 from cranfield.measures import CATALOG
 from cranfield.questions.check import CheckResult
+from cranfield.questions.pack import PackResult
 from cranfield.rendering import Column, Document, Table, print_document, to_csv, to_json, to_latex, to_markdown
 from cranfield.rendering.check_document import document as check_document
 from cranfield.rendering.document import show, warning_lines, warning_row
-from cranfield.rendering.pack_document import pack_document
 from cranfield.rendering.score_document import measure_document, measures_document, score_document
 from cranfield.scores import ScoreTable
 
@@ -270,7 +270,8 @@ def test_a_pack_says_how_much_is_in_it(example: Path, tmp_path: Path) -> None:
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt", teams=example / "teams.tsv")
     path = tmp_path / "demo.cran"
     collection.save(path)
-    (row,) = pack_document(collection, str(path), {}).rows
+    packed = PackResult(collection=collection, file=str(path), bytes=path.stat().st_size)
+    (row,) = packed.document().rows
     assert row == {
         "file": str(path),
         "topics": 40,

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tempfile
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -15,7 +16,45 @@ from cranfield.results import Result
 
 Ask = Callable[[Path, str], Result]
 
+
+def started(scores: str) -> str:
+    """A study of two systems that has all its topics."""
+    file = str(Path(tempfile.mkdtemp()) / "mine.study")
+    two = cf.read_scores(scores).systems[:2]
+    goal: dict[str, Any] = {"difference": 0.3, "sd": 0.1, "plan": "fixed"}
+    cf.study_new(file, **goal, system=two[0], baseline=two[1], measure="AP")
+    return file
+
+
+def added(scores: str) -> str:
+    file = started(scores)
+    cf.study_add(file, scores)
+    return file
+
+
+def new_study(scores: str) -> Result:
+    return cf.study_new(str(Path(tempfile.mkdtemp()) / "new.study"), difference=0.033, sd=0.15)
+
+
+def next_topics(scores: str) -> Result:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "topics.txt").write_text("\n".join(map(str, range(400))))
+    file = str(folder / "next.study")
+    cf.study_new(file, difference=0.05, sd=0.15, topics=str(folder / "topics.txt"))
+    return cf.study_next(file, count=5)
+
+
 EXAMPLES: dict[str, Ask] = {
+    "pack": lambda runs, scores: cf.pack(
+        runs / "runs", qrels=str(runs / "qrels.txt"), out=tempfile.mkdtemp() + "/example.cran"
+    ),
+    "study_new": lambda runs, scores: new_study(scores),
+    "study_add": lambda runs, scores: cf.study_add(started(scores), scores),
+    "study_next": lambda runs, scores: next_topics(scores),
+    "study_status": lambda runs, scores: cf.study_status(added(scores)),
+    "study_test": lambda runs, scores: cf.study_test(added(scores)),
+    "study_edit": lambda runs, scores: cf.study_edit(started(scores), because="a test", difference=0.2),
+    "study_log": lambda runs, scores: cf.study_log(added(scores)),
     "score": lambda runs, scores: cf.score(runs / "runs", qrels=str(runs / "qrels.txt")),
     "check": lambda runs, scores: cf.check([str(runs / "runs"), str(runs / "qrels.txt")]),
     "variance": lambda runs, scores: cf.variance(scores),
@@ -49,27 +88,26 @@ def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module", params=sorted(MODULES))
-def result(request: pytest.FixtureRequest, example: Path, scores: str) -> Result:
-    return EXAMPLES[request.param](example, scores)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def result(name: str, example: Path, scores: str) -> Result:
+    return EXAMPLES[name](example, scores)
 
 
 def test_every_question_has_an_example() -> None:
     assert set(MODULES) <= set(EXAMPLES)
 
 
-def test_a_result_is_complete_frozen_and_pickles(result: Result) -> None:
+def test_a_result_is_complete_frozen_and_pickles(name: str, result: Result) -> None:
     assert isinstance(result, Result)
-    question = find_question(str(next(name for name in MODULES if name in _asked_by(result))))
-    assert set(question.parameters) <= set(result.inputs)
+    assert set(find_question(name).parameters) <= set(result.inputs)
     with pytest.raises(FrozenInstanceError):
         result.seed = 7  # type: ignore[misc]
     again = pickle.loads(pickle.dumps(result))
     assert again.to_dict() == result.to_dict()
-
-
-def _asked_by(result: Result) -> set[str]:
-    """Questions whose parameters the inputs of a result are."""
-    return {name for name in MODULES if set(find_question(name).parameters) <= set(result.inputs)}
 
 
 def test_a_result_is_a_dict_that_json_keeps(result: Result) -> None:
@@ -101,8 +139,7 @@ def test_a_result_is_html_in_a_notebook(result: Result) -> None:
     assert "<script" not in html
 
 
-def test_a_result_is_a_chart(result: Result) -> None:
-    name = next(each for each in MODULES if each in _asked_by(result))
+def test_a_result_is_a_chart(name: str, result: Result) -> None:
     charts = find_question(name).charts
     if not charts:
         with pytest.raises(cf.RequestError, match="no chart"):

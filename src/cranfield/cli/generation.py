@@ -24,6 +24,7 @@ OLD_FLAGS = {
     "--matrix": "--chart matrix",
     "--figure": "--chart",
     "compare --unpaired": "--test unpaired",
+    "new --from": "--past",
 }
 """Flags of earlier versions, of all commands or of one, and what they are called now."""
 

@@ -1,4 +1,4 @@
-"""cranfield measures"""
+"""``cranfield measures``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cranfield.cli import options
 
 @options.printed
 def measures(
-    name: Annotated[str | None, typer.Argument(help="Tell all about this one.", show_default=False)] = None,
-    face: options.Face = options.Face.TEXT,
+    name: Annotated[str | None, typer.Argument(help="Describe only this measure.", show_default=False)] = None,
+    output_format: options.OutputFormat = options.OutputFormat.TEXT,
 ) -> None:
-    """List the measures with their parameters, range and citation, or tell all about one."""
+    """List the measures with their parameters, range and citation, or describe one of them."""
     from cranfield.rendering.score_document import measure_document, measures_document
 
-    options.output(measures_document() if name is None else measure_document(name), face)
+    options.output(measures_document() if name is None else measure_document(name), output_format)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 MODULES = {
     "score": "score",
     "check": "check",
+    "pack": "pack",
     "variance": "variance",
     "size": "size",
     "power": "power",
@@ -18,6 +19,7 @@ MODULES = {
     "shards": "shards",
     "pilot": "pilot",
     "budget": "budget",
+    **{f"study_{step}": "study_file" for step in ("new", "add", "next", "status", "test", "edit", "log")},
     **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek")},
     "reliability": "reliability",
     "simulate": "simulate",

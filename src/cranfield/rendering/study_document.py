@@ -21,7 +21,14 @@ from cranfield.questions.study import (
 )
 from cranfield.rendering.document import Column, Document, Table, show
 from cranfield.rendering.sketch import Curve, line_sketch
-from cranfield.rendering.study_charts import coverage_chart, peek_chart, sd_chart, simulation_chart, trial_chart
+from cranfield.rendering.study_charts import (
+    course_chart,
+    coverage_chart,
+    peek_chart,
+    sd_chart,
+    simulation_chart,
+    trial_chart,
+)
 from cranfield.rendering.views import View
 
 CITATIONS = ("Webber2008",)
@@ -613,6 +620,16 @@ def simulation_pictures(result: StudySimulationResult) -> list[tuple[str, Any]]:
 
 
 VIEWS = {
+    "StudyNewResult": View(lambda result: new_document(result.status, result.expected, result.inputs)),
+    "StudyAddResult": View(lambda result: added_document(result.added, result.inputs)),
+    "StudyNextResult": View(lambda result: next_document(result.topics, result.status, result.inputs)),
+    "StudyStatusResult": View(
+        lambda result: status_document(result.status, result.inputs),
+        {"course": lambda result: course_chart(result.course)},
+    ),
+    "StudyTestResult": View(lambda result: tested_document(result.tested, result.inputs)),
+    "StudyEditResult": View(lambda result: status_document(result.status, result.inputs)),
+    "StudyLogResult": View(lambda result: log_document(result.steps, result.inputs)),
     "StudyPlansResult": View(plans_document),
     "StudyPastResult": View(
         past_document,

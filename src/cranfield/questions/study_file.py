@@ -1,0 +1,329 @@
+"""A sequential study that is under way: its file is started, added to, looked at, tested, changed and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cranfield.errors import RequestError
+from cranfield.methods.names import PlanName, SpendingName
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Numbers, Param, Source, question
+from cranfield.questions.study import LEAST, MOST, Alpha, Bounds, Difference, Power
+from cranfield.results import Result
+
+if TYPE_CHECKING:
+    from cranfield.methods.sequential import FinalTest, Prospect, Status
+    from cranfield.methods.sequential.study import Added, Course
+    from cranfield.scores import ScoreTable
+
+File = Annotated[str, Source("The file of the study.", metavar="FILE")]
+System = Annotated[str | None, Param("The system that is tested.", metavar="NAME")]
+Baseline = Annotated[str | None, Param("The system it is compared with.", metavar="NAME")]
+Sd = Annotated[float | None, Param("First estimate of the sd of paired differences.", ge=LEAST, le=MOST, metavar="SD")]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyNewResult(Result):
+    """The state of a new study (``status``), and what its plan promises (``expected``)."""
+
+    status: Status
+    expected: Prospect
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyEditResult(Result):
+    """The state of a study under its new goal (``status``)."""
+
+    status: Status
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyStatusResult(Result):
+    """The state of a study (``status``), and its course so far."""
+
+    status: Status
+    course: Course
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyAddResult(Result):
+    """The topics that were added, and the state of the study after them (``added``)."""
+
+    added: Added
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyNextResult(Result):
+    """The topics to judge next, and the state of the study."""
+
+    topics: tuple[str, ...]
+    status: Status
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyTestResult(Result):
+    """The test with its caveats (``tested``)."""
+
+    tested: FinalTest
+
+    @property
+    def exit_code(self) -> int:
+        """1 where the scores allow no claim."""
+        return 1 if self.tested.reason else 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyLogResult(Result):
+    """Every step of a study in order (``steps``)."""
+
+    steps: Sequence[Mapping[str, Any]]
+
+
+@question(
+    "A new study",
+    examples=("cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt",),
+)
+def study_new(
+    file: File,
+    *,
+    difference: Difference,
+    sd: Sd = None,
+    past: Annotated[Any, Source("Earlier scores: the sd is estimated from all their pairs.", metavar="SCORES")] = None,
+    trial: Annotated[
+        Any, Source("Scores of a trial of the two systems, to estimate the sd from.", metavar="SCORES")
+    ] = None,
+    cautious: Annotated[
+        bool, Param("Take the 95th percentile of the pairs, or the upper limit of the trial, as sd.")
+    ] = False,
+    plan: Annotated[PlanName, Param("How topics are added and when they are tested.", metavar="NAME")] = "hybrid",
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    first: Annotated[
+        int | None, Param("First number of topics of the iterative plan.", default="30", ge=2, le=1_000_000)
+    ] = None,
+    looks: Annotated[
+        Numbers, Param("Group-sequential: number of looks, or shares of the topics such as 0.3,0.6,1.", default="4")
+    ] = None,
+    spending: Annotated[
+        SpendingName | None, Param("Group-sequential: how α is spread over the looks.", default="obrien-fleming")
+    ] = None,
+    bounds: Bounds = "-1,1",
+    system: System = None,
+    baseline: Baseline = None,
+    measure: shared.Measure = None,
+    columns: sources.Columns = None,
+    missing: shared.Missing = None,
+    topics: Annotated[
+        str | None, Source("Candidate topics, one per line: their random order is drawn.", metavar="FILE")
+    ] = None,
+    seed: Annotated[
+        int | None, Param("Random seed of the order of `topics`.", default="1", ge=0, le=2**63 - 1, metavar="N")
+    ] = None,
+) -> StudyNewResult:
+    """Start a study: a new file that fixes the goal before the first topic, and draws the order of the topics.
+
+    Returns
+    -------
+    StudyNewResult
+        The state of the study, and what its plan promises.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/mine.study"
+    >>> cf.study_new(file, difference=0.033, sd=0.15, plan="fixed").expected.first  # Webber et al. (2008), Section 5.1
+    165
+    """
+    from cranfield.methods.sequential.plans import prospect
+    from cranfield.methods.sequential.study import create_study, estimate_sd
+    from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from
+    from cranfield.methods.sequential.topic_order import read_topics
+
+    if seed is not None and topics is None:
+        raise RequestError("`seed` has no effect without candidate topics", fix="Add `topics`, or leave out `seed`.")
+    source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
+    earlier = None if past is None else sources.load_tables(past, **source)
+    tried = None if trial is None else sources.load_tables(trial, **source)
+    given: dict[str, Any] = {
+        "first": first,
+        "looks": None if looks is None else looks_from(looks),
+        "spending": spending,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    estimate = estimate_sd(
+        sd=sd,
+        past=None if earlier is None else earlier.only,
+        trial=None if tried is None else tried.only,
+        system=system,
+        baseline=baseline,
+        measure=measure,
+        cautious=cautious,
+    )
+    lowest, highest = bounds_from(bounds)
+    goal = Goal(
+        difference,
+        estimate.sd,
+        sd_from=estimate.source,
+        plan=plan,
+        alpha=alpha,
+        power=power,
+        lowest=lowest,
+        highest=highest,
+        **chosen,
+    )
+    check_effect(plan, chosen)
+    expected = prospect(goal)
+    study = create_study(
+        file,
+        goal,
+        system=system,
+        baseline=baseline,
+        measure=measure,
+        trial_topics=estimate.trial_topics,
+        topics=read_topics(topics) if topics else (),
+        seed=1 if seed is None else seed,
+    )
+    warnings = [warning for tables in (earlier, tried) if tables for warning in tables.warnings]
+    return StudyNewResult(status=study.status(), expected=expected, warnings=tuple(warnings))
+
+
+@question("Add topics to a study", examples=("cranfield study add mine.study batch1.csv",))
+def study_add(
+    file: File,
+    scores: sources.Scores,
+    *,
+    qrels: sources.Qrels = None,
+    columns: sources.Columns = None,
+    measure: shared.Measure = None,
+    missing: shared.Missing = None,
+) -> StudyAddResult:
+    """Add the scores of both systems on judged topics; they are on the disk when the command ends.
+
+    Returns
+    -------
+    StudyAddResult
+        What was added, and the state of the study; the observed difference is not shown.
+    """
+    from cranfield.methods.sequential.study import open_study
+
+    study = open_study(file)
+    wanted = measure or study.status().measure
+    table: ScoreTable = sources.load_tables(scores, qrels=qrels, columns=columns, measure=wanted, missing=missing).only
+    # Only what reading gave: warnings about the scores would show which system is ahead.
+    return StudyAddResult(added=study.add(table, measure=wanted), warnings=tuple(table.warnings))
+
+
+@question("The topics to judge next", examples=("cranfield study next mine.study --count 10",))
+def study_next(
+    file: File,
+    *,
+    count: Annotated[
+        int | None, Param("Number of topics.", default="up to the next decision", ge=1, metavar="N")
+    ] = None,
+) -> StudyNextResult:
+    """The topics to judge next, in the random order drawn when the study was started.
+
+    Returns
+    -------
+    StudyNextResult
+        The topics, and the state of the study.
+    """
+    from cranfield.methods.sequential.study import open_study
+
+    study = open_study(file)
+    return StudyNextResult(topics=tuple(study.next_topics(count)), status=study.status())
+
+
+@question("The state of a study", examples=("cranfield study status mine.study",), charts=("course",))
+def study_status(file: File) -> StudyStatusResult:
+    """The power so far and the number of topics to the next decision; the observed difference is not shown.
+
+    Returns
+    -------
+    StudyStatusResult
+        The state of the study, and its course so far.
+    """
+    from cranfield.methods.sequential.study import course, open_study
+
+    study = open_study(file)
+    return StudyStatusResult(status=study.status(), course=course(study.progress()))
+
+
+@question("The test of a study", examples=("cranfield study test mine.study",))
+def study_test(file: File) -> StudyTestResult:
+    """The test, once the plan allows it, with its caveats and the paragraph to report.
+
+    Exit code 1 when it is too early, and when the scores allow no claim.
+
+    Returns
+    -------
+    StudyTestResult
+        The test with its caveats.
+    """
+    from cranfield.methods.sequential.study import open_study
+
+    return StudyTestResult(tested=open_study(file).test())
+
+
+@question(
+    "Change the goal of a study",
+    examples=("cranfield study edit mine.study --difference 0.04 --because 'fewer assessors than planned'",),
+)
+def study_edit(
+    file: File,
+    *,
+    because: Annotated[str, Param("The reason; it is recorded with the change.", metavar="TEXT")],
+    difference: Annotated[
+        float | None, Param("Another smallest difference of interest.", ge=LEAST, le=MOST, metavar="D")
+    ] = None,
+    alpha: Annotated[float | None, Param("Another significance level.", ge=1e-6, lt=1)] = None,
+    power: Annotated[float | None, Param("Another power.", ge=1e-6, lt=1)] = None,
+    sd: Sd = None,
+    plan: Annotated[PlanName | None, Param("Another plan.", metavar="NAME")] = None,
+    first: Annotated[int | None, Param("Another first number of topics.", ge=2, le=1_000_000)] = None,
+    looks: Annotated[Numbers, Param("Other looks.")] = None,
+    spending: Annotated[SpendingName | None, Param("Another spending of α.", metavar="NAME")] = None,
+) -> StudyEditResult:
+    """Change the goal of a study: recorded in the file, and stated in every report of the test.
+
+    Returns
+    -------
+    StudyEditResult
+        The state of the study under the new goal.
+    """
+    from cranfield.methods.sequential.study import open_study
+    from cranfield.methods.sequential.study_goal import looks_from
+
+    given = {
+        "difference": difference,
+        "alpha": alpha,
+        "power": power,
+        "sd": sd,
+        "plan": plan,
+        "first": first,
+        "looks": None if looks is None else looks_from(looks),
+        "spending": spending,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    return StudyEditResult(status=open_study(file).edit(changes, reason=because))
+
+
+@question("The steps of a study", examples=("cranfield study log mine.study",))
+def study_log(file: File) -> StudyLogResult:
+    """Every step of a study in order, after verifying the chain of checksums.
+
+    Returns
+    -------
+    StudyLogResult
+        The steps.
+    """
+    from cranfield.methods.sequential.study import open_study
+
+    return StudyLogResult(steps=tuple(open_study(file).history()))
