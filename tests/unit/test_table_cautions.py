@@ -232,7 +232,7 @@ QUESTIONS: dict[str, list[str]] = {
     "verify": ["verify", "{file}", "--difference", "0.1", "--collections", "250", "--topics", "20"],
     "simulate": ["simulate", "{file}"],
     "report": ["report", "{file}", "--section", "size"],
-    "study new": ["study", "new", "{folder}/a.study", "--difference", "0.05", "--from", "{file}"],
+    "study new": ["study", "new", "{folder}/a.study", "--difference", "0.05", "--past", "{file}"],
     "study past": ["study", "past", "{file}", "--difference", "0.05"],
     "study trial": ["study", "trial", "{file}", "--trial-size", "10", "--pairs", "3", "--repeats", "10"],
     "study simulate": ["study", "simulate", "{file}", "--pairs", "1", "--repeats", "10"],

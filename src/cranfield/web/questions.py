@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.answers import report
+from cranfield.web import report_answer
 from cranfield.web.asking import Question
 from cranfield.web.generation import make_page
 
@@ -91,7 +91,7 @@ GROUPS: dict[str, tuple[Question, ...]] = {
     "Systems": (COMPARE, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
-    "Everything": (report.QUESTION,),
+    "Everything": (report_answer.QUESTION,),
 }
 QUESTIONS: dict[str, Question] = {each.name: each for group in GROUPS.values() for each in group}
 

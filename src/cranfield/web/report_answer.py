@@ -1,4 +1,4 @@
-"""cranfield report"""
+"""The answer of the page «report»: a document whose files are written when they are asked for."""
 
 from __future__ import annotations
 

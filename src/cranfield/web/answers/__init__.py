@@ -1,1 +1,0 @@
-"""Questions about an upload that are answered in another way than the others."""
