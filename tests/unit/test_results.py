@@ -68,7 +68,7 @@ EXAMPLES: dict[str, Ask] = {
         runs / "runs", qrels=str(runs / "qrels.txt"), teams=str(runs / "teams.tsv"), trials=3
     ),
     "budget": lambda runs, scores: cf.budget(runs / "runs", qrels=str(runs / "qrels.txt"), depths="5,10"),
-    "reliability": lambda runs, scores: cf.reliability(scores, resamples=100),
+    "reliability": lambda runs, scores: cf.reliability(scores, trials=100),
     "simulate": lambda runs, scores: cf.simulate(scores, topics=30),
     "verify": lambda runs, scores: cf.verify(systems=2, difference=0.1, sd=0.15, test="t", collections=500),
     "report": lambda runs, scores: cf.report(scores, section=["size", "compare"]),
