@@ -6,7 +6,7 @@ from html import escape
 
 from cranfield.rendering.document import Document, Table, show, warning_lines
 
-MOST_ROWS = 40  # of a table in a notebook
+MOST_ROWS = 20  # of a table in a notebook
 
 
 def to_html(document: Document) -> str:
