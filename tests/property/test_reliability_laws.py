@@ -14,8 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from cranfield import ScoreTable, assess_reliability, generalise, rank_stability, split_halves, swap_rates
-from cranfield.methods.reliability import ABSOLUTE, RELATIVE, Reliability, rankings, reer, resampling, swaps
+from cranfield import ScoreTable
+from cranfield.methods.reliability import (
+    ABSOLUTE,
+    RELATIVE,
+    Reliability,
+    assess_reliability,
+    generalise,
+    rank_stability,
+    rankings,
+    reer,
+    resampling,
+    split_halves,
+    swap_rates,
+    swaps,
+)
 from cranfield.methods.reliability.generalisability import jackknife_errors
 from cranfield.methods.variance.components import squares
 from cranfield.stats.kendall import kendall_tau, kendall_taus, symmetric_tau_aps, tau_ap, tau_aps

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield import ScoreTable, generalise
-from cranfield.methods.reliability import ABSOLUTE, RELATIVE, Generalisability, indicators
+from cranfield import ScoreTable
+from cranfield.methods.reliability import ABSOLUTE, RELATIVE, Generalisability, generalise, indicators
 
 
 def table_of(path: Path) -> ScoreTable:

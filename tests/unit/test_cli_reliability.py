@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.rendering.reliability_document import CHARTS
 
 FEW = ("--trials", "40")
@@ -88,7 +89,7 @@ def test_csv_has_a_row_a_measure_with_every_digit(scores: str) -> None:
     result = run("reliability", scores, *FEW, "--csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [row["measure"] for row in rows] == ["AP", "P@10"]
-    expected = cranfield.generalise(cranfield.read_scores(scores), measure="AP").relative().value
+    expected = generalise(cranfield.read_scores(scores), measure="AP").relative().value
     assert float(rows[0]["e_rho2"]) == expected
 
 
@@ -248,7 +249,7 @@ def test_a_negative_variance_is_noted(tmp_path: Path) -> None:
 
 
 def test_parts_are_frames_too(scores: str) -> None:
-    found = cranfield.assess_reliability(cranfield.read_scores(scores), trials=20)
+    found = assess_reliability(cranfield.read_scores(scores), trials=20)
     for part in ("headline", "components", "swaps", "rankings"):
         frame = found.to_frame(part, "polars")
         assert frame.height == len(found.to_dict(part))

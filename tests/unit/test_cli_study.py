@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.methods.sequential import open_study
 from cranfield.scores import ScoreTable
 
 Run = Callable[..., Result]
@@ -80,7 +81,7 @@ def test_a_changed_goal_shows_everywhere(run: Run, tmp_path: Path) -> None:
     assert "few judges" in run("test", file).output
     assert "few judges" in run("log", file, "--md").output
     run("edit", file, "--plan", "group-sequential", "--looks", "0.4,1", "--sd", 0.3, "--because", "a look on the way")
-    goal = cranfield.open_study(file).progress().goal
+    goal = open_study(file).progress().goal
     assert (goal.plan, goal.looks, goal.sd_from) == ("group-sequential", (0.4, 1.0), "changed at step 5")
 
 
@@ -98,7 +99,7 @@ def test_the_sd_may_come_from_the_past_or_a_trial(
 ) -> None:
     file = tmp_path / "mine.study"
     run("new", file, "--difference", 0.03, *options)
-    assert cranfield.open_study(file).progress().goal.sd_from == source
+    assert open_study(file).progress().goal.sd_from == source
     if "--trial" in options:
         assert "was in the trial" in str(run("add", file, "batch0.csv", code=2).exception)
 

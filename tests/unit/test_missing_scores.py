@@ -17,9 +17,11 @@ from cranfield import InputError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.methods.comparison.comparison import compare
 from cranfield.methods.design.pair_sizes import pair_sizes
+from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.methods.sequential.paired_differences import all_pairs
 from cranfield.methods.sequential.past import past_experience
 from cranfield.methods.sharding.shard_models import replicate_study
+from cranfield.methods.simulation import fit_simulator
 from cranfield.methods.variance import estimate_variance
 from cranfield.scores import check_balance, read_score_files, read_scores
 
@@ -113,9 +115,9 @@ def test_a_score_without_a_row_is_missing_from_its_file(write: Write) -> None:
 FUNCTIONS: dict[str, Callable[[ScoreTable], object]] = {
     "estimate_variance": estimate_variance,
     "compare": compare,
-    "assess_reliability": cranfield.assess_reliability,
-    "generalise": cranfield.generalise,
-    "fit_simulator": cranfield.fit_simulator,
+    "assess_reliability": assess_reliability,
+    "generalise": generalise,
+    "fit_simulator": fit_simulator,
     "report": lambda table: cranfield.report({"pilot": table}),
     "pair_sizes": pair_sizes,
     "past_experience": lambda table: past_experience(table, difference=0.05),

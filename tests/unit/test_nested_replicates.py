@@ -15,6 +15,7 @@ import cranfield
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.comparison.tukey import tukey
+from cranfield.methods.reliability import assess_reliability, split_halves
 from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.shard_models import anova_names, error_term
 from cranfield.rendering.shard_charts import FIGURES, shard_chart
@@ -198,7 +199,7 @@ def test_nested_replicates_are_never_analysed_by_models_that_take_them_for_fixed
 
 def test_comparing_names_the_remedy_for_replicates() -> None:
     table = table_of(equal_systems(np.random.default_rng(7), (20, 3, 3)))
-    for ask in (compare, cranfield.split_halves):
+    for ask in (compare, split_halves):
         with pytest.raises(cranfield.RequestError, match="several scores for each topic and system") as refused:
             ask(table)
         for remedy in ("`shards()`", '`replicates="nested"`', "mean="):
@@ -237,6 +238,6 @@ def test_no_two_measures_or_samples_share_their_halvings(example: Path) -> None:
     first, second = (each.replication for each in replicate_study(twice, replicates="crossed", resamples=0).get("MD1"))
     assert (first.significant != second.significant).any()
     alike = cranfield.ScoreTable(("AP", "again"), collection.topics, collection.systems, np.concatenate([values] * 2))
-    whole = cranfield.assess_reliability({"a": alike, "b": alike}, trials=20, resamples=100)
+    whole = assess_reliability({"a": alike, "b": alike}, trials=20, resamples=100)
     draws = [(each.halves.replication.significant.tolist(), each.rankings.tau.tolist()) for each in whole.studies]
     assert all(draws[one] != draws[other] for one in range(4) for other in range(one))

@@ -10,10 +10,18 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield import ScoreTable, discriminative_power, split_halves, swap_rates
+from cranfield import ScoreTable
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.comparison import ALL_TESTS, pair_p_values
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED
+from cranfield.methods.reliability import (
+    assess_reliability,
+    discriminative_power,
+    generalise,
+    rank_stability,
+    split_halves,
+    swap_rates,
+)
 from cranfield.methods.reliability.resampling import default_sizes, tasks
 from cranfield.methods.variance.components import squares
 from cranfield.runtime.random import sequence
@@ -160,7 +168,7 @@ def test_tasks_are_cut_alike_whatever_the_trials() -> None:
 
 @pytest.mark.parametrize("trials", [0, -1])
 def test_no_trials_are_refused(noisy: ScoreTable, trials: int) -> None:
-    for function in (swap_rates, split_halves, cranfield.rank_stability):
+    for function in (swap_rates, split_halves, rank_stability):
         with pytest.raises(cranfield.RequestError, match="trial"):
             function(noisy, trials=trials)
 
@@ -179,15 +187,15 @@ def test_rates_no_difference_can_bring_are_refused(noisy: ScoreTable) -> None:
 
 
 def test_coefficients_and_targets_out_of_range_are_refused(noisy: ScoreTable) -> None:
-    found = cranfield.generalise(noisy)
+    found = generalise(noisy)
     for wrong in (
         lambda: found.relative(0),
         lambda: found.topics_for(1.0),
         lambda: found.topics_for(0.9, "other"),
-        lambda: cranfield.generalise(noisy, confidence=1.0),
-        lambda: cranfield.generalise(noisy, drop=1.0),
-        lambda: cranfield.assess_reliability({}),
-        lambda: cranfield.assess_reliability(noisy, targets=[]),
+        lambda: generalise(noisy, confidence=1.0),
+        lambda: generalise(noisy, drop=1.0),
+        lambda: assess_reliability({}),
+        lambda: assess_reliability(noisy, targets=[]),
     ):
         with pytest.raises(cranfield.RequestError):
             wrong()
