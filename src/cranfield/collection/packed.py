@@ -90,10 +90,29 @@ def _aligned(position: int) -> int:
 def open_collection(path: str | Path) -> Collection:
     """Reopen a packed collection.
 
+    Parameters
+    ----------
+    path
+        A file that `cranfield.pack` or ``Collection.save`` has written.
+
+    Returns
+    -------
+    Collection
+        The collection; its arrays are mapped into memory when they are first used.
+
     Raises
     ------
     PackedFileError
         When the file is no packed collection, of a newer format, cut short, or altered.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> folder = tempfile.mkdtemp()
+    >>> example = cf.write_example(folder, seed=1)
+    >>> packed = cf.pack(folder + "/runs", qrels=folder + "/qrels.txt", out=folder + "/example.cran")
+    >>> len(open_collection(folder + "/example.cran").systems)
+    12
     """
     memory, file = _map(path), show(path)
     header, origin = _header(memory, file)

@@ -79,10 +79,24 @@ def read_collection(
     progress
         Called with (files read, files in all).
 
+    Returns
+    -------
+    Collection
+        The ranked lists and the judgments, integer-coded.
+
     Raises
     ------
     InputError
         When scores would be wrong; the message has the file, the line, the text and what to do.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> folder = tempfile.mkdtemp()
+    >>> example = cf.write_example(folder, seed=1)
+    >>> collection = read_collection(folder + "/runs", folder + "/qrels.txt")
+    >>> len(collection.systems), len(collection.topics)
+    (12, 40)
     """
     if qrels is None and intents is None:
         raise RequestError("runs cannot be scored without judgments", fix="Give qrels, intents, or both.")

@@ -21,6 +21,18 @@ _TREC_CUT = re.compile(r"(?P<name>P|recall|ndcg_cut|map_cut)_(?P<k>[0-9]+)$")  #
 def parse_measure(text: str) -> Measure:
     """Parse the name of a measure: ``AP``, ``P@10``, ``nDCG(gains=exp)@10``, ``RBP(p=0.8)``; trec_eval's names too.
 
+    Parameters
+    ----------
+    text
+        The name, with parameters in parentheses and the cutoff after ``@``.
+
+    Returns
+    -------
+    Measure
+        The measure with its parameters; ``str`` of it is its full name.
+
+    Examples
+    --------
     >>> str(parse_measure("ndcg_cut_10")), str(parse_measure("RBP"))
     ('nDCG@10', 'RBP(p=0.8)')
     """

@@ -40,6 +40,15 @@ def pack(
     -------
     PackResult
         What the file holds.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> folder = tempfile.mkdtemp()
+    >>> example = cf.write_example(folder, seed=1)
+    >>> packed = cf.pack(folder + "/runs", qrels=folder + "/qrels.txt", out=folder + "/example.cran")
+    >>> len(packed.collection.systems), len(packed.collection.topics)
+    (12, 40)
     """
     from os.path import getsize
 

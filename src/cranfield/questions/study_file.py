@@ -210,6 +210,20 @@ def study_add(
     -------
     StudyAddResult
         What was added, and the state of the study; the observed difference is not shown.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/mine.study"
+    >>> new = cf.study_new(file, difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
+    >>> scores = {"a": {str(n): 0.5 + n / 50 for n in range(8)}, "b": {str(n): 0.3 + n / 40 for n in range(8)}}
+    >>> added = cf.study_add(file, scores, measure="AP")
+    >>> len(added.added.taken)
+    8
     """
     from cranfield.methods.sequential.study import open_study
 
@@ -234,6 +248,21 @@ def study_next(
     -------
     StudyNextResult
         The topics, and the state of the study.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> written = (folder / "topics.txt").write_text("\\n".join(map(str, range(401, 451))))
+    >>> file = str(folder / "mine.study")
+    >>> new = cf.study_new(file, difference=0.2, sd=0.1, topics=str(folder / "topics.txt"))
+    >>> len(cf.study_next(file, count=3).topics)
+    3
     """
     from cranfield.methods.sequential.study import open_study
 
@@ -249,6 +278,20 @@ def study_status(file: File) -> StudyStatusResult:
     -------
     StudyStatusResult
         The state of the study, and its course so far.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/mine.study"
+    >>> new = cf.study_new(file, difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
+    >>> scores = {"a": {str(n): 0.5 + n / 50 for n in range(8)}, "b": {str(n): 0.3 + n / 40 for n in range(8)}}
+    >>> added = cf.study_add(file, scores, measure="AP")
+    >>> cf.study_status(file).status.topics
+    8
     """
     from cranfield.methods.sequential.study import course, open_study
 
@@ -266,6 +309,20 @@ def study_test(file: File) -> StudyTestResult:
     -------
     StudyTestResult
         The test with its caveats.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/mine.study"
+    >>> new = cf.study_new(file, difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
+    >>> scores = {"a": {str(n): 0.5 + n / 50 for n in range(8)}, "b": {str(n): 0.3 + n / 40 for n in range(8)}}
+    >>> added = cf.study_add(file, scores, measure="AP")
+    >>> round(float(cf.study_test(file).tested.difference), 3)
+    0.182
     """
     from cranfield.methods.sequential.study import open_study
 
@@ -297,6 +354,18 @@ def study_edit(
     -------
     StudyEditResult
         The state of the study under the new goal.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/mine.study"
+    >>> new = cf.study_new(file, difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
+    >>> cf.study_edit(file, difference=0.25, because="fewer assessors").status.goal.difference
+    0.25
     """
     from cranfield.methods.sequential.study import open_study
     from cranfield.methods.sequential.study_goal import looks_from
@@ -323,6 +392,18 @@ def study_log(file: File) -> StudyLogResult:
     -------
     StudyLogResult
         The steps.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/mine.study"
+    >>> new = cf.study_new(file, difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
+    >>> [step["event"] for step in cf.study_log(file).steps]
+    ['new']
     """
     from cranfield.methods.sequential.study import open_study
 

@@ -27,11 +27,32 @@ SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
 def read_scores(
     source: str | Path, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
-    """Read a score table; ``measure`` is the name of the measure if the file has none.
+    """Read a score table.
 
-    A wide file's measure is otherwise its file's name: ``map.csv`` has the measure ``map``. ``columns`` says what the
-    columns of any other table, JSON or JSON lines are (see `Columns`): ``"topic=question,score=faithfulness"``, or a
-    dict. Where nothing in a file names the system, ``system`` does, or the file's name.
+    Parameters
+    ----------
+    source
+        A file: CSV or TSV (long or wide, also gzip), JSON, JSON lines, Parquet, or what trec_eval or ir_measures print.
+    measure
+        The measure of a file that does not name it. That of a wide file is otherwise the file's name: ``map.csv`` has
+        the measure ``map``.
+    columns
+        What the columns of any other table are: ``"topic=question,score=faithfulness"``, or a dict (see `Columns`).
+    system
+        The system where nothing in the file names it; otherwise the file's name does.
+
+    Returns
+    -------
+    ScoreTable
+        Scores of systems on topics; a cell without a score is missing, and there is a warning.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/mine.csv"
+    >>> written = Path(file).write_text("query,run,ndcg\\n1,a,0.5\\n2,a,0.25\\n1,b,1\\n2,b,0.75\\n")
+    >>> read_scores(file, columns="topic=query,system=run,score=ndcg").mean("ndcg")
+    {'a': 0.375, 'b': 0.875}
     """
     table = parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
     return _noting_missing(table, "")
@@ -48,7 +69,30 @@ def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
 def read_score_files(
     sources: Mapping[str, str] | Sequence[str | Path], *, measure: str | None = None, columns: Any = None
 ) -> dict[str, ScoreTable]:
-    """Read several files as tables by file name; files of one system each are combined into one table."""
+    """Read several score files: one table per file, but files of one system each are one table together.
+
+    Parameters
+    ----------
+    sources
+        Files, or a dict of files by the name of their collection.
+    measure, columns
+        As of `read_scores`.
+
+    Returns
+    -------
+    dict of str to ScoreTable
+        The tables by the name of their collection.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for year in ("2023", "2024"):
+    ...     written = Path(f"{folder}/{year}.csv").write_text("topic,a,b\\n1,0.5,0.25\\n2,0.75,0.5\\n")
+    >>> tables = read_score_files({"first": f"{folder}/2023.csv", "second": f"{folder}/2024.csv"}, measure="AP")
+    >>> {name: table.mean("AP")["a"] for name, table in tables.items()}
+    {'first': 0.625, 'second': 0.625}
+    """
     named = sources if isinstance(sources, Mapping) else {show(source): source for source in sources}
     found = {name: read_scores(source, measure=measure, columns=columns) for name, source in named.items()}
     if len(found) > 1 and _are_one(list(found.values())):
@@ -198,7 +242,32 @@ def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
 def write_scores(
     table: ScoreTable, path: str | Path, *, wide: bool = False, details: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a table in the format of the file name: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``."""
+    """Write a table in the format of the file name: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``.
+
+    Parameters
+    ----------
+    table
+        Scores of systems on topics.
+    path
+        Where to write it; a file that exists is replaced in one step.
+    wide
+        One row per topic and one column per system, in place of one row per score.
+    details
+        What else a JSON file says about the scores.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/scores.csv"
+    >>> table = cf.ScoreTable.from_dict({"a": {"1": {"AP": 0.5}, "2": {"AP": 0.25}}})
+    >>> write_scores(table, file)
+    >>> cf.read_scores(file).mean("AP")
+    {'a': 0.375}
+    """
     name = str(path).removesuffix(".gz")
     if str(path).endswith(".parquet"):
         _write_parquet(table, path, wide)

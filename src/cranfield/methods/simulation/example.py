@@ -42,7 +42,33 @@ def write_example(
     """Write an example collection into ``folder``.
 
     Every document has a hidden quality for every topic; a run sees it through noise of which a part is its team's and
-    a part its own. The pooled documents are judged 0 to 3, and for two to four intents a topic.
+    a part its own. The pooled documents are judged 0 to 3, and for two to four intents per topic.
+
+    Parameters
+    ----------
+    folder
+        Where to write it; the folder is made.
+    seed
+        Random seed.
+    topics, documents
+        Numbers of topics and documents.
+    depth
+        Length of every run.
+    pool
+        Depth to which the runs are pooled.
+
+    Returns
+    -------
+    Example
+        Where the files are, and how much is in them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> example = write_example(folder, seed=1)
+    >>> sorted(path.name for path in Path(folder).iterdir())
+    ['intents.txt', 'qrels.txt', 'runs', 'teams.tsv']
     """
     if min(topics, documents, depth, pool) < 1 or depth > documents:
         raise RequestError("an example needs at least one topic, and lists no longer than the collection")
