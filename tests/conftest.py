@@ -69,7 +69,7 @@ def serving(**settings: Any) -> Iterator[str]:
     """The web page on a free port of this machine, as ``cranfield serve`` runs it; gives its address."""
     import uvicorn
 
-    from cranfield.web.app import make_app
+    from cranfield.web.application import make_app
     from cranfield.web.server import listen
     from cranfield.web.settings import Settings
 

@@ -17,7 +17,7 @@ import cranfield
 from cranfield.collection import Collection, readers
 from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
-from cranfield.formats.names import file_stem
+from cranfield.formats.name_order import file_stem
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 
 Write = Callable[[str, str | bytes], str]

@@ -22,7 +22,7 @@ from cranfield.methods.design.planning import Request, plan
 from cranfield.rendering.document import Column, Document, Table, spoken
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_model import LeftOut, Part, Report, Section
-from cranfield.web.questions import QUESTIONS
+from cranfield.web.page_list import QUESTIONS
 
 ROOT = Path(cranfield.__file__).parent
 OWN_FLAGS = {

@@ -13,9 +13,9 @@ from cranfield.cli.outputs import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
-from cranfield.web.app import make_app as make_web_app
+from cranfield.web.application import make_app as make_web_app
 from cranfield.web.calculator_pages import CALCULATORS
-from cranfield.web.questions import QUESTIONS as PAGES
+from cranfield.web.page_list import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex"}
 """What the terminal adds to every question it fits."""

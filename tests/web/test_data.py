@@ -289,10 +289,9 @@ def test_uploads_are_for_their_owner_alone_and_go_with_the_server(
 def test_questions_at_once_are_bounded_and_old_answers_make_room(
     page: str, upload: Upload, wait: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cranfield.web import results
 
-    monkeypatch.setattr(results, "MOST_OPEN", 1)
-    monkeypatch.setattr(results, "MOST_KEPT", 2)
+    monkeypatch.setattr(result_pages, "MOST_OPEN", 1)
+    monkeypatch.setattr(result_pages, "MOST_KEPT", 2)
     rows = "".join(
         f"AP,{topic},{system},0.{topic * (at + 3) % 10}{at}\n"
         for topic in range(1, 9)

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cranfield.web import results
-from cranfield.web.app import make_app
+from cranfield.web import result_pages
+from cranfield.web.application import make_app
 
 http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
@@ -36,7 +36,7 @@ def test_every_operation_answers_as_it_says(case: Any, page: str) -> None:
 def impatient() -> Iterator[None]:
     """Work is not waited for: that it has begun is an answer too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "WAIT", 0.05)
+        patch.setattr(result_pages, "WAIT", 0.05)
         yield
 
 

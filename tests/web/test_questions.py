@@ -18,7 +18,7 @@ import pytest
 from cranfield.cli.app import COMMANDS, make_app
 from cranfield.rendering.report_page import served_policy
 from cranfield.web.forms import make_form
-from cranfield.web.questions import GROUPS, QUESTIONS, askable
+from cranfield.web.page_list import GROUPS, QUESTIONS, askable
 
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]

@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cranfield.cli.generation import Command, make_command
+from cranfield.cli.command_maker import Command, make_command
 from cranfield.errors import CranfieldError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
-# Every command, in the order of --help; its file in this folder has its name, and a function (or an app) of it.
+# Every command, in the order of --help. What is no question has a file of its name here, and a function (or an app).
 COMMANDS = (
     "score",
     "check",
@@ -41,6 +41,9 @@ COMMANDS = (
 )
 
 
+FILES = {"report": "report_command", "study": "study_group"}  # where the file has another name than the command
+
+
 def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
     """The command with these of its commands; where they are only ``listed``, without their flags."""
     made = typer.Typer(
@@ -58,7 +61,7 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
         if name in MODULES and name != "report":  # which is written to files
             made.command(name, cls=Command)(make_command(find_question(name)))
             continue
-        module = import_module(f"cranfield.cli.{name}")
+        module = import_module(f"cranfield.cli.{FILES.get(name, name)}")
         if hasattr(module, "app"):
             made.add_typer(module.app, name=name)
         else:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.collection.collection import UNJUDGED, Collection, worth_something
+from cranfield.collection.collection import UNJUDGED, Collection, relevant_judgments
 from cranfield.collection.documents import merge
 from cranfield.collection.kernels import join, place
 from cranfield.collection.ranking import rank_lists
 from cranfield.formats.coded import CodedRun, Coder, Vocabulary
-from cranfield.formats.names import natural_key
+from cranfield.formats.name_order import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines
 from cranfield.types import Array
@@ -191,7 +191,7 @@ def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array])
     judgment = judgment_at[at]
     at -= np.repeat(edges[:-1] - 1, hits)
     rank = at.astype(np.int32)
-    worth = worth_something(arrays)[judgment]
+    worth = relevant_judgments(arrays)[judgment]
     found_edges = np.searchsorted(np.flatnonzero(worth), hit_edges)
     return {
         "judged_hit_edges": hit_edges,

@@ -317,7 +317,7 @@ class Collection:
 
     def _relisted(self, edges: Array, documents: Array, hits: Hits) -> Collection:
         """The same judgments with other lists."""
-        worth = worth_something(self.arrays)[hits.judgment]
+        worth = relevant_judgments(self.arrays)[hits.judgment]
         arrays = {
             **self.arrays,
             "list_edges": edges,
@@ -353,7 +353,7 @@ class Collection:
         save(self, path)
 
 
-def worth_something(arrays: Mapping[str, Array]) -> Array:
+def relevant_judgments(arrays: Mapping[str, Array]) -> Array:
     """Judgments with a grade above 0, for the topic or for one of its intents."""
     worth: Array = arrays["grade"] > 0
     if "intent_grade" in arrays:

@@ -16,7 +16,7 @@ from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.coded import CodedRun, Coder, Vocabulary
 from cranfield.formats.lines import collector_paused
-from cranfield.formats.names import file_stem
+from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
 from cranfield.formats.runs import Order, inspect_run, parse_runs

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.errors import InputError
 from cranfield.formats.lines import collector_paused
-from cranfield.formats.names import file_stem
+from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels
 from cranfield.formats.runs import Order, RunLines, inspect_run

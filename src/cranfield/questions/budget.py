@@ -180,7 +180,7 @@ def _check_alone(pairs: int | None, reuse: bool, unused: Mapping[str, Any]) -> N
 
 def _target(collections: Mapping[str, Collection], choice: SystemChoice, aims: dict[str, Any]) -> Target:
     """The goal for the chosen systems; that of a pair may have no value, and is then the difference that it has."""
-    from cranfield.methods.leave_out.goal import target_for
+    from cranfield.methods.design.target_defaults import target_for
 
     if choice.pair is None:
         return target_for(choice.best or max(len(each.systems) for each in collections.values()), **aims)
@@ -221,7 +221,7 @@ def _designs(
     estimate: str | None,
     asked: dict[str, Any],
 ) -> Budget | AffordableDesigns:
-    from cranfield.methods.leave_out.goal import check_design
+    from cranfield.methods.design.target_defaults import check_design
     from cranfield.methods.pooling import affordable_designs, depth_study, equivalent_designs
     from cranfield.methods.pooling.costs import own_difference
 

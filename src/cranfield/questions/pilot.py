@@ -98,8 +98,8 @@ def pilot(
     >>> len(found.study.teams), found.study.topics
     (5, 40)
     """
+    from cranfield.methods.design.target_defaults import target_for
     from cranfield.methods.leave_out import pilot_study, write_leave_outs
-    from cranfield.methods.leave_out.goal import target_for
 
     collection = sources.load_collection(runs, qrels=qrels, teams=teams, order=order, name=name)
     target = target_for(

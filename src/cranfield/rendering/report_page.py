@@ -72,7 +72,7 @@ def to_html(report: Report, *, printed: bool = False) -> str:
     content = {
         "report": report,
         "cautions": warning_lines(report.cautions),
-        "sections": [_section(section) for section in report.sections],
+        "sections": [_shown_section(section) for section in report.sections],
         "methods": cite_in_words(report.methods),
         "latex": cite_in_latex(report.methods),
         "references": [(key, REFERENCES[key]) for key in report.citations],
@@ -128,12 +128,12 @@ def _data(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _section(section: Section) -> ShownSection:
-    parts = [_part(part, f"{section.slug}{at}") for at, part in enumerate(section.parts)]
+def _shown_section(section: Section) -> ShownSection:
+    parts = [_shown_part(part, f"{section.slug}{at}") for at, part in enumerate(section.parts)]
     return ShownSection(section.slug, section.title, parts)
 
 
-def _part(part: Part, name: str) -> ShownPart:
+def _shown_part(part: Part, name: str) -> ShownPart:
     from markupsafe import Markup
 
     pictures = []

@@ -244,7 +244,7 @@ def paragraph(tested: FinalTest) -> str:
         _design_sentence(tested),
         _course_sentence(tested),
         tested.order.sentence(),
-        _result_sentence(tested),
+        _test_sentence(tested),
         *tested.caveats(),
     ]
     parts += [
@@ -321,7 +321,7 @@ _COURSE = {
 }
 
 
-def _result_sentence(tested: FinalTest) -> str:
+def _test_sentence(tested: FinalTest) -> str:
     if tested.reason:
         return f"The mean difference was {tested.difference:.4f}; no claim is made: {tested.reason}."
     span = f"{tested.interval_name} {tested.lower:.4f} to {tested.upper:.4f}"

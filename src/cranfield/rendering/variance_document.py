@@ -39,7 +39,7 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
-    return Document("variance", inputs, tables, rows, _sentence(found), citations)
+    return Document("variance", inputs, tables, rows, _shared_topics_sentence(found), citations)
 
 
 def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
@@ -75,7 +75,7 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return ("measure", "collection") if any(row["collection"] for row in rows) else ("measure",)
 
 
-def _sentence(found: Variances) -> str:
+def _shared_topics_sentence(found: Variances) -> str:
     wide = [estimate for estimate in found.estimates if estimate.method == "within"]
     slim = [estimate for estimate in found.estimates if estimate.method == "residual"]
     if not slim or slim[-1].variance <= 0:

@@ -240,13 +240,13 @@ def _scores(record: Record, given: Columns, system: str, measure: str | None) ->
     """The cells of one record and their columns: a score of each column, or of each element of a list within it."""
     if all(_value(record.fields, column) is _ABSENT for column in given.score):
         return
-    topic = _text(record, given.topic, "topic")
-    shard = "" if given.shard is None else _text(record, given.shard, "shard")
+    topic = _required_text(record, given.topic, "topic")
+    shard = "" if given.shard is None else _required_text(record, given.shard, "shard")
     if given.system == "*":
-        named = measure or "score" if given.measure is None else _text(record, given.measure, "measure")
+        named = measure or "score" if given.measure is None else _required_text(record, given.measure, "measure")
         yield from (((named, topic, name, shard), record.fields.get(name), name) for name in given.score)
         return
-    whose = system if given.system is None else _text(record, given.system, "system")
+    whose = system if given.system is None else _required_text(record, given.system, "system")
     for column in given.score:
         found = _value(record.fields, column)
         if found is not _ABSENT:
@@ -268,7 +268,7 @@ def _measured(
     return [(str(measures), found)]
 
 
-def _text(record: Record, name: str, part: str) -> str:
+def _required_text(record: Record, name: str, part: str) -> str:
     found = _value(record.fields, name)
     if found is _ABSENT:
         raise InputError(f"the {part} is missing: there is no «{name}»", where=record.where, fix=_there([record]))

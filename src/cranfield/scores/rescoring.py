@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
-from cranfield.collection.collection import worth_something
+from cranfield.collection.collection import relevant_judgments
 from cranfield.collection.relevant_only import RelevantOnly, keep_relevant
 from cranfield.measures import Measure, kernels
 from cranfield.measures.lists import NO_CUTOFF
@@ -91,7 +91,7 @@ class ScoringBuffers:
         collection = self._all.collection
         if len(self._all.relevant_only.origin) or collection.intents is None:
             return self._ideal_edges[1:] - self._ideal_edges[:-1]
-        worth = worth_something(collection.arrays) & everything()
+        worth = relevant_judgments(collection.arrays) & everything()
         return np.bincount(collection.judged_topic[worth], minlength=len(collection.topics))
 
     def score(

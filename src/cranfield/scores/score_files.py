@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import Caution, InputError, MissingPartError, RequestError
-from cranfield.formats.names import file_stem
+from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import is_json_lines, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores

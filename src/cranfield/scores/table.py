@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
-from cranfield.formats.names import natural_key
+from cranfield.formats.name_order import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.scores import NOTHING
 from cranfield.types import Array

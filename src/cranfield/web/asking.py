@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import Collection, open_collection
 from cranfield.questions.command_line import command_line
-from cranfield.web.store import PACKED
+from cranfield.web.upload_store import PACKED
 
 if TYPE_CHECKING:
     from cranfield.types import Progress

@@ -10,8 +10,8 @@ from cranfield.methods.design.grid import parse_grid
 from cranfield.questions import find_question
 from cranfield.questions.command_line import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
-from cranfield.web.generation import make_query, shown, values
 from cranfield.web.page import Answer
+from cranfield.web.page_maker import make_query, shown, values
 from cranfield.web.queries import Given, field
 
 GOALS = {

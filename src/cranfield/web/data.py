@@ -16,11 +16,11 @@ from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, FaultAnswer, res
 from cranfield.web.guard import BodyError
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import render
-from cranfield.web.questions import askable, grouped
+from cranfield.web.page_list import askable, grouped
 from cranfield.web.runner import Job, Runner
-from cranfield.web.store import PACKED, Data, Store
 from cranfield.web.upload_form import Received, receive
 from cranfield.web.upload_reader import read
+from cranfield.web.upload_store import PACKED, Data, Store
 
 router = APIRouter()
 LONGEST_COLUMNS = 500  # characters

@@ -13,8 +13,8 @@ from cranfield.rendering.pdf import find_browser
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_sections import make_report
 from cranfield.web.asking import Asked
-from cranfield.web.generation import make_page, result_of
 from cranfield.web.page import Makers, render
+from cranfield.web.page_maker import make_page, result_of
 
 
 @dataclass(frozen=True)

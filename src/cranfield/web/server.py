@@ -10,7 +10,7 @@ from dataclasses import replace
 import uvicorn
 
 from cranfield.errors import CranfieldError
-from cranfield.web.app import make_app
+from cranfield.web.application import make_app
 from cranfield.web.settings import Settings
 
 

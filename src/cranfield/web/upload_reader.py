@@ -16,7 +16,7 @@ from cranfield.formats.text import read_head
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.score_files import is_json, is_parquet, read_score_files
 from cranfield.types import Progress
-from cranfield.web.store import ABOUT, FILES, PACKED
+from cranfield.web.upload_store import ABOUT, FILES, PACKED
 
 MANY = 4  # run files that a command line still names one by one
 

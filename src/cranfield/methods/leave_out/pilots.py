@@ -16,8 +16,8 @@ from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
 from cranfield.methods.design.target import Target
+from cranfield.methods.design.target_defaults import check_design, variance_words
 from cranfield.methods.leave_out.draws_of_teams import Draws, check_left_out, draw
-from cranfield.methods.leave_out.goal import check_design, variance_words
 from cranfield.methods.variance.components import Squares
 from cranfield.methods.variance.kernels import every_squares
 from cranfield.runtime.threads import available_workers, pieces, tasks

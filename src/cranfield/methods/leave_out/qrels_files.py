@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cranfield.collection import Collection
 from cranfield.errors import RequestError
-from cranfield.formats.names import file_name
+from cranfield.formats.name_order import file_name
 from cranfield.formats.text import make_folder
 
 

@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 
 from cranfield.methods.comparison.comparison import FAMILY, pair_p_values
+from cranfield.methods.comparison.split_half_replication import (
+    PairVerdicts,
+    Replication,
+    halves,
+    joined,
+    replication_of,
+)
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
 from cranfield.methods.reliability.resampling import TrialTask, in_waves, tasks
 from cranfield.methods.reliability.score_matrix import check_alpha, check_trials, chosen_scores
-from cranfield.methods.sharding.replication import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.variance.components import squares
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable

@@ -23,6 +23,7 @@ from cranfield.methods.comparison.anova import (
     sampled_replicates,
 )
 from cranfield.methods.comparison.assumptions import nothing_to_tell, too_few_resamples
+from cranfield.methods.comparison.split_half_replication import PairVerdicts, Replication, replication
 from cranfield.methods.comparison.tukey import (
     ErrorTerm,
     Intervals,
@@ -34,7 +35,6 @@ from cranfield.methods.comparison.tukey import (
     tukey,
 )
 from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anova
-from cranfield.methods.sharding.replication import PairVerdicts, Replication, replication
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable, score_view
@@ -250,7 +250,7 @@ def shard_study(
         on the first sample of each number of shards; 0 leaves them out. The bootstrap is not repeated on them.
     """
     wanted = parse_measures(measures)
-    _check(collection, shards, samples, alpha, x)
+    _check_request(collection, shards, samples, alpha, x)
     plan = _Plan(alpha=alpha, halvings=halvings, resamples=resamples, models=SHARD_MODELS)
     whole = {str(each): score_view(collection.whole, [each])[0, :, :, 0] for each in wanted}
     found = [
@@ -418,7 +418,7 @@ def _check_alpha(alpha: float) -> None:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
 
 
-def _check(collection: Collection, shards: Sequence[int], samples: int, alpha: float, x: float) -> None:
+def _check_request(collection: Collection, shards: Sequence[int], samples: int, alpha: float, x: float) -> None:
     _check_alpha(alpha)
     for what, names in (("systems", collection.systems), ("topics", collection.topics)):
         if len(names) < 2:

@@ -17,10 +17,10 @@ from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
 from cranfield.web.asking import About, Asked, Question
-from cranfield.web.limits import parse_numbers
 from cranfield.web.page import Answer
+from cranfield.web.page_limits import parse_numbers
 from cranfield.web.queries import Flag, Given, Names, Query
-from cranfield.web.store import FILES
+from cranfield.web.upload_store import FILES
 
 LONGEST_TEXT, MOST_NAMES = 5000, 50
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}

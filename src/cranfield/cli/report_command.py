@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cranfield.cli import options
-from cranfield.cli.generation import make_command
+from cranfield.cli.command_maker import make_command
 from cranfield.questions import find_question
 from cranfield.runtime.progress import reporting
 

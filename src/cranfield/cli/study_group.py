@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cranfield.cli.generation import Command, make_command
+from cranfield.cli.command_maker import Command, make_command
 from cranfield.questions import MODULES, find_question
 
 app = typer.Typer(

@@ -11,13 +11,13 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 import cranfield
-from cranfield.web import calculator_pages, data, jobs, results
+from cranfield.web import calculator_pages, data, jobs, result_pages
 from cranfield.web.error_pages import add_handlers
 from cranfield.web.guard import Guard
 from cranfield.web.page import render, static
 from cranfield.web.runner import Runner
 from cranfield.web.settings import Settings
-from cranfield.web.store import Store
+from cranfield.web.upload_store import Store
 
 STATIC = {
     "page.css": "text/css",
@@ -39,8 +39,8 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = settings
-    for room in (calculator_pages, data, jobs, results):
-        app.include_router(room.router)
+    for pages in (calculator_pages, data, jobs, result_pages):
+        app.include_router(pages.router)
     app.add_api_route("/api", _api, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     app.add_api_route("/favicon.ico", lambda: _static("icon.svg"), include_in_schema=False)  # browsers ask by habit

@@ -21,9 +21,9 @@ from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
 from cranfield.web.jobs import JobAnswer, progress_page
 from cranfield.web.page import render
-from cranfield.web.questions import QUESTIONS, askable, grouped
+from cranfield.web.page_list import QUESTIONS, askable, grouped
 from cranfield.web.runner import Job, Runner
-from cranfield.web.store import Data
+from cranfield.web.upload_store import Data
 
 router = APIRouter()
 ANSWERS: dict[int | str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.web import report_answer
 from cranfield.web.asking import Question
-from cranfield.web.generation import make_page
+from cranfield.web.page_maker import make_page
 
 CHECK = make_page("check", front=(), files=("order", "name"), of=("files", "collection", "scores", "shards"))
 SCORE = make_page(
