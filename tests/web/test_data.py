@@ -289,6 +289,7 @@ def test_uploads_are_for_their_owner_alone_and_go_with_the_server(
 def test_questions_at_once_are_bounded_and_old_answers_make_room(
     page: str, upload: Upload, wait: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from cranfield.web import result_pages
 
     monkeypatch.setattr(result_pages, "MOST_OPEN", 1)
     monkeypatch.setattr(result_pages, "MOST_KEPT", 2)
