@@ -77,7 +77,24 @@ def shorten(app: Any, what: str, name: str, value: Any, options: Any, signature:
     return signature, returned
 
 
+def list_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Numbered references of one docstring are a list: as footnotes, those of two docstrings on a page would clash."""
+    lines[:] = [_item(line) if _in_references(lines, at) else line for at, line in enumerate(lines)]
+
+
+def _item(line: str) -> str:
+    return re.sub(r"^\.\. \[(\d+)\] ", r"- [\1] ", re.sub(r"^   (?=\S)", "  ", line))
+
+
+def _in_references(lines: list[str], at: int) -> bool:
+    """Whether a line belongs to a numbered reference."""
+    while at >= 0 and lines[at].startswith("   "):
+        at -= 1
+    return at >= 0 and bool(re.match(r"\.\. \[\d+\] ", lines[at]))
+
+
 def setup(app: Any) -> None:
     """Read docstrings as they are meant."""
+    app.connect("autodoc-process-docstring", list_references, priority=100)  # before napoleon reads sections
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-signature", shorten)

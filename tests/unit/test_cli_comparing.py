@@ -176,7 +176,7 @@ def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str
     assert "too-few-resamples" not in warned(*few[:-1], "1319")
     assert "unless 2 have" in warned(*few, "--correct", "bh")["too-few-resamples"]
     assert not warned(*few, "--correct", "none")
-    assert "nothing can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
+    assert "no pair can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
     assert "too-few-resamples" not in warned("compare", scores, "--test", "tukey-permutation", "--resamples", "1000")
     assert "too-few-resamples" in warned("compare", scores, "--alpha", "0.005", "--resamples", "100")
 

@@ -134,7 +134,7 @@ def test_the_command_in_a_report_makes_it_again(scores: Path, here: Path) -> Non
         (["-o", "x.doc"], "does not say which report"),
         (["--section", "nothing"], "there is no section"),
         (["--alpha", "2"], "`alpha` must be below 1, not 2"),
-        (["--power", "0.04"], "chance alone"),
+        (["--power", "0.04"], "it is reached by chance"),
         (["--systems", "1"], "`systems` must be at least 2, not 1"),
         (["--shards", "2.5"], "shards cannot be"),
         (["-m", "none"], "no measure"),

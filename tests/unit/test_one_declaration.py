@@ -19,7 +19,7 @@ from cranfield.web.page_list import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex"}
 """What the terminal adds to every question it fits."""
-PAGE_EXTRAS = {"goal", "curve"}  # which of the goals that a form shows is meant, and what its curve is drawn over
+PAGE_EXTRAS = {"goal", "curve", "chart"}  # the goal of those in a form, what its curve is over; the chart shown
 COMMANDS_ALONE = {"verify": {"gate"}}  # what only changes the exit code
 QUESTION_NAMES = sorted(MODULES)
 

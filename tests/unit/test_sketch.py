@@ -67,7 +67,7 @@ def test_a_curve_goes_through_its_design_and_one_way(axis: str) -> None:
 def test_a_grid_is_its_own_curve_and_what_is_not_given_has_none() -> None:
     grid = Request(systems=[5, 10], min_range=[0.1], variance=[0.053])
     assert curve_through(grid) is grid
-    with pytest.raises(RequestError, match="no «sd» to draw"):
+    with pytest.raises(RequestError, match="no «sd» to vary"):
         curve_through(DESIGN, "sd")
     with pytest.raises(RequestError, match="Choose one of"):
         curve_through(Request())

@@ -44,7 +44,7 @@ def test_the_wheel_has_every_file_of_the_package_and_its_licence(wheel: zipfile.
     ours = {path.relative_to(source).as_posix() for path in files}
     found = set(wheel.namelist())
     assert ours <= found
-    for name in ("py.typed", "report/templates/report.html", "web/templates/base.html", "web/static/page.css"):
+    for name in ("py.typed", "rendering/templates/report.html", "web/templates/base.html", "web/static/page.css"):
         assert f"cranfield/{name}" in found
     assert any(name.endswith("licenses/LICENSE") for name in found)
 

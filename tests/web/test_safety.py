@@ -247,7 +247,7 @@ def test_names_with_markup_and_formulas_come_out_as_text(page: str, upload: Uplo
         "variance?percentile=90",
         "study-trial?pairs=3&repeats=10&trial_size=2",
         "simulate?topics=10",
-        "compare?matrix=true",
+        "compare?chart=matrix",
         "compare?",
     ):
         drawn = wait(f"{link}/{task}").text + wait(f"{link}/{task.replace('?', '.svg?')}").text

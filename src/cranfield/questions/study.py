@@ -33,7 +33,7 @@ Difference = Annotated[
 ]
 Alpha = Annotated[float, Param("Significance level.", label="Significance level α", ge=1e-6, lt=1)]
 Power = Annotated[float, Param("Power (1 − β).", ge=1e-6, lt=1)]
-First = Annotated[int, Param("First number of topics of the iterative plan.", label="First topics", ge=2, le=1_000_000)]
+First = Annotated[int, Param("First number of topics of the iterative plan.", label="First topics", ge=2, le=10_000)]
 Looks = Annotated[
     Numbers, Param("Group-sequential: number of looks, or shares of the topics such as 0.3,0.6,1.", label="Looks")
 ]

@@ -102,7 +102,7 @@ def study_new(
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     first: Annotated[
-        int | None, Param("First number of topics of the iterative plan.", default="30", ge=2, le=1_000_000)
+        int | None, Param("First number of topics of the iterative plan.", default="30", ge=2, le=10_000)
     ] = None,
     looks: Annotated[
         Numbers, Param("Group-sequential: number of looks, or shares of the topics such as 0.3,0.6,1.", default="4")
@@ -344,7 +344,7 @@ def study_edit(
     power: Annotated[float | None, Param("Another power.", ge=1e-6, lt=1)] = None,
     sd: Sd = None,
     plan: Annotated[PlanName | None, Param("Another plan.", metavar="NAME")] = None,
-    first: Annotated[int | None, Param("Another first number of topics.", ge=2, le=1_000_000)] = None,
+    first: Annotated[int | None, Param("Another first number of topics.", ge=2, le=10_000)] = None,
     looks: Annotated[Numbers, Param("Other looks.")] = None,
     spending: Annotated[SpendingName | None, Param("Another spending of α.", metavar="NAME")] = None,
 ) -> StudyEditResult:

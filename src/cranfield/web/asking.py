@@ -81,7 +81,7 @@ class Asked:
 
     def command(self) -> str:
         """The line that gives the same answer."""
-        given = self.query.model_dump(exclude_none=True, exclude_defaults=True)
+        given = self.query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"chart"})
         off = [name for name, value in given.items() if value is False]  # of flags that are on by default
         given = given | {f"no_{name}": True for name in off}
         arguments, files = self._named()

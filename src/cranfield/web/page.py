@@ -65,6 +65,9 @@ class Reply(Protocol):
 
     def kept(self) -> Reply: ...
 
+    @property
+    def is_slow(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -89,6 +92,11 @@ class Answer:
     def noting(self, note: str) -> Answer:
         """With what the names in the command stand for."""
         return replace(self, note=note)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether files take long to make; those of a document and drawn charts do not."""
+        return False
 
     def kept(self) -> Answer:
         """With its charts drawn, so that files can be made of it later."""

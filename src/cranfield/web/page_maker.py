@@ -47,7 +47,7 @@ def make_page(
         question.command.replace(" ", "-"),
         question.title,
         question.summary.rstrip("."),
-        make_query(question, front, scored_by, without),
+        make_query(question, front, scored_by, without, **_chart_field(question)),
         answer or (lambda asked: _answer(question, asked, remark)),
         files,
         data,
@@ -101,11 +101,20 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     )
 
 
+def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
+    """What a page shows where there are several charts, as ``--chart`` chooses what ``--plot`` draws."""
+    if len(question.charts) < 2:
+        return {}
+    about = f"The chart to show: {', '.join(question.charts)}."
+    kind: Any = Annotated[Literal[question.charts] | None, Given]  # type: ignore[name-defined]
+    return {"chart": (kind, Field(default=None, title="Chart", description=about))}
+
+
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
     document = replace(document, sentence=f"{document.sentence} {remark}".strip())
-    return Answer(document, asked.command(), **shown(result))
+    return Answer(document, asked.command(), **shown(result, getattr(asked.query, "chart", None)))
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
@@ -136,10 +145,12 @@ def values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
     return found
 
 
-def shown(result: Result) -> dict[str, Any]:
-    """The charts of a result, as quickly as they can be drawn, and the files it offers."""
+def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
+    """The charts of a result, as quickly as they can be drawn, or the one that was chosen; and the files it offers."""
     how = view(type(result))
     more = {ending: make(result) for ending, make in how.files.items()}
+    if chart is not None:
+        return {"pictures": (Picture(chart.capitalize(), result.chart(chart)),), "more": more}
     sketch, caption = how.sketch(result) if how.sketch else ("", "")
     drawn = how.pictures(result) if how.pictures and not sketch else []
     pictures = tuple(Picture(title, chart) for title, chart in drawn)

@@ -41,6 +41,11 @@ class WholeAnswer:
     def kept(self) -> WholeAnswer:
         return self
 
+    @property
+    def is_slow(self) -> bool:
+        """A PDF starts a browser, and every chart is drawn anew."""
+        return True
+
 
 def answer(asked: Asked) -> WholeAnswer:
     """Compute the report; its files are written when they are asked for."""

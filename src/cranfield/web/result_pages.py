@@ -181,6 +181,8 @@ def _file(request: Request, data: Data, question: Question, kind: str, query: An
     if kind not in (data.folder / job.id / work.KINDS).read_text(encoding="utf-8").split():
         raise HTTPException(404)
     path = data.folder / job.id / kind
+    if not path.exists() and not (data.folder / job.id / work.SLOW).exists():
+        work.render_file(str(data.folder / job.id), kind)
     if not path.exists():
         made = _render(request, data, job, kind)
         if made.is_open:
@@ -190,6 +192,9 @@ def _file(request: Request, data: Data, question: Question, kind: str, query: An
     return as_file(path.read_bytes(), kind, question.name)
 
 
+PATIENCE = 60  # seconds for a file: a browser that downloads it waits, and shows no page meanwhile
+
+
 def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     """The work that makes one file of an answer: a PDF starts a browser, and JSON does not."""
     runner, name = runner_of(request), f"{answered.id}-{kind}"
@@ -197,7 +202,7 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     if there is not None and not there.is_open:  # of an answer that was dropped since
         runner.drop(there)
     job = runner.start(name, data.key, f"{answered.text} as {kind}", work.render_file, data.folder, answered.id, kind)
-    job.ended.wait(WAIT)
+    job.ended.wait(PATIENCE)
     return job
 
 

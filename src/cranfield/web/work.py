@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.types import Progress
 
 
-REPLY, SHOWN, KINDS = "reply", "answer", "kinds"  # files of an answer besides those that are downloaded
+REPLY, SHOWN, KINDS, SLOW = "reply", "answer", "kinds", "slow"  # files of an answer besides those that are downloaded
 
 
 def answer(
@@ -32,6 +32,8 @@ def answer(
     (folder / SHOWN).write_text(found.html(links), encoding="utf-8")
     (folder / KINDS).write_text(" ".join(links), encoding="utf-8")
     (folder / REPLY).write_bytes(pickle.dumps(found))
+    if found.is_slow:
+        (folder / SLOW).touch()
     os.replace(folder, out)
 
 
