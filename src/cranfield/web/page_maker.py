@@ -106,7 +106,7 @@ def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
     if len(question.charts) < 2:
         return {}
     about = f"The chart to show: {', '.join(question.charts)}."
-    kind: Any = Annotated[Literal[question.charts] | None, Given]  # type: ignore[name-defined]
+    kind: Any = Annotated[Literal[question.charts] | None, Given]
     return {"chart": (kind, Field(default=None, title="Chart", description=about))}
 
 
