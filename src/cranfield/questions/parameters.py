@@ -81,7 +81,8 @@ class Parameter:
     @property
     def help(self) -> str:
         """What it means, its choices, and what it is where it is left out: the same text in every interface."""
-        text = self.about.help + (LISTS if self.kind in ("numbers", "counts") else "")
+        is_grid = self.kind in ("numbers", "counts") and "," not in self.about.metavar  # LOW,HIGH are two numbers
+        text = self.about.help + (LISTS if is_grid else "")
         if self.choices:
             text += f" One of: {', '.join(self.choices)}."
         return text + (f" Default: {self.about.default}." if self.about.default else "")
