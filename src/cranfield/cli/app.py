@@ -84,7 +84,7 @@ def __getattr__(name: str) -> Any:
 def _options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the versions of cranfield and of what it computes with, and stop.")
+        bool, typer.Option("--version", help="Show the versions of cranfield and of the libraries it uses, and exit.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="With --version: as JSON.")] = False,
 ) -> None:

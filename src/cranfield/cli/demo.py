@@ -9,7 +9,7 @@ import typer
 
 def demo(
     folder: Annotated[str, typer.Argument(help="Where to write the example collection.")] = "demo",
-    seed: Annotated[int, typer.Option("--seed", help="Another seed, another collection.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed; another seed gives another collection.")] = 1,
 ) -> None:
     """Write a small example collection: runs of several teams, graded and per-intent judgments."""
     from cranfield.methods.simulation import write_example

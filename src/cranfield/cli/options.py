@@ -28,23 +28,28 @@ class OutputFormat(StrEnum):
     LATEX = "latex"
 
 
-Plot = Annotated[str | None, typer.Option("--plot", help="Draw it: .html, .svg, .png or .json.", metavar="FILE")]
+Plot = Annotated[str | None, typer.Option("--plot", help="Write a chart: .html, .svg, .png or .json.", metavar="FILE")]
 Dask = Annotated[
     str | None,
     typer.Option(
-        "--dask", help="Run on the Dask cluster whose scheduler is there: tcp://host:8786.", metavar="ADDRESS"
+        "--dask",
+        help="Run on a Dask cluster: the address of its scheduler, such as tcp://host:8786.",
+        metavar="ADDRESS",
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", help="Number of processes of this machine to run on.", metavar="N", min=1)
+    int | None, typer.Option("--workers", help="Number of processes to use on this machine.", metavar="N", min=1)
 ]
 Resume = Annotated[
-    str | None, typer.Option("--resume", help="Keep finished parts here, and go on from those it has.", metavar="FILE")
+    str | None,
+    typer.Option(
+        "--resume", help="Store finished parts in this file, and continue from those already in it.", metavar="FILE"
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _FORMATS: dict[OutputFormat, Any] = {
     OutputFormat.JSON: Json,
-    OutputFormat.CSV: Annotated[bool, typer.Option("--csv", help="Print CSV, every digit.")],
+    OutputFormat.CSV: Annotated[bool, typer.Option("--csv", help="Print CSV, with every digit.")],
     OutputFormat.MARKDOWN: Annotated[bool, typer.Option("--md", help="Print Markdown.")],
     OutputFormat.LATEX: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")],
 }

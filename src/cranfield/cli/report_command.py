@@ -30,9 +30,9 @@ _FLAGS: dict[str, Any] = {
     ],
     "pdf": Annotated[bool, typer.Option("--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).")],
     "xlsx": Annotated[bool, typer.Option("--xlsx", help="Also as a workbook with live formulas for n.")],
-    "json": Annotated[bool, typer.Option("--json", help="Also as JSON; printed where no file is named.")],
-    "md": Annotated[bool, typer.Option("--md", help="Also as Markdown; printed where no file is named.")],
-    "latex": Annotated[bool, typer.Option("--latex", help="Also as LaTeX; printed where no file is named.")],
+    "json": Annotated[bool, typer.Option("--json", help="Also as JSON; printed if no file is named.")],
+    "md": Annotated[bool, typer.Option("--md", help="Also as Markdown; printed if no file is named.")],
+    "latex": Annotated[bool, typer.Option("--latex", help="Also as LaTeX; printed if no file is named.")],
 }
 
 

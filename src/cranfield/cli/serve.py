@@ -8,22 +8,25 @@ import typer
 
 
 def serve(
-    port: Annotated[int, typer.Option("--port", "-p", help="Where to listen.", min=0, max=65535)] = 8000,
+    port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on.", min=0, max=65535)] = 8000,
     host: Annotated[
-        str, typer.Option("--host", help="Which address to listen on; beyond this machine only with --token.")
+        str, typer.Option("--host", help="Address to listen on; one that other machines can reach requires --token.")
     ] = "127.0.0.1",
     token: Annotated[
         str | None,
         typer.Option(
-            "--token", envvar="CRANFIELD_TOKEN", metavar="TOKEN", help="Answer only those who know it; «new» makes one."
+            "--token",
+            envvar="CRANFIELD_TOKEN",
+            metavar="TOKEN",
+            help="Answer only requests with this token; «new» creates one.",
         ),
     ] = None,
     max_upload: Annotated[int, typer.Option("--max-upload", help="Largest upload, in MB.", min=1)] = 500,
     max_unpacked: Annotated[
-        int, typer.Option("--max-unpacked", help="Largest upload once unpacked, in MB.", min=1)
+        int, typer.Option("--max-unpacked", help="Largest upload after unpacking, in MB.", min=1)
     ] = 2000,
 ) -> None:
-    """A page in the browser: calculators that answer while you type, and everything the commands give for your data.
+    """Start a local web page: calculators that answer while you type, and every analysis of the commands for your data.
 
     Example: cranfield serve --port 8080
     """

@@ -67,12 +67,14 @@ def budget(
             metavar="N",
         ),
     ] = None,
-    pair: Annotated[str | None, Param("Or: for these two runs, as A,B.", label="or: two runs", metavar="A,B")] = None,
+    pair: Annotated[
+        str | None, Param("Or: compare designs for these two runs.", label="or: two runs", metavar="A,B")
+    ] = None,
     rule: Annotated[
         RuleName,
         Param(
-            "Equivalent designs have equal power for the same systems, or detect the same raw difference, as Sakai "
-            "(2014).",
+            "What equivalent designs have in common: equal power for the same systems, or the same raw difference "
+            "(Sakai 2014).",
             label="Equivalent designs have",
             titles=RULE_TITLES,
         ),
@@ -93,13 +95,16 @@ def budget(
     budget: Annotated[
         float | None,
         Param(
-            "Instead: the detectable difference at each depth for B judgments (or cost B).", gt=0, le=1e12, metavar="B"
+            "Instead of equivalent designs: the detectable difference at each depth for B judgments (or cost B).",
+            gt=0,
+            le=1e12,
+            metavar="B",
         ),
     ] = None,
     pairs: Annotated[
         int | None,
         Param(
-            "Instead: effect sizes of N random pairs of runs (0: all), as Webber et al. (2008).",
+            "Instead of equivalent designs: effect sizes of N random pairs of runs (0: all), as Webber et al. (2008).",
             label="Pairs of runs",
             ge=0,
             le=1_000_000,
@@ -107,10 +112,14 @@ def budget(
         ),
     ] = None,
     reuse: Annotated[
-        bool, Param("Instead: leave each team out of the pool in turn (needs teams).", label="leave each team out")
+        bool,
+        Param(
+            "Instead of equivalent designs: leave each team out of the pool in turn (needs `teams`).",
+            label="leave each team out",
+        ),
     ] = False,
     write_qrels: Annotated[
-        str | None, Source("Write the pool of each depth into this folder.", metavar="FOLDER")
+        str | None, Source("Write the judgments of the pool of each depth into this folder.", metavar="FOLDER")
     ] = None,
     order: sources.Ordering = "score",
     name: sources.Naming = "auto",

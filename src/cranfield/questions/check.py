@@ -45,17 +45,17 @@ class CheckResult(Result):
 def check(
     files: Annotated[
         str | PathLike[str] | Sequence[str | PathLike[str]] | None,
-        Source("Files or folders of any kind; the kind is recognised by the lines of a file.", metavar="FILES"),
+        Source("Files or folders of any kind; the kind is recognised from the content.", metavar="FILES"),
     ] = None,
     *,
-    run: Annotated[Names, Source("A run.", metavar="FILE")] = None,
+    run: Annotated[Names, Source("A run file.", metavar="FILE")] = None,
     qrels: Annotated[Names, Source("Judgments.", short="-q", metavar="FILE")] = None,
     intents: Annotated[Names, Source("Per-intent judgments.", metavar="FILE")] = None,
     teams: Annotated[Names, Source("A team list.", short="-t", metavar="FILE")] = None,
     scores: Annotated[Names, Source("A score table.", metavar="FILE")] = None,
     strict: Annotated[bool, Param("Count warnings as errors.", label="count warnings as errors")] = False,
     all: Annotated[
-        bool, Param("List every problem, not the first few of each kind.", label="list every problem")
+        bool, Param("List every problem, not only the first few of each kind.", label="list every problem")
     ] = False,
     order: sources.Ordering = "score",
     name: sources.Naming = "auto",

@@ -50,7 +50,7 @@ def compare(
     test: Annotated[
         TestName | None,
         Param(
-            "How systems are compared.",
+            "Test that compares the systems.",
             default="max-t; dunnett with a baseline; t for two systems",
             metavar="NAME",
             titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
@@ -59,35 +59,46 @@ def compare(
     correct: Annotated[
         CorrectionName | None,
         Param(
-            "Correction of pairwise tests (t and those after it).",
+            "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
             default="holm",
             label="Correction of pairs",
             titles={"": "Holm", **CORRECTION_TITLES},
         ),
     ] = None,
-    alpha: Annotated[float, Param("Family-wise error rate.", label="α", gt=0, lt=1)] = 0.05,
-    baseline: Annotated[Names, Param("Compare the others with this system; may be repeated.", metavar="SYSTEM")] = None,
+    alpha: Annotated[
+        float,
+        Param("Significance level; the family-wise error rate, unless `correct` is bh or none.", label="α", gt=0, lt=1),
+    ] = 0.05,
+    baseline: Annotated[
+        Names, Param("Compare the other systems with this one only; may be repeated.", metavar="SYSTEM")
+    ] = None,
     equivalence: Annotated[
         float | None,
         Param(
-            "Which pairs are shown to differ by less than this (TOST).", label="Equivalent within", gt=0, metavar="M"
+            "Also show which pairs differ by less than this margin (two one-sided tests, TOST).",
+            label="Equivalent within",
+            gt=0,
+            metavar="M",
         ),
     ] = None,
     non_inferiority: Annotated[
         float | None,
         Param(
-            "Which systems are shown to be worse than the baseline by less than this, if at all.",
+            "Also show which systems are not worse than the baseline by this margin or more.",
             label="Non-inferior within",
             gt=0,
             metavar="M",
         ),
     ] = None,
     audit: Annotated[
-        bool, Param("All tests on the same data: which verdicts change, and why.", label="all tests side by side")
+        bool, Param("Run all tests on the same data: which verdicts change, and why.", label="all tests side by side")
     ] = False,
     all_pairs: Annotated[
         bool,
-        Param("List the pairs however many there are; CSV has them in place of the ranking.", label="list all pairs"),
+        Param(
+            "List all pairs, even if there are many; CSV then has the pairs in place of the ranking.",
+            label="list all pairs",
+        ),
     ] = False,
     resamples: shared.Resamples = None,
     missing: shared.Missing = None,

@@ -81,7 +81,8 @@ class Parameter:
     @property
     def help(self) -> str:
         """What it means, its choices, and what it is where it is left out: the same text in every interface."""
-        text = self.about.help + (LISTS if self.kind in ("numbers", "counts") else "")
+        is_grid = self.kind in ("numbers", "counts") and "," not in self.about.metavar  # LOW,HIGH are two numbers
+        text = self.about.help + (LISTS if is_grid else "")
         if self.choices:
             text += f" One of: {', '.join(self.choices)}."
         return text + (f" Default: {self.about.default}." if self.about.default else "")
@@ -241,7 +242,10 @@ def question(title: str, **more: Any) -> Callable[[Function], Function]:
             return declared.ask(*given, **named)
 
         ask.__doc__ = documented(declared)
-        ask.__signature__ = _plain_signature(declared.signature)  # type: ignore[attr-defined]
+        plain = _plain_signature(declared.signature)
+        ask.__signature__ = plain  # type: ignore[attr-defined]
+        ask.__annotations__ = {name: each.annotation for name, each in plain.parameters.items()}
+        ask.__annotations__["return"] = plain.return_annotation
         ask.question = declared  # type: ignore[attr-defined]
         return ask  # type: ignore[return-value]
 

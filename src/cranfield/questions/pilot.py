@@ -43,13 +43,22 @@ def pilot(
     teams: sources.Teams = None,
     measure: shared.Measures = None,
     leave_out: Annotated[
-        Counts, Param("How many teams to leave out.", default="all", label="Teams left out", short="-k", metavar="K")
+        Counts,
+        Param(
+            "Numbers of teams to leave out.", default="every number", label="Teams left out", short="-k", metavar="K"
+        ),
     ] = None,
     topics: Annotated[
         Counts,
-        Param("Topics to keep, besides all.", default="75,50,25,10", label="Topics kept", short="-n", metavar="N"),
+        Param(
+            "Numbers of topics to keep, in addition to all topics.",
+            default="75,50,25,10",
+            label="Topics kept",
+            short="-n",
+            metavar="N",
+        ),
     ] = None,
-    trials: Annotated[int, Param("Random pilots of each size.", ge=2, le=100_000, metavar="N")] = 100,
+    trials: Annotated[int, Param("Number of random pilots of each size.", ge=2, le=100_000, metavar="N")] = 100,
     depth: Annotated[
         int | None,
         Param("Pool depth.", default="that of the judgments", label="Pool depth", ge=1, le=100_000, metavar="D"),
@@ -66,7 +75,11 @@ def pilot(
     within: Annotated[
         float,
         Param(
-            "Largest acceptable error of a pilot, as a share.", label="Acceptable error", gt=0, le=10, metavar="SHARE"
+            "Largest acceptable relative error of the variance of a pilot.",
+            label="Acceptable error",
+            gt=0,
+            le=10,
+            metavar="SHARE",
         ),
     ] = 0.25,
     write_qrels: Annotated[
@@ -76,7 +89,7 @@ def pilot(
     name: sources.Naming = "auto",
     seed: shared.Seed = 1,
 ) -> PilotResult:
-    """Leave teams and topics out at random: the variance, and the topics it requires, of smaller pilots.
+    """How small a pilot may be: leave teams and topics out at random, and estimate variance and required topics again.
 
     Returns
     -------

@@ -79,7 +79,7 @@ def power(
     gate: Annotated[
         str | None,
         Param(
-            "What the topics must detect, else the exit code is 1: difference=0.03,power=0.8[,test=t].",
+            "What the topics must detect; otherwise the exit code is 1: difference=0.03,power=0.8[,test=t].",
             metavar="DEMAND",
         ),
     ] = None,
@@ -89,7 +89,7 @@ def power(
     measure: shared.Measures = None,
     missing: shared.Missing = None,
 ) -> PowerResult:
-    """What a number of topics, or a collection, detects: its card.
+    """What a number of topics, or a collection, can detect: power and detectable differences on one card.
 
     Returns
     -------

@@ -45,22 +45,35 @@ def reliability(
         Counts,
         Param(
             "Numbers of topics to predict reliability for.",
-            default="half, one, two and four times those there are",
+            default="half, one, two and four times the number of topics",
             label="Predict for topics",
         ),
     ] = None,
-    target: Annotated[Numbers, Param("Eρ² and Φ to be reached.", metavar="P")] = 0.95,
+    target: Annotated[
+        Numbers, Param("Value that the coefficients of generalisability, Eρ² and Φ, should reach.", metavar="P")
+    ] = 0.95,
     sets: Annotated[
-        Counts, Param("Topics in the sets that are drawn.", default="five sizes up to half the topics", label="Sets")
+        Counts,
+        Param(
+            "Sizes of the topic sets that are drawn at random.",
+            default="five sizes up to half the topics",
+            label="Sets",
+        ),
     ] = None,
     drop: Annotated[
         float,
-        Param("Leave out this share of the worst systems first.", label="Leave out worst", ge=0, lt=1, metavar="SHARE"),
+        Param(
+            "Share of the systems, the worst ones, to leave out first.",
+            label="Leave out worst",
+            ge=0,
+            lt=1,
+            metavar="SHARE",
+        ),
     ] = 0.0,
     test: Annotated[
         TestName,
         Param(
-            "For split halves and discriminative power, as in `compare()`.",
+            "Test for split halves and discriminative power, as in `compare()`.",
             metavar="NAME",
             titles={name: TEST_LABELS[name] for name in get_args(TestName)},
         ),
@@ -68,27 +81,29 @@ def reliability(
     correct: Annotated[
         CorrectionName | None,
         Param(
-            "Correction of pairwise tests (t and those after it).",
+            "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
             default="holm",
             label="Correction of pairs",
             titles={"": "Holm", **CORRECTION_TITLES},
         ),
     ] = None,
     alpha: Annotated[
-        float, Param("Significance level, and the share of swaps allowed.", label="α", gt=0, lt=0.5)
+        float, Param("Significance level, and the largest swap rate allowed.", label="α", gt=0, lt=0.5)
     ] = 0.05,
     confidence: Annotated[float, Param("Confidence level of the intervals.", ge=0.5, le=0.9999)] = 0.95,
-    trials: Annotated[int, Param("Draws of topic sets, and halvings.", ge=10, le=1_000_000)] = 1000,
-    resamples: Annotated[int, Param("Permutations or resamples of a test.", ge=100, le=10_000_000)] = 10_000,
+    trials: Annotated[
+        int, Param("Number of random topic sets, and of random halvings, to draw.", ge=10, le=1_000_000)
+    ] = 1000,
+    resamples: Annotated[int, Param("Number of permutations or resamples of a test.", ge=100, le=10_000_000)] = 10_000,
     replacement: Annotated[
         bool,
         Param(
-            "Swaps: draw sets with replacement, as if these topics were all there are.",
+            "Swaps: draw sets with replacement, as if these topics were the population.",
             label="draw sets with replacement",
         ),
     ] = False,
     unpaired: Annotated[
-        bool, Param("Swaps: score the two systems of a pair on topics of their own.", label="topics of their own")
+        bool, Param("Swaps: score the two systems of a pair on different topics.", label="topics of their own")
     ] = False,
     missing: shared.Missing = None,
     seed: shared.Seed = 1,

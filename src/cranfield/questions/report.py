@@ -128,7 +128,8 @@ def report(
     columns: sources.Columns = None,
     measure: shared.ReportMeasures = None,
     systems: Annotated[
-        int | None, Param("Number of systems to be compared.", default="all there are", ge=2, le=10_000, metavar="M")
+        int | None,
+        Param("Number of systems to be compared.", default="all systems in the data", ge=2, le=10_000, metavar="M"),
     ] = None,
     min_range: Annotated[
         float, Param("Smallest range of the systems' means to detect.", label="Range", gt=0, le=1e3, metavar="D")
@@ -140,7 +141,9 @@ def report(
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
     shards: Annotated[Counts, Param("Numbers of shards.", short="-s")] = "2,5,10",
-    samples: Annotated[int, Param("Random shardings for each number.", ge=1, le=1000, metavar="N")] = 1,
+    samples: Annotated[
+        int, Param("Number of random splits for each number of shards.", ge=1, le=1000, metavar="N")
+    ] = 1,
     section: Annotated[
         Names, Param(f"Only this section; may be repeated: {', '.join(SECTIONS)}.", default="all", metavar="NAME")
     ] = None,
@@ -148,7 +151,7 @@ def report(
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> ReportResult:
-    """Everything about a pilot or a collection in one file that opens anywhere, without a network.
+    """Write all results for a pilot or a collection to one file, which can be opened without a network.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def score(
     missing: Annotated[
         Unscored,
         Param(
-            "A judged topic for which a run returned nothing.",
+            "Score of a judged topic for which a run returned nothing: 0, undefined, or the topic is left out.",
             label="A topic without results",
             titles={"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"},
         ),
@@ -69,13 +69,13 @@ def score(
     no_relevant: Annotated[
         Unscored,
         Param(
-            "A topic without relevant documents.",
+            "Score of a topic without relevant documents: 0, undefined, or the topic is left out.",
             label="A topic without relevant documents",
             titles={"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"},
         ),
     ] = "zero",
 ) -> ScoreResult:
-    """Score runs against judgments: means, and the scores of every topic.
+    """Score runs against judgments: mean scores, and the scores on every topic.
 
     Returns
     -------

@@ -60,13 +60,14 @@ def shards(
     replicates: Annotated[
         ReplicatesName | None,
         Param(
-            "Of a score table: nested if each system has its own (random seeds), crossed if all systems share them "
-            "(prompts, judges).",
-            default="as `columns` says: seed= is nested, prompt= and judge= are crossed",
+            "Replicates in a score table: nested if each system has its own (random seeds), crossed if all systems "
+            "share them (prompts, judges).",
+            default="from `columns`: seed= is nested, prompt= and judge= are crossed",
         ),
     ] = None,
     samples: Annotated[
-        int, Param("Random shardings for each number.", label="Shardings", ge=1, le=100_000, metavar="N")
+        int,
+        Param("Number of random splits for each number of shards.", label="Shardings", ge=1, le=100_000, metavar="N"),
     ] = 1,
     alpha: shared.Alpha = 0.05,
     undefined: Annotated[
@@ -75,7 +76,7 @@ def shards(
     resamples: Annotated[
         int,
         Param(
-            "Resamples of the bootstrap ANOVA of each first sharding; 0 leaves it out.",
+            "Resamples of the bootstrap ANOVA, run on the first split for each number of shards; 0 leaves it out.",
             ge=0,
             le=10_000_000,
             metavar="N",
@@ -84,7 +85,7 @@ def shards(
     halvings: Annotated[
         int,
         Param(
-            "Random halvings of the topics, on which each first sharding is tested anew to measure replication; 0 "
+            "Random halvings of the topics, to measure replication on the first split for each number of shards; 0 "
             "leaves them out.",
             ge=0,
             le=1_000_000,
@@ -94,7 +95,7 @@ def shards(
     anova: Annotated[
         str | None,
         Param(
-            "ANOVA tables to show: a list of MD1 to MD6 and nested, all or none.",
+            "ANOVA tables to show: a list of models (MD1 to MD6, nested), or all, or none.",
             default="MD1, and MD6 or nested",
             label="ANOVA tables",
             metavar="MODELS",
@@ -103,7 +104,7 @@ def shards(
     pairs: Annotated[
         str | None,
         Param(
-            "Also give every pair by this model, in JSON; CSV has nothing else then.",
+            "Also list every pair under this model, in JSON; CSV then has only the pairs.",
             label="Pairs by model",
             metavar="MODEL",
         ),

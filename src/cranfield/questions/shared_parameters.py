@@ -10,8 +10,8 @@ from cranfield.questions.parameters import Names, Numbers, Param
 Measures = Annotated[
     Names,
     Param(
-        "Only this measure, such as AP or nDCG@10; may be repeated. Runs are scored by it.",
-        default="all of a table, AP of runs",
+        "Measure to use, such as AP or nDCG@10; may be repeated.",
+        default="all measures of a score table; AP for runs",
         short="-m",
         metavar="NAME",
     ),
@@ -19,19 +19,20 @@ Measures = Annotated[
 ReportMeasures = Annotated[
     Names,
     Param(
-        "Only this measure, such as AP or nDCG@10; may be repeated. Runs are scored by it.",
-        default="all of a table, AP and nDCG@10 of runs",
+        "Measure to use, such as AP or nDCG@10; may be repeated.",
+        default="all measures of a score table; AP and nDCG@10 for runs",
         short="-m",
         metavar="NAME",
     ),
 ]
 Measure = Annotated[
-    str | None, Param("The measure.", default="the first of the table, AP of runs", short="-m", metavar="NAME")
+    str | None,
+    Param("Measure to use.", default="the first measure of a score table; AP for runs", short="-m", metavar="NAME"),
 ]
 Missing = Annotated[
     MissingName | None,
     Param(
-        "A missing score: zero counts it as 0, drop leaves out its topic.",
+        "What to do with a missing score: zero counts it as 0, drop leaves out its topic.",
         default="a score table with missing scores is refused, and a run scores 0 on a topic for which it returned "
         "nothing",
         label="A missing score",
@@ -42,15 +43,16 @@ Alpha = Annotated[float, Param("Significance level.", label="α", gt=0, lt=1)]
 Power = Annotated[float, Param("Power (1 − β).", gt=0, lt=1)]
 Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]
 Resamples = Annotated[
-    int | None, Param("Permutations or resamples.", default="10,000", ge=100, le=10_000_000, metavar="N")
+    int | None, Param("Number of permutations or resamples.", default="10,000", ge=100, le=10_000_000, metavar="N")
 ]
 SmallPilot = Annotated[
-    bool, Param("Accept a pilot of fewer than 5 topics: the answer is a range.", label="accept a small pilot")
+    bool, Param("Accept a pilot of fewer than 5 topics; the result is then a range.", label="accept a small pilot")
 ]
 PlannedTest = Annotated[
     PlannedTestName | None,
     Param(
-        "Test to plan for: of all pairs, of all against a baseline (dunnett), or of a pair named in advance (t).",
+        "Test to plan for: all pairs (max-t, tukey, holm), all systems against a baseline (dunnett), or one pair named "
+        "in advance (t).",
         default="max-t and tukey for all pairs, and t for a pair named in advance",
         titles={
             "": "all pairs, and a pair named in advance",

@@ -50,7 +50,7 @@ def simulate(
     columns: sources.Columns = None,
     measure: shared.Measures = None,
     topics: Annotated[
-        int | None, Param("New topics to draw.", default="as many as there are", ge=1, le=10_000_000)
+        int | None, Param("Number of new topics to draw.", default="as many as in the data", ge=1, le=10_000_000)
     ] = None,
     equal: Annotated[bool, Param("Make the true means of all systems equal.", label="equally good systems")] = False,
     gap: Annotated[
@@ -60,21 +60,34 @@ def simulate(
         str | Sequence[float] | Mapping[str, float] | None,
         Param("True means: 0.3,0.25,… for all, or system=0.3,… for some.", label="True means", metavar="LIST"),
     ] = None,
-    margins: Annotated[MarginsName, Param("Distribution of the scores of one system.", titles=MARGINS_TITLES)] = "auto",
+    margins: Annotated[
+        MarginsName,
+        Param("Distribution of the scores of one system; auto is the best fit for each system.", titles=MARGINS_TITLES),
+    ] = "auto",
     dependence: Annotated[
-        DependenceName, Param("How the scores of systems depend on each other.", titles=DEPENDENCE_TITLES)
+        DependenceName,
+        Param(
+            "How the scores of systems depend on each other: rows draws topics of the data with a "
+            "little noise; gaussian and vine are copulas.",
+            titles=DEPENDENCE_TITLES,
+        ),
     ] = "rows",
     trees: Annotated[
         int | None,
-        Param("Trees of a vine that choose their copulas; the rest is Gaussian.", default="2", ge=1, le=1000),
+        Param(
+            "Vine: number of trees whose copula families are selected; those of higher trees are Gaussian.",
+            default="2",
+            ge=1,
+            le=1000,
+        ),
     ] = None,
     truncate: Annotated[
-        bool, Param("Let the vine's other trees be independent.", label="independent after them")
+        bool, Param("Vine: use independence in the higher trees.", label="independent after them")
     ] = False,
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> SimulationResult:
-    """Draw new topics for the same systems: scores like those seen, with true means as fitted or as set.
+    """Simulate the scores of the same systems on new topics, with true means that are fitted to the data or given.
 
     Returns
     -------

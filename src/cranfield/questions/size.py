@@ -77,7 +77,7 @@ def size(
         Counts,
         Param(
             "How many systems will be compared.",
-            default="the pilot's; without a pilot, a pair named in advance",
+            default="those in the pilot; without a pilot, a pair named in advance",
             label="Systems m",
             metavar="M",
         ),
@@ -88,12 +88,17 @@ def size(
         Param("Smallest range of the systems' means to detect.", label="Smallest range of their means", metavar="D"),
     ] = None,
     effect_size: Annotated[
-        Numbers, Param("d_z: a difference over the sd of the paired differences.", label="Effect size d_z", metavar="E")
+        Numbers,
+        Param(
+            "Effect size d_z to detect: the difference divided by the sd of the paired differences.",
+            label="Effect size d_z",
+            metavar="E",
+        ),
     ] = None,
     equivalence: Annotated[
         Numbers,
         Param(
-            "Margin of equivalence; without `sd` and `variance`, in sd of the paired differences.",
+            "Margin of equivalence; without `sd` and `variance`, in units of the sd of the paired differences.",
             label="Margin of equivalence",
             metavar="M",
         ),
@@ -101,7 +106,7 @@ def size(
     non_inferiority: Annotated[
         Numbers,
         Param(
-            "Margin of non-inferiority; without `sd` and `variance`, in sd of the paired differences.",
+            "Margin of non-inferiority; without `sd` and `variance`, in units of the sd of the paired differences.",
             label="Margin of non-inferiority",
             metavar="M",
         ),
@@ -116,13 +121,18 @@ def size(
         Numbers,
         Param(
             "Probability that the interval is no wider than `width`.",
-            default="the width is that on average",
+            default="the expected width is no wider",
             label="Probability of it",
             metavar="P",
         ),
     ] = None,
     sensitivity: Annotated[
-        Numbers, Param("A mean is to be known to within ± this.", label="Within ±", metavar="S")
+        Numbers,
+        Param(
+            "Half-width of the confidence interval of a mean: the mean is estimated to within ± S.",
+            label="Within ±",
+            metavar="S",
+        ),
     ] = None,
     variance: shared.Variance = None,
     correlation: shared.Correlation = None,
@@ -140,7 +150,8 @@ def size(
     assurance: Annotated[
         float | None,
         Param(
-            "Expected power over the uncertainty of the pilot's variance, in place of `power`.",
+            "Required expected power (assurance), which reflects the uncertainty of the pilot variance; in place of "
+            "`power`.",
             label="Expected power",
             gt=0,
             lt=1,
@@ -172,14 +183,14 @@ def size(
     ] = None,
     small_pilot: shared.SmallPilot = False,
     limit: Annotated[
-        int, Param("Most topics to consider.", label="Most topics", ge=2, le=1_000_000_000, metavar="N")
+        int, Param("Largest number of topics to consider.", label="Most topics", ge=2, le=1_000_000_000, metavar="N")
     ] = 10_000_000,
     qrels: sources.Qrels = None,
     columns: sources.Columns = None,
     measure: shared.Measures = None,
     missing: shared.Missing = None,
 ) -> SizeResult:
-    """How many topics: from a variance you know, or from pilot scores. Lists and ranges make tables and curves.
+    """How many topics a goal requires, from a known variance or pilot scores. Lists and ranges give tables and curves.
 
     Returns
     -------

@@ -52,27 +52,34 @@ PilotScores = Annotated[
 Runs = Annotated[
     RunsLike,
     Source(
-        "Run files, folders, patterns, - for standard input (gzip is fine), or one packed collection.", metavar="RUNS"
+        "Run files (also gzip), folders or patterns, - for standard input, or one packed collection.", metavar="RUNS"
     ),
 ]
-Qrels = Annotated[str | None, Source("Judgments: topic 0 document grade.", short="-q", metavar="FILE")]
-Teams = Annotated[str | None, Source("Team list: run team.", short="-t", metavar="FILE")]
-Intents = Annotated[str | None, Source("Per-intent judgments: topic intent document grade.", metavar="FILE")]
+Qrels = Annotated[str | None, Source("Judgments, one per line: topic 0 document grade.", short="-q", metavar="FILE")]
+Teams = Annotated[str | None, Source("Teams, one run per line: run team.", short="-t", metavar="FILE")]
+Intents = Annotated[
+    str | None, Source("Per-intent judgments, one per line: topic intent document grade.", metavar="FILE")
+]
 IntentProbabilities = Annotated[
-    str | None, Source("Probabilities of intents: topic intent probability.", default="all equal", metavar="FILE")
+    str | None,
+    Source("Probabilities of intents, one per line: topic intent probability.", default="all equal", metavar="FILE"),
 ]
 Ordering = Annotated[
     Order,
     Source(
-        "What a list is ordered by: its scores (as trec_eval), its rank column, or scores with ties as in the file."
+        "How a ranked list is ordered: by score, with ties as in trec_eval (score); by its rank column (rank); or by "
+        "score, with ties in the order of the file (file)."
     ),
 ]
-Naming = Annotated[SystemNames, Source("What a system is called: its run tag, or the name of its file.")]
+Naming = Annotated[
+    SystemNames,
+    Source("What a system is called: its run tag, the name of its file, or the tag if every file has its own (auto)."),
+]
 Columns = Annotated[
     str | None,
     Source(
-        "The columns of a score file with other names: topic=query,system=run,score=ndcg (also measure=, seed=, "
-        "prompt=, judge=, shard=, mean=).",
+        "Names of the columns of a score file, if they are not the usual ones: topic=query,system=run,score=ndcg "
+        "(also measure=, seed=, prompt=, judge=, shard=, mean=).",
         metavar="PART=NAME,…",
     ),
 ]

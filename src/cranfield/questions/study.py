@@ -33,9 +33,17 @@ Difference = Annotated[
 ]
 Alpha = Annotated[float, Param("Significance level.", label="Significance level α", ge=1e-6, lt=1)]
 Power = Annotated[float, Param("Power (1 − β).", ge=1e-6, lt=1)]
-First = Annotated[int, Param("First number of topics of the iterative plan.", label="First topics", ge=2, le=10_000)]
+First = Annotated[
+    int,
+    Param("Number of topics before the first decision of the iterative plan.", label="First topics", ge=2, le=10_000),
+]
 Looks = Annotated[
-    Numbers, Param("Group-sequential: number of looks, or shares of the topics such as 0.3,0.6,1.", label="Looks")
+    Numbers,
+    Param(
+        "Group-sequential: number of looks (tests of the topics so far), or the share of the topics at each "
+        "look, such as 0.3,0.6,1.",
+        label="Looks",
+    ),
 ]
 Bounds = Annotated[
     Numbers, Param("Smallest and largest possible difference of two scores.", label="Bounds", metavar="LOW,HIGH")
@@ -152,10 +160,10 @@ def study_past(
     measure: shared.Measure = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    percentile: Annotated[float, Param("Percentile of the sds of all pairs.", ge=1, le=100)] = 95.0,
+    percentile: Annotated[float, Param("Percentile of the sds of all pairs of systems.", ge=1, le=100)] = 95.0,
     missing: shared.Missing = None,
 ) -> StudyPastResult:
-    """The sd of paired differences in earlier scores: required topics at its mean and at a percentile.
+    """The sd of paired differences in earlier scores: required topics at the mean sd and at a percentile.
 
     Returns
     -------
@@ -200,9 +208,17 @@ def study_trial(
             "Smallest difference of interest.", label="Smallest difference of interest", ge=LEAST, le=MOST, metavar="D"
         ),
     ] = None,
-    sd: Annotated[Numbers, Param("Sds that the trial may have.", label="Sds of the trial", metavar="SD")] = None,
+    sd: Annotated[
+        Numbers, Param("Sds of the paired differences that the trial may give.", label="Sds of the trial", metavar="SD")
+    ] = None,
     trial_size: Annotated[
-        Counts, Param("Sizes of the trial.", default="many; 30 with scores", label="Topics in the trial", metavar="N")
+        Counts,
+        Param(
+            "Numbers of topics in the trial.",
+            default="a range of sizes; 30 with scores",
+            label="Topics in the trial",
+            metavar="N",
+        ),
     ] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
@@ -210,12 +226,12 @@ def study_trial(
     qrels: sources.Qrels = None,
     columns: sources.Columns = None,
     measure: shared.Measure = None,
-    pairs: Annotated[int, Param("With scores: random pairs of systems.", ge=1, le=1_000_000)] = 200,
-    repeats: Annotated[int, Param("With scores: simulated trials per pair.", ge=10, le=1_000_000)] = 1000,
+    pairs: Annotated[int, Param("With scores: number of random pairs of systems.", ge=1, le=1_000_000)] = 200,
+    repeats: Annotated[int, Param("With scores: number of simulated trials per pair.", ge=10, le=1_000_000)] = 1000,
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> StudyTrialResult:
-    """Total topics against the size of a trial. With scores: the sampling error of the sd of a trial.
+    """How large a trial should be: total topics against its size. With scores: the sampling error of the sd of a trial.
 
     Returns
     -------
@@ -265,8 +281,8 @@ def study_simulate(
     scores: Annotated[
         sources.ScoresLike,
         Source(
-            "A score table (of two systems, or with `system` and `baseline` or `pairs`; of one system: its values are "
-            "differences), runs with `qrels`, or a study.",
+            "A score table, runs with `qrels`, or a study. Of more than two systems, choose with `system` and "
+            "`baseline`, or with `pairs`; the values of a single system are taken as differences.",
             metavar="SCORES",
         ),
     ],
@@ -279,7 +295,8 @@ def study_simulate(
     pairs: Annotated[
         int | None,
         Param(
-            "Random pairs: baseline from the second quarter, the other from the best three.",
+            "Number of random pairs: the baseline is from the second quarter of the ranking, the other system from the "
+            "best three quarters.",
             label="or: random pairs",
             ge=1,
             le=1_000_000,
@@ -287,13 +304,20 @@ def study_simulate(
     ] = None,
     difference: Annotated[
         float | None,
-        Param("Difference to detect.", default="what `detectable_with` topics detect", gt=0, le=MOST, metavar="D"),
+        Param(
+            "Difference to detect.",
+            default="what is detectable with `detectable_with` topics",
+            gt=0,
+            le=MOST,
+            metavar="D",
+        ),
     ] = None,
     detectable_with: Annotated[
-        int, Param("The difference of each pair is what this number of topics detects.", ge=2, le=1_000_000)
+        int, Param("Number of topics with which the difference of each pair is detectable.", ge=2, le=1_000_000)
     ] = 100,
     sd: Annotated[
-        float | None, Param("First estimate of the sd.", default="the true sd", gt=0, le=MOST, metavar="SD")
+        float | None,
+        Param("First estimate of the sd of paired differences.", default="the true sd", gt=0, le=MOST, metavar="SD"),
     ] = None,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
@@ -307,14 +331,18 @@ def study_simulate(
     most: Annotated[
         int | None,
         Param(
-            "Largest number of topics of open-ended plans.", default="5 × fixed", label="At most", ge=2, le=10_000_000
+            "Largest number of topics of plans without a fixed end.",
+            default="5 times the topics of the fixed plan",
+            label="At most",
+            ge=2,
+            le=10_000_000,
         ),
     ] = None,
-    repeats: Annotated[int, Param("Simulated studies per pair.", ge=1, le=10_000_000)] = 10_000,
+    repeats: Annotated[int, Param("Number of simulated studies per pair.", ge=1, le=10_000_000)] = 10_000,
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> StudySimulationResult:
-    """Every plan on your own differences: topics used, bias of the sd, false positives and power.
+    """Simulate every plan on your own scores: topics used, bias of the sd, false positives and power.
 
     Returns
     -------
@@ -386,11 +414,13 @@ def study_peek(
     qrels: sources.Qrels = None,
     columns: sources.Columns = None,
     measure: shared.Measure = None,
-    first: Annotated[int, Param("The first look.", label="First look", ge=2, le=1_000_000)] = 50,
-    low: Annotated[float, Param("Pairs with p above this on all topics …", label="p above", ge=0, lt=1)] = 0.05,
-    high: Annotated[float, Param("… and below this.", label="p below", gt=0, le=1)] = 0.10,
+    first: Annotated[int, Param("Number of topics at the first look.", label="First look", ge=2, le=1_000_000)] = 50,
+    low: Annotated[float, Param("Only pairs whose p on all topics is above this.", label="p above", ge=0, lt=1)] = 0.05,
+    high: Annotated[
+        float, Param("Only pairs whose p on all topics is below this.", label="p below", gt=0, le=1)
+    ] = 0.10,
     alpha: Alpha = 0.05,
-    repeats: Annotated[int, Param("Random orders of the topics.", ge=1, le=1_000_000)] = 200,
+    repeats: Annotated[int, Param("Number of random orders of the topics.", ge=1, le=1_000_000)] = 200,
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> StudyPeekResult:

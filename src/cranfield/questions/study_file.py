@@ -91,21 +91,32 @@ def study_new(
     *,
     difference: Difference,
     sd: Sd = None,
-    past: Annotated[Any, Source("Earlier scores: the sd is estimated from all their pairs.", metavar="SCORES")] = None,
+    past: Annotated[
+        Any, Source("Earlier scores, to estimate the sd from all pairs of their systems.", metavar="SCORES")
+    ] = None,
     trial: Annotated[
         Any, Source("Scores of a trial of the two systems, to estimate the sd from.", metavar="SCORES")
     ] = None,
     cautious: Annotated[
-        bool, Param("Take the 95th percentile of the pairs, or the upper limit of the trial, as sd.")
+        bool,
+        Param(
+            "Use a cautious sd: with `past` the 95th percentile of all pairs, with `trial` the upper confidence limit."
+        ),
     ] = False,
     plan: Annotated[PlanName, Param("How topics are added and when they are tested.", metavar="NAME")] = "hybrid",
     alpha: Alpha = 0.05,
     power: Power = 0.8,
     first: Annotated[
-        int | None, Param("First number of topics of the iterative plan.", default="30", ge=2, le=10_000)
+        int | None,
+        Param("Number of topics before the first decision of the iterative plan.", default="30", ge=2, le=10_000),
     ] = None,
     looks: Annotated[
-        Numbers, Param("Group-sequential: number of looks, or shares of the topics such as 0.3,0.6,1.", default="4")
+        Numbers,
+        Param(
+            "Group-sequential: number of looks (tests of the topics so far), or the share of the topics at "
+            "each look, such as 0.3,0.6,1.",
+            default="4",
+        ),
     ] = None,
     spending: Annotated[
         SpendingName | None, Param("Group-sequential: how α is spread over the looks.", default="obrien-fleming")
@@ -117,7 +128,7 @@ def study_new(
     columns: sources.Columns = None,
     missing: shared.Missing = None,
     topics: Annotated[
-        str | None, Source("Candidate topics, one per line: their random order is drawn.", metavar="FILE")
+        str | None, Source("Candidate topics, one per line; a random order of them is drawn.", metavar="FILE")
     ] = None,
     seed: Annotated[
         int | None, Param("Random seed of the order of `topics`.", default="1", ge=0, le=2**63 - 1, metavar="N")
@@ -204,7 +215,7 @@ def study_add(
     measure: shared.Measure = None,
     missing: shared.Missing = None,
 ) -> StudyAddResult:
-    """Add the scores of both systems on judged topics; they are on the disk when the command ends.
+    """Add the scores of both systems on judged topics; they are saved when the command ends.
 
     Returns
     -------
@@ -301,7 +312,7 @@ def study_status(file: File) -> StudyStatusResult:
 
 @question("The test of a study", examples=("cranfield study test mine.study",))
 def study_test(file: File) -> StudyTestResult:
-    """The test, once the plan allows it, with its caveats and the paragraph to report.
+    """Run the test, once the plan allows it; with its caveats and a paragraph for a paper.
 
     Exit code 1 when it is too early, and when the scores allow no claim.
 
@@ -338,17 +349,21 @@ def study_edit(
     *,
     because: Annotated[str, Param("The reason; it is recorded with the change.", metavar="TEXT")],
     difference: Annotated[
-        float | None, Param("Another smallest difference of interest.", ge=LEAST, le=MOST, metavar="D")
+        float | None, Param("New smallest difference of interest.", ge=LEAST, le=MOST, metavar="D")
     ] = None,
-    alpha: Annotated[float | None, Param("Another significance level.", ge=1e-6, lt=1)] = None,
-    power: Annotated[float | None, Param("Another power.", ge=1e-6, lt=1)] = None,
+    alpha: Annotated[float | None, Param("New significance level.", ge=1e-6, lt=1)] = None,
+    power: Annotated[float | None, Param("New power (1 − β).", ge=1e-6, lt=1)] = None,
     sd: Sd = None,
-    plan: Annotated[PlanName | None, Param("Another plan.", metavar="NAME")] = None,
-    first: Annotated[int | None, Param("Another first number of topics.", ge=2, le=10_000)] = None,
-    looks: Annotated[Numbers, Param("Other looks.")] = None,
-    spending: Annotated[SpendingName | None, Param("Another spending of α.", metavar="NAME")] = None,
+    plan: Annotated[PlanName | None, Param("New plan.", metavar="NAME")] = None,
+    first: Annotated[
+        int | None, Param("New number of topics before the first decision of the iterative plan.", ge=2, le=10_000)
+    ] = None,
+    looks: Annotated[Numbers, Param("New looks, as in `study_new()`.")] = None,
+    spending: Annotated[
+        SpendingName | None, Param("New way in which α is spread over the looks.", metavar="NAME")
+    ] = None,
 ) -> StudyEditResult:
-    """Change the goal of a study: recorded in the file, and stated in every report of the test.
+    """Change the goal of a study; the change is recorded in the file, and stated in every report of the test.
 
     Returns
     -------

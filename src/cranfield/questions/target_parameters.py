@@ -14,7 +14,7 @@ Systems = Annotated[
     int | None,
     Param(
         "How many systems will be compared.",
-        default="10 for a range, else all there are",
+        default="10 for a range, else the number of systems in the data",
         ge=2,
         le=1_000_000,
         metavar="M",
@@ -33,27 +33,36 @@ MinRange = Annotated[
 ]
 Difference = Annotated[
     float | None,
-    Param("Or: smallest difference of two systems to detect.", label="or: difference", gt=0, le=1e3, metavar="D"),
+    Param(
+        "Instead of a range: smallest difference of two systems to detect.",
+        label="or: difference",
+        gt=0,
+        le=1e3,
+        metavar="D",
+    ),
 ]
 Width = Annotated[
-    float | None, Param("Or: widest interval for a difference.", label="or: width", gt=0, le=1e3, metavar="W")
+    float | None,
+    Param(
+        "Instead of a range: widest confidence interval for a difference.", label="or: width", gt=0, le=1e3, metavar="W"
+    ),
 ]
 Test = Annotated[
     PlannedTestName | None,
     Param(
-        "Test to plan for a difference; t is for a pair named in advance.",
+        "Test to plan for, with a difference; t is for a pair named in advance.",
         default="max-t",
         titles={"": "the default", **PLANNED_TEST_TITLES},
     ),
 ]
 Method = Annotated[
     Literal["blocked", "exact", "sakai"],
-    Param("For a range: blocked (systems share topics); exact or sakai (they do not; as published)."),
+    Param("Method for a range: blocked if systems share topics; exact or sakai if they do not (sakai as published)."),
 ]
 Estimate = Annotated[
     EstimateName | None,
     Param(
-        "Variance estimate; within is that of Sakai and Shang (2016), two-way that of Sakai (2014).",
+        "Variance estimate; Sakai and Shang (2016) use within, Sakai (2014) uses two-way.",
         default="what the goal needs",
         titles={"": "what the goal needs", **ESTIMATE_TITLES},
     ),

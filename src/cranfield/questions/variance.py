@@ -40,14 +40,17 @@ def variance(
     columns: sources.Columns = None,
     measure: shared.Measures = None,
     percentile: Annotated[
-        float, Param("Percentile of the pairs' variances.", label="Percentile of pairs", ge=1, le=100)
+        float, Param("Percentile of the variances of all pairs of systems.", label="Percentile of pairs", ge=1, le=100)
     ] = 95.0,
-    confidence: Annotated[float, Param("Confidence of the intervals.", ge=0.5, le=0.9999)] = 0.95,
+    confidence: Annotated[float, Param("Confidence level of the intervals.", ge=0.5, le=0.9999)] = 0.95,
     pairs: Annotated[
         bool,
-        Param("What every pair of systems would need, in the tables of Dinçer (2013).", label="what every pair needs"),
+        Param(
+            "Instead: the topics that pairs of systems require, as in the tables of Dinçer (2013).",
+            label="what every pair needs",
+        ),
     ] = False,
-    alpha: Annotated[float, Param("Significance level, for the pairs.", label="α", gt=0, lt=1)] = 0.05,
+    alpha: Annotated[float, Param("Significance level, with `pairs`.", label="α", gt=0, lt=1)] = 0.05,
     missing: shared.Missing = None,
 ) -> VarianceResult:
     """Estimate the variance of scores from a pilot, in every way that sizing needs.

@@ -68,10 +68,15 @@ def verify(
     scores: sources.PilotScores = None,
     *,
     design: Annotated[
-        str | None, Source("JSON output of `size()` or `shards()`, in place of parameters.", metavar="FILE")
+        str | None,
+        Source(
+            "File with the JSON output of `size()` or `shards()`, in place of the parameters of a design.",
+            metavar="FILE",
+        ),
     ] = None,
     systems: Annotated[
-        Counts, Param("How many systems will be compared.", default="the pilot's; two without", metavar="M")
+        Counts,
+        Param("How many systems will be compared.", default="those in the pilot; without a pilot, two", metavar="M"),
     ] = None,
     min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
     difference: Annotated[Numbers, Param("Difference of two of the systems to detect.", metavar="D")] = None,
@@ -89,12 +94,16 @@ def verify(
     ] = False,
     method: Annotated[
         FormulaName | None,
-        Param("The formula.", default="blocked with scores, else exact; t for a difference", metavar="NAME"),
+        Param(
+            "Formula for the number of topics.",
+            default="blocked with scores, else exact; t for a difference",
+            metavar="NAME",
+        ),
     ] = None,
     test: Annotated[
         VerifiedTestName | None,
         Param(
-            "The test that will be run; t, wilcoxon, sign, bootstrap and permutation are of a pair named in advance.",
+            "The test that will be run; t, wilcoxon, sign, bootstrap and permutation test a pair named in advance.",
             default="max-t for several systems, t for two, the formula's F for a range",
             metavar="NAME",
             titles={"": "the default", **TEST_LABELS, "anova": "one-way ANOVA", "blocked": "ANOVA, topics as blocks"},
@@ -103,21 +112,28 @@ def verify(
     model: Annotated[
         Names,
         Param(
-            "With shards: MD2 to MD6, MD6r; a list for several.", default="MD6 and MD6r", label="Models", metavar="NAME"
+            "Models, with shards: one or several of MD2 to MD6 and MD6r.",
+            default="MD6 and MD6r",
+            label="Models",
+            metavar="NAME",
         ),
     ] = None,
     shards: Annotated[
         int | None, Param("Split runs into this number of shards first.", short="-s", ge=2, le=1000, metavar="S")
     ] = None,
     collections: Annotated[int, Param("The largest number of collections to draw.", ge=250, le=10_000_000)] = 20_000,
-    tolerance: Annotated[float, Param("A power this much lower is still enough.", gt=0, lt=1)] = 0.02,
-    confidence: Annotated[float, Param("Confidence level of the intervals and of stopping.", ge=0.5, le=0.9999)] = 0.95,
-    search: Annotated[bool, Param("Find the number of topics that is enough.")] = True,
+    tolerance: Annotated[
+        float, Param("How far the power may be below the required power and still be enough.", gt=0, lt=1)
+    ] = 0.02,
+    confidence: Annotated[
+        float, Param("Confidence level of the intervals, which also decide when to stop.", ge=0.5, le=0.9999)
+    ] = 0.95,
+    search: Annotated[bool, Param("Find the smallest number of topics that is enough.")] = True,
     gate: Annotated[bool, Param("Exit code 1 unless the topics are enough.")] = False,
     margins: Annotated[
         MarginsName | None,
         Param(
-            "Distribution of the simulated scores of one system.",
+            "Distribution of the simulated scores of one system; auto is the best fit for each system.",
             default="auto",
             titles={"": MARGINS_TITLES["auto"], **MARGINS_TITLES},
         ),
@@ -125,14 +141,17 @@ def verify(
     dependence: Annotated[
         DependenceName | None,
         Param(
-            "How the simulated scores of systems depend on each other.",
+            "How the simulated scores of systems depend on each other: rows draws topics of the pilot "
+            "with a little noise; gaussian and vine are copulas.",
             default="rows",
             titles={"": DEPENDENCE_TITLES["rows"], **DEPENDENCE_TITLES},
         ),
     ] = None,
     resamples: Annotated[
         int | None,
-        Param("Permutations or resamples of a test.", default="499 for max-t, else 1,000", ge=100, le=1_000_000),
+        Param(
+            "Number of permutations or resamples of a test.", default="499 for max-t, else 1,000", ge=100, le=1_000_000
+        ),
     ] = None,
     qrels: sources.Qrels = None,
     columns: sources.Columns = None,
@@ -140,7 +159,7 @@ def verify(
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
 ) -> VerificationResult:
-    """Check a design before money is spent on it: draw collections, run the test on each, and count significant ones.
+    """Check a design by simulation: draw collections, run the test on each, and count the significant results.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
         "topics-ignored",
         f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where topics as blocks "
         f"find {blocked:,}",
-        "Leave out `unpaired` unless every system had topics of its own.",
+        'Leave out `test="unpaired"` unless every system had its own topics.',
     )
 
 
