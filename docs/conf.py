@@ -74,7 +74,8 @@ def shorten(app: Any, what: str, name: str, value: Any, options: Any, signature:
     """Arrays and what can become one, by the names the code has for them."""
     for written, short in SHORT.items():
         signature, returned = (text.replace(written, short) if text else text for text in (signature, returned))
-    return signature, returned
+    # What can be chosen is said in the text; as a type it would be looked for as a name.
+    return signature and re.sub(r"~?(typing\.)?Literal\[[^\]]*\]", "str", signature), returned
 
 
 def list_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
