@@ -80,7 +80,8 @@ def shorten(app: Any, what: str, name: str, value: Any, options: Any, signature:
 
 def list_references(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Numbered references of one docstring are a list: as footnotes, those of two docstrings on a page would clash."""
-    lines[:] = [_item(line) if _in_references(lines, at) else line for at, line in enumerate(lines)]
+    items = [_item(line) if _in_references(lines, at) else line for at, line in enumerate(lines)]
+    lines[:] = [re.sub(r"\[(\d+)\]_(?!\w)", r"[\1]", line) for line in items]
 
 
 def _item(line: str) -> str:
