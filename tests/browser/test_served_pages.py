@@ -118,7 +118,7 @@ def test_a_test_of_all_pairs_is_chosen(open_page: Open) -> None:
 def test_nonsense_is_explained_where_the_answer_was(open_page: Open) -> None:
     tab = open_page("/")
     tab.fill("#sd", "much")
-    api.expect(tab.get_by_role("alert")).to_contain_text("sd cannot be «much»")
+    api.expect(tab.get_by_role("alert")).to_contain_text("«sd» cannot be «much»")
     tab.fill("#sd", "0.15")
     api.expect(sentence(tab)).to_contain_text("150 topics")
 

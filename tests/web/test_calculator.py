@@ -95,14 +95,14 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ({"systems": "ten", "min_range": "0.1", "variance": "1"}, "systems cannot be «ten»"),
+        ({"systems": "ten", "min_range": "0.1", "variance": "1"}, "«systems» cannot be «ten»"),
         ({"systems": "10", "min_range": "0", "variance": "1"}, "min range cannot be 0"),
         ({"systems": "10", "min_range": "0.1"}, "«variance» is missing"),
         ({"systems": "10"}, "there is no goal"),
         ({"systems": "1:9999", "min_range": "0.1", "variance": "1"}, "has 9,999 values"),
         ({"systems": "2:101", "min_range": "0.01:1:0.01", "variance": "1"}, "10,000 cells"),
-        ({**SAKAI, "alpha": "1e999999"}, "alpha cannot be"),
-        ({**SAKAI, "alpha": "0:1e90:1e-90"}, "alpha cannot be «0:1e90:1e-90»|has "),
+        ({**SAKAI, "alpha": "1e999999"}, "«alpha» cannot be"),
+        ({**SAKAI, "alpha": "0:1e90:1e-90"}, "«alpha» cannot be «0:1e90:1e-90»|has "),
         ({**SAKAI, "curve": "sd"}, "no «sd» to vary"),
         ({**SAKAI, "method": "nope"}, "method: Input should be 'blocked'"),
         ({**SAKAI, "test": "tukey"}, "«test» has no effect"),

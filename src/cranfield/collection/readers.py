@@ -99,7 +99,7 @@ def read_collection(
     (12, 40)
     """
     if qrels is None and intents is None:
-        raise RequestError("runs cannot be scored without judgments", fix="Give qrels, intents, or both.")
+        raise RequestError("runs cannot be scored without judgments", fix="Give `qrels`, `intents`, or both.")
     how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
     with collector_paused():
         return _read(runs, qrels, intents, probabilities, teams, how, progress)

@@ -8,7 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import RequestError
+from cranfield.errors import InputError, RequestError
 from cranfield.questions.parameters import Names, Source, path_list
 from cranfield.runtime.progress import listener
 
@@ -172,7 +172,10 @@ def _from_dict(scores: Mapping[str, Any], measure: str | None) -> ScoreTable:
     from cranfield.scores import ScoreTable
 
     inner = [each for topics in scores.values() if isinstance(topics, Mapping) for each in topics.values()]
-    if not inner or any(isinstance(each, Mapping) for each in inner):
+    if not inner:
+        shape = "{system: {topic: score}}, or {system: {topic: {measure: score}}}"
+        raise InputError("this dict is no score table", fix=f"It should be {shape}.")
+    if any(isinstance(each, Mapping) for each in inner):
         return ScoreTable.from_dict(scores)
     cells = [
         (measure or "score", topic, system, score)

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from cranfield.errors import InputError, RequestError
 from cranfield.scores.balance import check_balance
-from cranfield.scores.score_files import read_score_files
 from cranfield.scores.table import ScoreTable
-
-
-def read_tables(
-    paths: Mapping[str, str] | Sequence[str],
-    *,
-    measures: Sequence[str] | None = None,
-    missing: str | None = None,
-    columns: Any = None,
-    replicates: str | None = None,
-) -> dict[str, ScoreTable]:
-    """Score files, under names of their own or theirs, with the measures wanted and no missing cells."""
-    only = measures[0] if measures and len(measures) == 1 else None
-    tables = read_score_files(paths, measure=only, columns=columns)
-    return complete_tables(tables, measures=measures, missing=missing, replicates=replicates)
 
 
 def complete_tables(

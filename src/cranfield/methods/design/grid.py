@@ -36,7 +36,7 @@ def parse_counts(text: str, *, name: str = "value", most: int = MOST_CELLS) -> l
 def whole(value: float, name: str) -> int:
     """Parse a count; RequestError for anything else."""
     if value != int(value):
-        raise RequestError(f"{name} cannot be {value:g}", fix="It takes a whole number.")
+        raise RequestError(f"`{name}` cannot be {value:g}", fix="It takes a whole number.")
     return int(value)
 
 
@@ -48,7 +48,7 @@ def _range(piece: str, name: str, most: int) -> list[float]:
             raise InvalidOperation
     except InvalidOperation:
         raise RequestError(
-            f"{name.replace('_', ' ')} cannot be «{piece}»",
+            f"`{name}` cannot be «{piece}»",
             fix="Write a number, a list such as 0.01,0.05, or a range from:to:step such as 10:100:10.",
         ) from None
     if len(numbers) == 1:
