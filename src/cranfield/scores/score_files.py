@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import is_json_lines, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
-from cranfield.formats.text import atomic_write, read_bytes, show, write_text
+from cranfield.formats.text import BOM, atomic_write, map_bytes, show, write_text
 from cranfield.formats.trec_output import looks_like_output, read_output
+from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.frames import from_frame, long_columns, table_from_columns, wide_columns
 from cranfield.scores.table import ScoreTable
@@ -54,7 +56,7 @@ def read_scores(
     >>> read_scores(file, columns="topic=query,system=run,score=ndcg").mean("ndcg")
     {'a': 0.375, 'b': 0.875}
     """
-    table = parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
+    table = parse_scores(map_bytes(source), show(source), measure=measure, columns=columns, system=system)
     return _noting_missing(table, "")
 
 
@@ -119,26 +121,78 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
 
 
 def parse_scores(
-    data: bytes, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
+    data: bytes | mmap, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
-    named = system or system_name(file)
-    if is_parquet(data) or file.endswith(".parquet"):
+    if is_parquet(data[:HEAD]) or file.endswith(".parquet"):
         return _read_parquet(data, file, measure, columns, system)
-    if columns is not None:
-        given, records = Columns.of(columns), read_records(data, file)
-        title = measure or name_of_measure(given, named)
-        return table_from_records(records, given, file=file, system=named, measure=title, alone=system is not None)
+    given = None if columns is None else Columns.of(columns)
+    found = read_by_columns(data, file, measure=measure, given=given, system=system)
+    return found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+
+
+def read_by_columns(
+    data: bytes | mmap,
+    file: str,
+    *,
+    measure: str | None = None,
+    given: Columns | None = None,
+    system: str | None = None,
+) -> ScoreTable | None:
+    """The table of a plain file of text; None where it has to be read line by line."""
+    head = data[:HEAD]
+    layout, is_object = known_layout(header_names(head)), head.removeprefix(BOM).startswith(b"{")
+    if given is None and looks_like_output(head):
+        return None
+    if not is_object and given is None and layout is None:
+        return plain_scores(data, file, _title(file, measure))
+    source = json_records(data) if is_object else delimited_records(data)
+    if source is None:
+        return None
+    if given is None and is_object:
+        layout = known_layout(source.names)
+        if layout is None and not {"topic", "score"} <= set(source.names):
+            return None
+    named, first = system or system_name(file), 1 if is_object else 2
+    return table_from_source(
+        source,
+        given or layout or Columns(),
+        system=named,
+        measure=measure or name_of_measure(given, named),
+        alone=system is not None and given is not None,
+        place=lambda row: f"{file}:{row + first}",
+        without="all" if given is None and is_object and layout is not None else None,
+    )
+
+
+def _title(file: str, measure: str | None) -> str:
+    """The measure of a file that names none."""
+    return measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+
+
+def read_by_lines(
+    data: bytes, file: str, *, measure: str | None = None, given: Columns | None = None, system: str | None = None
+) -> ScoreTable:
+    """The table of a file of text; whatever is wrong is said with the line it is on."""
+    alone, system, title = system is not None, system or system_name(file), _title(file, measure)
+    if given is not None:
+        return table_from_records(
+            read_records(data, file),
+            given,
+            file=file,
+            system=system,
+            measure=measure or name_of_measure(given, system),
+            alone=alone,
+        )
     if looks_like_output(data):
-        return _read_output(data, file, named)
+        return _read_output(data, file, system)
     if is_json_lines(data):
-        return _read_json_lines(data, file, named, measure)
-    title = measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+        return _read_json_lines(data, file, system, measure)
     if is_json(data):
         return _read_json(data, file, title)
     layout = known_layout(header_names(data))
     if layout is not None:
-        return table_from_records(read_records(data, file), layout, file=file, system=named, measure=measure)
+        return table_from_records(read_records(data, file), layout, file=file, system=system, measure=measure)
     found, problems = inspect_scores(data, file)
     _refuse(problems, data)
     names = (
@@ -198,7 +252,7 @@ def is_json(data: bytes) -> bool:
     return data.lstrip()[:1] in (b"{", b"[")
 
 
-def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = _parquet("read")
     try:
         frame = read(io.BytesIO(data))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -24,6 +25,17 @@ FILL = "Fill them in to be sure."
 Cell = tuple[str, str, str, str]
 """Measure, topic, system and shard, which is empty where there are none."""
 REPLICATES = ("crossed", "nested")
+
+
+_frozen: WeakValueDictionary[int, Array] = WeakValueDictionary()
+
+
+def own(values: Array) -> Array:
+    """Freeze an array that nobody else holds, so that a table takes it as it is and need not copy it."""
+    values = np.ascontiguousarray(values, np.float64)
+    values.flags.writeable = False
+    _frozen[id(values)] = values
+    return values
 
 
 class Missing(StrEnum):
@@ -62,9 +74,8 @@ class ScoreTable:
         if self.values.shape != shape:
             raise RequestError(f"scores of shape {self.values.shape} do not fit a table of {shape}")
         # A copy, so that nobody else can change a table; in one layout, so that sums round alike wherever it is from.
-        values = np.array(self.values, np.float64, order="C")
-        values.flags.writeable = False
-        object.__setattr__(self, "values", values)
+        if _frozen.get(id(self.values)) is not self.values:
+            object.__setattr__(self, "values", own(np.array(self.values, np.float64, order="C")))
 
     def __repr__(self) -> str:
         shards = f", {len(self.shards)} shards" if self.shards else ""
