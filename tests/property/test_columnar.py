@@ -34,7 +34,7 @@ def fuzz() -> ModuleType:
 
 
 def test_mutated_files_are_the_same_by_columns_and_by_lines(fuzz: ModuleType) -> None:
-    found = Counter()
+    found: Counter[str] = Counter()
     for case in fuzz.cases(seed=3, count=FILES):
         answer = fuzz.disagreement(case)
         assert answer in ("", fuzz.DECLINED), (answer, case)
@@ -81,6 +81,6 @@ def test_codes_stand_for_the_ids_that_were_coded(longest: int) -> None:
     for count in (0, 1, 7, 3000, 5000):
         ids = draw.choices(pool, k=count)
         ids = sorted(ids) if draw.random() < 0.5 else ids
-        coded = codes.code(*block_of(ids)) if ids else []
+        coded = codes.code(*block_of(ids)).tolist() if ids else []
         assert [codes.ids[code] for code in coded] == ids
     assert len(set(codes.ids)) == len(codes.ids)

@@ -19,7 +19,7 @@ from cranfield.formats.id_codes import CollisionError, IdCodes
 from cranfield.runtime.threads import spread
 from cranfield.types import Array
 
-BLOCK = 1 << 19  # bytes
+BLOCK = 1 << 20  # bytes
 
 ParseNumber = Callable[[Any], float | None]
 """The number that a value is: nan where there is none, None where it is something else."""
@@ -190,16 +190,19 @@ class _Scan:
             return np.nan
         return found
 
-    def _text(self, column: int, raw: bytes) -> str:
-        found = self.layout.value(column, raw.decode("utf-8"))
-        if found is None:
+    def _texts(self, column: int, ids: list[bytes]) -> list[str]:
+        texts = b"\n".join(ids).decode("utf-8").split("\n")  # no id contains a line end
+        if not self.layout.is_bare(column):
+            return texts
+        values = [self.layout.value(column, text) for text in texts]
+        if None in values:
             raise OddTableError
-        return str(found)
+        return list(map(str, values))
 
     def result(self) -> CodedRows:
         names = self.layout.names
         columns = {
-            names[at]: CodedColumn(codes, [self._text(at, name) for name in coder.ids])
+            names[at]: CodedColumn(codes, self._texts(at, coder.ids))
             for at, codes, coder in zip(self.ids, self.codes, self.coders, strict=True)
         }
         kept = [at for at, column in enumerate(self.numbers) if column not in self.texts]

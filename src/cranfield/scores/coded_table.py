@@ -51,11 +51,10 @@ def named_axis(
         order = tuple(dict.fromkeys(texts[at] for at in np.argsort(firsts, kind="stable").tolist()))
     if len(order) == 1:
         return Axis(order)
-    place = {name: at for at, name in enumerate(order)}
-    moved = np.array([place[name] for name in texts], np.int32)
-    if np.array_equal(moved, np.arange(len(moved))):
+    if order == tuple(texts):
         return Axis(order, column.codes)
-    return Axis(order, moved[column.codes])
+    place = {name: at for at, name in enumerate(order)}
+    return Axis(order, np.array([place[name] for name in texts], np.int32)[column.codes])
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,6 +113,29 @@ def _ordered(scores: CodedScores) -> CodedScores:
     )
 
 
+def usual_table(source: Source, measure: str | None, place: Callable[[int], str]) -> ScoreTable | None:
+    """The table of a long or wide frame with the usual columns: names as they are, the measure «score» by default."""
+    names = source.names
+    long = set(LONG) <= set(names)
+    if "topic" not in names or len(set(names)) < len(names):
+        return None
+    ids = [name for name in ("topic", "measure", *(("system", "shard") if long else ())) if name in names]
+    numbers = ["score"] if long else [name for name in names if name not in ids]
+    try:
+        rows = source.read(ids, numbers, optional=False)
+    except OddTableError:
+        return None
+    axes = {name: named_axis(column, str, sort=name != "measure") for name, column in rows.ids.items()}
+    topic, system = axes["topic"], axes["system"] if long else Axis(tuple(numbers))
+    named = axes["measure"] if "measure" in axes else Axis((measure or "score",))
+    if topic is None or system is None or named is None or not numbers:
+        return None
+    scores = CodedScores(
+        named, topic, system, axes.get("shard"), rows.numbers, lambda row, _: place(row), wide=not long
+    )
+    return _ordered(scores).dense()
+
+
 # --- tables whose columns have other names
 
 

@@ -10,7 +10,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
 from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import is_json_lines, read_records
@@ -18,8 +18,9 @@ from cranfield.formats.scores import format_scores, header_names, inspect_scores
 from cranfield.formats.text import BOM, atomic_write, map_bytes, show, write_text
 from cranfield.formats.trec_output import looks_like_output, read_output
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
-from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
-from cranfield.scores.frames import from_frame, long_columns, table_from_columns, wide_columns
+from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.frame_columns import parquet_source
+from cranfield.scores.frames import from_frame, long_columns, table_by_columns, table_from_columns, wide_columns
 from cranfield.scores.table import ScoreTable
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
@@ -255,7 +256,12 @@ def is_json(data: bytes) -> bool:
 def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = _parquet("read")
     try:
+        found = _parquet_columns(data, file, measure, columns, system)
+        if found is not None:
+            return found
         frame = read(io.BytesIO(data))
+    except CranfieldError:
+        raise
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
@@ -264,6 +270,21 @@ def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: A
     except InputError as error:
         place = f"{file}, {error.where}" if error.where.startswith("row") else file
         raise InputError(error.what, where=place, fix=error.fix) from None
+
+
+def _parquet_columns(
+    data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None
+) -> ScoreTable | None:
+    """The table of a Parquet file on disk, read some rows at a time; None where it has to be read row by row."""
+    source = None if isinstance(data, bytes) else parquet_source(file, as_number)
+    if source is None:
+        return None
+
+    def place(row: int) -> str:
+        return f"{file}, row {row + 1}"
+
+    name = system_name(file)
+    return table_by_columns(source, measure=measure, columns=columns, system=system, name=name, place=place)
 
 
 def _in_file(table: ScoreTable, file: str) -> ScoreTable:

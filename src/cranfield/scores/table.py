@@ -118,6 +118,8 @@ class ScoreTable:
             "topics": _positions("topic", self.topics, topics),
             "systems": _positions("system", self.systems, systems),
         }
+        if all(places == list(range(len(getattr(self, part)))) for part, places in parts.items()):
+            return self
         names: dict[str, Any] = {
             part: tuple(getattr(self, part)[at] for at in places) for part, places in parts.items()
         }
@@ -313,7 +315,11 @@ def choose(kind: type[Missing], value: str, what: str) -> Missing:
 
 def natural(names: Iterable[str]) -> tuple[str, ...]:
     """Names in the order people expect: numbers by value, then everything else by its text."""
-    return tuple(sorted(dict.fromkeys(names), key=natural_key))
+    distinct = dict.fromkeys(names)
+    numbers = sorted((name for name in distinct if name.isdigit() and name.isascii()), key=natural_key)
+    if not numbers:
+        return tuple(sorted(distinct))
+    return *numbers, *sorted(distinct.keys() - set(numbers))
 
 
 def _number(value: Any) -> float:
