@@ -80,7 +80,8 @@ class CodedScores:
     @cached_property
     def _rows(self) -> Array:
         """The cell of every row in a table without shards, and without the axis that the columns stand for."""
-        rows = np.zeros(len(self.scores), np.int64)
+        cells = self.measure.size * self.topic.size * (1 if self.wide else self.system.size)
+        rows: Array = np.zeros(len(self.scores), np.dtype(np.int32 if cells < 1 << 31 else np.int64))
         for axis in (self.measure, self.topic, *(() if self.wide else (self.system,))):
             if axis is not self.measure or axis.positions is not None:
                 rows *= axis.size
@@ -128,7 +129,7 @@ class CodedScores:
         if self.wide:
             cells[rows[kept], :, at] = scores[kept]
         else:
-            cells[:, rows[kept] * shard.size + at] = scores[kept].T
+            cells[:, rows[kept] * np.int64(shard.size) + at] = scores[kept].T
         return values
 
     def _means(self, shard: Axis) -> Array:
@@ -153,11 +154,11 @@ class CodedScores:
 
 
 def _is_in_order(rows: Array) -> bool:
-    return bool((rows == np.arange(len(rows))).all())
+    return rows[0] == 0 and rows[-1] == len(rows) - 1 and bool((rows[1:] > rows[:-1]).all())
 
 
 def _has_repeats(rows: Array, shard: Axis) -> bool:
-    cells = rows if shard.positions is None else rows * shard.size + shard.positions
+    cells = rows if shard.positions is None else rows * np.int64(shard.size) + shard.positions
     largest = int(cells.max(initial=0)) + 1
     if largest < 8 * len(cells) + 1_000_000:
         seen = np.zeros(largest, bool)

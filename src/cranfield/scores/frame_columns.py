@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
+from cranfield.formats.name_order import is_ascending
 from cranfield.types import Array
 
-ROWS = 1 << 21  # of a Parquet file at a time
+ROWS = 1 << 18  # of a Parquet file at a time; Polars writes groups of so many
 _MANY = 1 << 12  # distinct texts above which a library's categories cost more than a dictionary
 
 
@@ -30,17 +31,16 @@ class FrameSource:
         values, texts = np.empty((self.count, len(numbers))), set[int]()
         first = 0
         for part in self.parts(list(dict.fromkeys([*ids, *numbers]))):
+            last = first + len(part)
             for coder, name in zip(coders, ids, strict=True):
-                last = coder.add(first, _coded(part[name]))
-            for at, name in enumerate(numbers):
-                found = None if at in texts else _numbers(part[name])
-                last = first + len(part[name])
-                if found is not None:
-                    values[first:last, at] = found
-                elif optional and self._is_text(part[name]):
-                    texts.add(at)
-                else:
+                coder.add(first, *_coded(part[name]))
+            found = {at: _numbers(part[name]) for at, name in enumerate(numbers) if at not in texts}
+            for at in [at for at, column in found.items() if column is None]:
+                del found[at]
+                if not optional or not self._is_text(part[numbers[at]]):
                     raise OddTableError
+                texts.add(at)
+            _fill(values[first:last], found)
             first = last
         if np.isinf(values).any():
             raise OddTableError
@@ -57,23 +57,53 @@ class FrameSource:
         return first is None or self.number(first) is None
 
 
+def _fill(values: Array, columns: Mapping[int, Array | None]) -> None:
+    """Write columns into a table of rows, a few rows at a time, which stay in the processor's cache meanwhile."""
+    for first in range(0, len(values), 8192):
+        block = slice(first, first + 8192)
+        for at, column in columns.items():
+            if column is not None:
+                values[block, at] = column[block]
+
+
 class _Coder:
-    """The codes of one column, part by part."""
+    """The codes of one column, part by part.
+
+    As long as values ascend, as in a sorted file, each is new for certain and nobody has to look it up.
+    """
 
     def __init__(self, count: int) -> None:
-        self._known: dict[Any, int] = {}
-        self._codes: Array = np.empty(count, np.int32)
+        self._codes: Array = np.empty(count, np.uint16)
+        self._values: list[Any] = []
+        self._known: dict[Any, int] | None = None
 
-    def add(self, first: int, part: tuple[Array, Sequence[Any]]) -> int:
-        codes, values = part
+    def add(self, first: int, codes: Array, values: list[Any]) -> None:
+        moved = self._ascended(values)
+        if moved is None:
+            moved = self._looked_up(values)
+        if len(self._values) > 1 << 16 and self._codes.dtype == np.uint16:
+            self._codes = self._codes.astype(np.int32)
+        self._codes[first : first + len(codes)] = moved[codes]
+
+    def _ascended(self, values: list[Any]) -> Array | None:
+        known = self._values
+        if self._known is not None or not values or not is_ascending(values) or (known and values[0] < known[-1]):
+            return None
+        same = bool(known) and known[-1] == values[0]
+        known += values[1:] if same else values
+        return np.arange(len(known) - len(values), len(known), dtype=np.int32)
+
+    def _looked_up(self, values: list[Any]) -> Array:
+        if self._known is None:
+            self._known = dict(zip(self._values, range(len(self._values)), strict=True))
         known = self._known
         moved = np.array([known.setdefault(value, len(known)) for value in values], np.int32)
-        last = first + len(codes)
-        self._codes[first:last] = moved[codes]
-        return last
+        self._values = list(known) if len(known) > len(self._values) else self._values
+        return moved
 
     def column(self) -> CodedColumn:
-        return CodedColumn(self._codes, [str(value) for value in self._known])
+        values = self._values
+        return CodedColumn(self._codes, values if values and type(values[0]) is str else list(map(str, values)))
 
 
 def _library(column: Any) -> str:
@@ -84,7 +114,7 @@ def _iterated(column: Any) -> Any:
     return (each.as_py() for each in column) if _library(column) == "pyarrow" else column
 
 
-def _coded(column: Any) -> tuple[Array, Sequence[Any]]:
+def _coded(column: Any) -> tuple[Array, list[Any]]:
     """One code per row and the values that they stand for, as Python iterates them; odd where one is missing."""
     library = _library(column)
     if library == "polars":
@@ -96,7 +126,7 @@ def _coded(column: Any) -> tuple[Array, Sequence[Any]]:
     raise OddTableError
 
 
-def _coded_polars(column: Any) -> tuple[Array, Sequence[Any]]:
+def _coded_polars(column: Any) -> tuple[Array, list[Any]]:
     import polars
 
     if column.null_count():
@@ -112,8 +142,9 @@ def _coded_polars(column: Any) -> tuple[Array, Sequence[Any]]:
     if 2 * int((head.head(len(head) - 1) != head.tail(len(head) - 1)).sum()) < len(head):
         runs = column.rle().struct.unnest()
         column, repeats = runs["value"], runs["len"].to_numpy()
-    distinct = column.unique()
-    if len(distinct) <= _MANY:
+    if bool((column.head(len(column) - 1) < column.tail(len(column) - 1)).all()):
+        codes, values = np.arange(len(column), dtype=np.int32), column.to_list()
+    elif len(distinct := column.unique()) <= _MANY:
         codes = column.cast(polars.Enum(distinct)).to_physical().to_numpy()
         values = distinct.to_list()
     else:
@@ -123,7 +154,7 @@ def _coded_polars(column: Any) -> tuple[Array, Sequence[Any]]:
     return (codes if repeats is None else np.repeat(codes, repeats)), values
 
 
-def _coded_pandas(column: Any) -> tuple[Array, Sequence[Any]]:
+def _coded_pandas(column: Any) -> tuple[Array, list[Any]]:
     import pandas
 
     values = column.cat.categories if column.dtype == "category" else column
@@ -137,7 +168,7 @@ def _coded_pandas(column: Any) -> tuple[Array, Sequence[Any]]:
     return codes, distinct.tolist()
 
 
-def _coded_arrow(column: Any) -> tuple[Array, Sequence[Any]]:
+def _coded_arrow(column: Any) -> tuple[Array, list[Any]]:
     import pyarrow
 
     kind = pyarrow.types
@@ -151,7 +182,7 @@ def _coded_arrow(column: Any) -> tuple[Array, Sequence[Any]]:
     return coded.indices.to_numpy(), coded.dictionary.to_pylist()
 
 
-def _coded_numbers(values: Array) -> tuple[Array, Sequence[Any]]:
+def _coded_numbers(values: Array) -> tuple[Array, list[Any]]:
     if values.dtype.kind == "f" and (np.isnan(values).any() or np.signbit(values[values == 0]).any()):
         raise OddTableError  # −0.0 and 0.0 are equal, and have two names
     distinct, codes = np.unique(values, return_inverse=True)

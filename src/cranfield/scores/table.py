@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
-from cranfield.formats.name_order import natural_key
+from cranfield.formats.name_order import is_ascending, natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.scores import NOTHING
 from cranfield.types import Array
@@ -315,11 +315,10 @@ def choose(kind: type[Missing], value: str, what: str) -> Missing:
 
 def natural(names: Iterable[str]) -> tuple[str, ...]:
     """Names in the order people expect: numbers by value, then everything else by its text."""
-    distinct = dict.fromkeys(names)
-    numbers = sorted((name for name in distinct if name.isdigit() and name.isascii()), key=natural_key)
-    if not numbers:
+    distinct: Collection[str] = names if isinstance(names, list) and is_ascending(names) else dict.fromkeys(names)
+    if not any(map(str.isdigit, distinct)):
         return tuple(sorted(distinct))
-    return *numbers, *sorted(distinct.keys() - set(numbers))
+    return tuple(sorted(distinct, key=natural_key))
 
 
 def _number(value: Any) -> float:

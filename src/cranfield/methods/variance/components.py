@@ -49,24 +49,43 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
 
     A weight is the number of times that a topic was drawn; the weights of a resample sum to the number of topics.
     """
-    n, m = scores.shape
-    draws = np.ones((1, n)) if weights is None else weights
-    centred = scores - scores.mean()  # for the precision of what follows; no sum of squares changes
-    topic_means = centred.mean(axis=1)
-    sums, squared, by_topic = draws @ centred, draws @ _row_squares(centred), draws @ topic_means**2
-    parts = _mean_squares(n, m, sums, squared, by_topic)
-    return Squares(n, m, *(part[0] if weights is None else part for part in parts))
+    return _weighted_squares(_centred(scores), weights)
+
+
+def squares_and_left_out(scores: Array) -> tuple[Squares, Squares]:
+    """Mean squares of the whole table, and of the tables without one topic each."""
+    rows = _centred(scores)
+    return _weighted_squares(rows, None), _left_out_squares(rows)
 
 
 def leave_one_out_squares(scores: Array) -> Squares:
     """Mean squares of the tables without one topic each, for a jackknife over topics."""
-    n, m = scores.shape
+    return _left_out_squares(_centred(scores))
+
+
+_Rows = tuple[Array, Array, Array]  # centred scores; of each topic the sum of squares, and the squared mean
+
+
+def _centred(scores: Array) -> _Rows:
+    """Scores less their mean, for the precision of what follows: no sum of squares changes."""
     centred = scores - scores.mean()
-    squared, by_topic = _row_squares(centred), np.square(centred.mean(axis=1))
+    return centred, _row_squares(centred), np.square(centred.mean(axis=1))
+
+
+def _weighted_squares(rows: _Rows, weights: Array | None) -> Squares:
+    n, m = rows[0].shape
+    draws = np.ones((1, n)) if weights is None else weights
+    parts = _mean_squares(n, m, *(draws @ part for part in rows))
+    return Squares(n, m, *(part[0] if weights is None else part for part in parts))
+
+
+def _left_out_squares(rows: _Rows) -> Squares:
+    centred, squared, by_topic = rows
+    n, m = centred.shape
     sums, squared, by_topic = centred.sum(axis=0), squared.sum() - squared, by_topic.sum() - by_topic
     parts = np.empty((4, n))
-    for rows in _blocks(n, m):
-        parts[:, rows] = _mean_squares(n - 1, m, sums - centred[rows], squared[rows], by_topic[rows])
+    for block in _blocks(n, m):
+        parts[:, block] = _mean_squares(n - 1, m, sums - centred[block], squared[block], by_topic[block])
     return Squares(n - 1, m, *parts)
 
 
@@ -112,6 +131,16 @@ def pair_variances(scores: Array) -> Array:
     return np.asarray(_pair_squares(_residuals(scores)) / (n - 1))
 
 
+def pair_variances_and_left_out(scores: Array, percentile: float) -> tuple[Array, Array]:
+    """The variances of pairs, and their percentile with each topic left out in turn."""
+    n, m = scores.shape
+    if n * m * (m - 1) // 2 <= _WHOLE:
+        return pair_variances(scores), leave_one_out_percentiles(scores, percentile)
+    residuals = _residuals(scores)
+    totals = _pair_squares(residuals)
+    return totals / (n - 1), _many_percentiles(residuals, totals, percentile)
+
+
 def _residuals(scores: Array) -> Array:
     """Scores less the means of topics and systems: their differences vary as those of the scores do."""
     left = scores - scores.mean(axis=1, keepdims=True)
@@ -135,7 +164,7 @@ def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     """The percentile of the variances of pairs, with each topic left out in turn."""
     n, m = scores.shape
     if n * m * (m - 1) // 2 > _WHOLE:
-        return _many_percentiles(_residuals(scores), percentile)
+        return pair_variances_and_left_out(scores, percentile)[1]
     gaps = _differences(scores)
     gaps -= gaps.mean(axis=0)
     squared = np.square(gaps, out=gaps)
@@ -143,7 +172,7 @@ def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     return np.asarray(np.maximum(np.percentile(variances, percentile, axis=1), 0.0))
 
 
-def _many_percentiles(residuals: Array, percentile: float) -> Array:
+def _many_percentiles(residuals: Array, totals: Array, percentile: float) -> Array:
     """As `leave_one_out_percentiles`, looking only at pairs that can be at the percentile.
 
     A topic i takes at most h = n / (n − 1) · (2 max |r_i|)² from a pair's sum of squares. So the pairs whose sum lies
@@ -151,13 +180,13 @@ def _many_percentiles(residuals: Array, percentile: float) -> Array:
     """
     n, m = residuals.shape
     first, second = np.triu_indices(m, k=1)
-    totals = _pair_squares(residuals)
     order = np.argsort(totals, kind="stable")
     totals, first, second = totals[order], first[order], second[order]
     rank = percentile / 100 * (len(totals) - 1)
     low, share = int(rank), rank - int(rank)
     high = min(low + 1, len(totals) - 1)
-    taken = n / (n - 1) * np.square(2 * np.abs(residuals).max(axis=1)) * (1 + 1e-9)
+    largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
+    taken = n / (n - 1) * np.square(2 * largest) * (1 + 1e-9)
     begin = np.searchsorted(totals, totals[low] - taken, side="left")
     end = np.searchsorted(totals, totals[high] + taken, side="right")
     out = np.empty(n)
