@@ -24,6 +24,7 @@ from benchmarks import (
     simulating,
     sizing,
     studying,
+    tabling,
 )
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "uploading": serving.uploads,
 }
 CALCULATIONS = {
+    "tabling": tabling.tables,
     "sizing": sizing.tables,
     "comparing": comparing.tables,
     "studying": studying.tables,

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from cranfield.errors import InputError
 from cranfield.formats.column_scan import CodedColumn
+from cranfield.formats.scores import NOTHING
 from cranfield.scores.table import Cell, ScoreTable, natural, own
 from cranfield.types import Array
 
@@ -230,3 +233,79 @@ def _names(axis: Axis, rows: Array, columns: Sequence[int]) -> list[str]:
     if axis.positions is not None:
         return [axis.names[at] for at in axis.positions[rows].tolist()]
     return [axis.names[at] for at in columns] if axis.size > 1 else [axis.names[0]] * len(columns)
+
+
+# --- rows one by one
+
+
+def rows_table(
+    rows: Sequence[Sequence[Any]], places: Sequence[int | None], score: int, stands: int | None
+) -> ScoreTable:
+    """A table from rows: ``places`` are those of measure, topic, system and shard; ``stands`` says where a row is."""
+    if not rows:
+        raise InputError("there are no scores", fix="Check where they come from.")
+    columns = list(zip(*rows, strict=True))
+    measure, topic, system, shard = (
+        Axis(("",)) if at is None else _listed_axis(list(map(str, columns[at])), sort=part > 0)
+        for part, at in enumerate(places)
+    )
+    scores, wrong = _row_numbers(columns[score])
+
+    def place(row: int, _: int) -> str:
+        return str(rows[row][stands]) if stands is not None else ""
+
+    found = CodedScores(measure, topic, system, shard, scores[:, np.newaxis], place)
+    if wrong is not None or _has_repeats(found._rows, shard):
+        raise _first_error(found, shard, wrong, columns[score])
+    values = own(found._values(shard))
+    empty = {} if stands is None else dict(found.empty())
+    return ScoreTable(measure.names, topic.names, system.names, values, found.shards, empty=empty)
+
+
+def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(name, len(known)) for name in names], np.int32)
+    axis = named_axis(CodedColumn(codes, list(known)), str, sort=sort)
+    assert axis is not None
+    return axis
+
+
+def _row_numbers(values: Sequence[Any]) -> tuple[Array, int | None]:
+    """Scores as floats, and the first row of which it is none."""
+    if set(map(type, values)) <= {float, int}:
+        try:
+            found = np.array(values, np.float64)
+        except OverflowError:
+            pass
+        else:
+            endless = np.flatnonzero(np.isinf(found))
+            return found, int(endless[0]) if len(endless) else None
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        number = _number(value)
+        if number is None:
+            return numbers, row
+        numbers[row] = number
+    return numbers, None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float("nan") if value is None or str(value).strip().lower() in NOTHING else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if np.isinf(number) else number
+
+
+def _first_error(scores: CodedScores, shard: Axis, wrong: int | None, values: Sequence[Any]) -> InputError:
+    """What is wrong with the first row that cannot be used."""
+    cells = scores._rows if shard.positions is None else scores._rows * np.int64(shard.size) + shard.positions
+    order = np.argsort(cells, kind="stable")
+    again = order[1:][cells[order[1:]] == cells[order[:-1]]]
+    if len(again) and (wrong is None or int(again.min()) <= wrong):
+        row = again.min()[np.newaxis]
+        measure, topic, system = (_names(axis, row, [0])[0] for axis in (scores.measure, scores.topic, scores.system))
+        what = f"two scores for measure {measure}, topic {topic}, system {system}"
+        return InputError(what, fix="Delete one of them.")
+    value = str(values[wrong or 0])[:40]
+    return InputError(f"a score cannot be «{value}»", fix="Give finite numbers, or nothing for none.")

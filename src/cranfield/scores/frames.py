@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from cranfield.errors import InputError, RequestError
@@ -51,8 +52,8 @@ def _backend(name: str) -> Any:
 
 def long_columns(table: ScoreTable) -> dict[str, list[Any]]:
     """Columns of the long form."""
-    columns = list(zip(*table.rows(), strict=True)) or [()] * len(table.columns)
-    return {name: list(column) for name, column in zip(table.columns, columns, strict=True)}
+    parts = list(table.row_columns())
+    return {name: list(chain.from_iterable(part[at] for part in parts)) for at, name in enumerate(table.columns)}
 
 
 def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:

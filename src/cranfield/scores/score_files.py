@@ -6,9 +6,12 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from mmap import mmap
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
 from cranfield.formats.name_order import file_stem
@@ -21,7 +24,8 @@ from cranfield.scores.columnar import HEAD, delimited_records, json_records, pla
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.frame_columns import parquet_source
 from cranfield.scores.frames import from_frame, long_columns, table_by_columns, table_from_columns, wide_columns
-from cranfield.scores.table import ScoreTable
+from cranfield.scores.table import ScoreTable, natural, own
+from cranfield.types import Array
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
@@ -112,13 +116,38 @@ def _are_one(tables: Sequence[ScoreTable]) -> bool:
 
 
 def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """One table of all systems; a measure or a topic that no row has a score of is there only if it has a row."""
     warnings = [warning for table in tables for warning in table.warnings]
-    names = ("measure", "topic", "system", "shard" if tables[0].shards else "", "score")
-    scores = ((*row[:3], row[3] if table.shards else "", row[-1]) for table in tables for row in table.rows())
     empty = {cell: place for table in tables for cell, place in table.empty.items()}
-    joined = ScoreTable.from_rows([*scores, *((*cell, None) for cell in empty)], columns=names, warnings=warnings)
-    joined = replace(joined, empty=empty).with_replicates(tables[0].replicates)
-    return _noting_missing(joined, ": the files have different topics")
+    measures = dict.fromkeys(chain.from_iterable(_scored(table, 0) for table in tables)) | dict.fromkeys(
+        cell[0] for cell in empty
+    )
+    topics, systems, shards = (
+        natural([*chain.from_iterable(_scored(table, at) for table in tables), *(cell[at] for cell in empty)])
+        for at in (1, 2, 3)
+    )
+    values = np.full((len(measures), len(topics), len(systems), len(shards)), np.nan)
+    axes = [{name: at for at, name in enumerate(names)} for names in (measures, topics, systems, shards)]
+    for table in tables:
+        kept = [[name in axis for name in names] for axis, names in zip(axes, _axes(table), strict=True)]
+        places = [
+            [axis[name] for name in names if name in axis] for axis, names in zip(axes, _axes(table), strict=True)
+        ]
+        values[np.ix_(*places)] = table.values[np.ix_(*kept)]
+    shown = () if shards == ("",) else shards
+    joined = ScoreTable(tuple(measures), topics, systems, own(values), shown, tuple(warnings), empty)
+    return _noting_missing(joined.with_replicates(tables[0].replicates), ": the files have different topics")
+
+
+def _axes(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
+    return table.measures, table.topics, table.systems, table.shards or ("",)
+
+
+def _scored(table: ScoreTable, axis: int) -> list[str]:
+    """The names on an axis that have a score."""
+    others = tuple(at for at in range(4) if at != axis)
+    there: Array = np.logical_not(np.isnan(table.values)).any(axis=others)
+    return [name for name, scored in zip(_axes(table)[axis], there.tolist(), strict=True) if scored]
 
 
 def parse_scores(
