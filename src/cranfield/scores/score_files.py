@@ -25,7 +25,6 @@ from cranfield.scores.columns import Columns, as_number, known_layout, name_of_m
 from cranfield.scores.frame_columns import parquet_source
 from cranfield.scores.frames import from_frame, long_columns, table_by_columns, table_from_columns, wide_columns
 from cranfield.scores.table import ScoreTable, natural, own
-from cranfield.types import Array
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
@@ -146,8 +145,8 @@ def _axes(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
 def _scored(table: ScoreTable, axis: int) -> list[str]:
     """The names on an axis that have a score."""
     others = tuple(at for at in range(4) if at != axis)
-    there: Array = np.logical_not(np.isnan(table.values)).any(axis=others)
-    return [name for name, scored in zip(_axes(table)[axis], there.tolist(), strict=True) if scored]
+    there = np.atleast_1d(np.isfinite(table.values).any(axis=others))
+    return [name for name, scored in zip(_axes(table)[axis], there, strict=True) if scored]
 
 
 def parse_scores(
