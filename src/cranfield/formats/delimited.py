@@ -1,7 +1,8 @@
-"""The layout of plain CSV and TSV files: no quotes, no control characters, as many cells in every line."""
+"""The layout of plain CSV and TSV files: as many cells in every line, quotes only around whole cells."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +34,11 @@ class DelimitedLayout:
         line = data[begin:end]
         returns = line.endswith(b"\r")
         line = line.removesuffix(b"\r")
-        if end < 0 or b'"' in line or any(byte < 32 and byte != ord(mark) for byte in line):
+        if end < 0 or line.count(b'"') % 2 or any(byte < 32 and byte != ord(mark) for byte in line):
             raise OddTableError
         try:
-            names = tuple(name.strip() for name in line.decode("utf-8").split(mark))
-        except UnicodeDecodeError:
+            names = tuple(name.strip() for name in next(csv.reader([line.decode("utf-8")], delimiter=mark), ()))
+        except (UnicodeDecodeError, csv.Error):
             raise OddTableError from None
         if len(names) < 2 or len(set(names)) < len(names) or max(map(len, names)) > LONGEST_CELL:
             raise OddTableError
@@ -68,10 +69,20 @@ class DelimitedLayout:
         self._check(block, starts, ends)
         if self.returns:
             ends[: lines - int(text[-1] != 10), -1] -= 1
-        return starts, ends
+        return self._unquoted(block, starts, ends)
+
+    def _unquoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Array]:
+        """Cells without the quotes around them; odd where there are other quotes, as in cells that hold a separator."""
+        quotes = int(np.count_nonzero(block == 34))
+        if not quotes:
+            return starts, ends
+        around = (block[starts] == 34) & (block[ends - 1] == 34) & (ends - starts > 1)
+        if 2 * int(np.count_nonzero(around)) != quotes:
+            raise OddTableError
+        return starts + around, ends - around
 
     def _check(self, block: Array, starts: Array, ends: Array) -> None:
-        """Odd: quotes, control characters, endless lines and cells, text that is not UTF-8."""
+        """Odd: control characters, endless lines and cells, text that is not UTF-8."""
         text, lines = block[MARGIN:-MARGIN], len(ends)
         ended = lines - int(text[-1] != 10)
         controls = ended
@@ -82,7 +93,7 @@ class DelimitedLayout:
             if (block[ends[:ended, -1] - 1] != 13).any():
                 raise OddTableError
         longest = int((ends[:, -1] - starts[:, 0]).max())
-        if np.count_nonzero(text < 32) != controls or (text == 34).any() or longest > LONGEST_LINE:
+        if np.count_nonzero(text < 32) != controls or longest > LONGEST_LINE:
             raise OddTableError
         if longest > LONGEST_CELL and int((ends - starts).max()) > LONGEST_CELL:
             raise OddTableError
