@@ -2,8 +2,8 @@
 
 It reads what nobody needs to be told about. Whatever is odd (a separator within quotes, a wrong number of cells, a
 blank line, a control character) makes it give up on the file, and a reader that goes line by line takes over and says
-what it is. There is no compiler on this way: NumPy handles a block, which fits into the processor's cache, in about fifty steps,
-and has read a file of 50 MB before a compiler would have been imported.
+what it is. There is no compiler on this way: NumPy handles a block, which fits into the processor's cache, in about
+fifty steps, and has read a file of 50 MB before a compiler would have been imported.
 """
 
 from __future__ import annotations
