@@ -69,8 +69,7 @@ def serving(**settings: Any) -> Iterator[str]:
     """The web page on a free port of this machine, as ``cranfield serve`` runs it; gives its address."""
     import uvicorn
 
-    from cranfield.web.application import make_app
-    from cranfield.web.server import listen
+    from cranfield.web.application import listen, make_app
     from cranfield.web.settings import Settings
 
     listening = listen("127.0.0.1", 0)

@@ -14,7 +14,7 @@ import pytest
 from hostile import FORMULA, IMAGE, MEASURES, NAMES, SCRIPT, hostile_report
 
 from cranfield.rendering import Column, Document, Table, to_csv, to_latex, to_markdown
-from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
+from cranfield.rendering.report_files import report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_page import to_html
 from cranfield.rendering.workbook import sheet_name, to_xlsx

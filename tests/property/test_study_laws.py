@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cranfield.methods.sequential import Goal, confidence_sequence, group_design, journal, prospect, simulate
 from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
-from cranfield.methods.sequential.thresholds import effect_sizes
+from cranfield.methods.sequential.paths import effect_sizes
 
 shares = st.sets(st.integers(5, 95), min_size=1, max_size=5).map(lambda found: [*(n / 100 for n in sorted(found)), 1.0])
 gaps = st.lists(st.floats(-1, 1), min_size=1, max_size=60)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.questions.report import SECTIONS
-from cranfield.rendering import pdf
+from cranfield.rendering import report_files
 
 
 def run(*arguments: str | Path) -> Result:
@@ -170,7 +170,7 @@ def test_without_a_browser_pdf_is_refused_before_anything_is_computed(
     scores: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(here))
-    monkeypatch.setattr(pdf, "PLACES", ())
+    monkeypatch.setattr(report_files, "PLACES", ())
     monkeypatch.delenv("CRANFIELD_BROWSER", raising=False)
     done = run(scores, "-o", "x.html", "--pdf")
     assert isinstance(done.exception, cranfield.RequestError)
@@ -185,10 +185,10 @@ def test_a_browser_that_prints_nothing_is_told(here: Path, monkeypatch: pytest.M
     os.chmod(fake, 0o755)
     monkeypatch.setenv("CRANFIELD_BROWSER", str(fake))
     with pytest.raises(cranfield.WriteError, match="printed nothing"):
-        pdf.to_pdf("<p>x</p>")
+        report_files.to_pdf("<p>x</p>")
     fake.write_text("#!/bin/sh\nexec sleep 60\n")
     with pytest.raises(cranfield.WriteError, match="did not finish"):
-        pdf.to_pdf("<p>x</p>", seconds=0.3)
+        report_files.to_pdf("<p>x</p>", seconds=0.3)
 
 
 def test_public_names_make_a_report(scores: Path, here: Path) -> None:

@@ -26,7 +26,7 @@ from cranfield.web.page_list import QUESTIONS
 
 ROOT = Path(cranfield.__file__).parent
 OWN_FLAGS = {
-    "rendering/pdf.py": "the flags of a browser",
+    "rendering/report_files.py": "the flags of a browser",
     "rendering/report_model.py": "the command line that makes a report",
     "errors.py": "where flags are made",
     "questions/command_line.py": "the command line that gives the same answer",

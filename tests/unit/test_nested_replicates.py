@@ -18,8 +18,7 @@ from cranfield.methods.comparison.tukey import tukey
 from cranfield.methods.reliability import assess_reliability, split_halves
 from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.shard_models import anova_names, error_term
-from cranfield.rendering.shard_charts import FIGURES, shard_chart
-from cranfield.rendering.shard_document import shard_document
+from cranfield.rendering.shard_document import FIGURES, shard_chart, shard_document
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str], str]

@@ -17,8 +17,7 @@ from cranfield.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import PilotStudy, pilot_study, write_leave_outs
-from cranfield.methods.leave_out.draws_of_teams import draw
-from cranfield.methods.leave_out.pilots import _finite_correction
+from cranfield.methods.leave_out.pilots import _finite_correction, draw
 from cranfield.methods.variance.components import squares
 from cranfield.stats.tails import t_critical
 

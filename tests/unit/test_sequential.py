@@ -30,19 +30,21 @@ from cranfield.methods.sequential import (
 )
 from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
 from cranfield.methods.sequential.conclusion import paired_t
+from cranfield.methods.sequential.groups import normal_levels, t_levels
 from cranfield.methods.sequential.paths import (
     Paths,
     Population,
     betting_paths,
+    effect_sizes,
     fixed_paths,
     inclusion,
     sd_rule_paths,
     seeds_for,
     t_rule_paths,
+    t_squares,
+    variance_limits,
 )
 from cranfield.methods.sequential.plan_simulation import look_table, rate
-from cranfield.methods.sequential.student import normal_levels, t_levels
-from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
 from cranfield.runtime.random import words
 from cranfield.scores import ScoreTable
 

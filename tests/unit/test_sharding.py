@@ -15,7 +15,7 @@ from cranfield.methods.sharding import bootstrap_anova
 from cranfield.methods.sharding.replicates import _moved_means
 from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study
 from cranfield.rendering.charts import interval_chart, write_chart
-from cranfield.rendering.shard_charts import FIGURES, shard_chart
+from cranfield.rendering.shard_document import FIGURES, shard_chart
 
 Array = npt.NDArray[Any]
 

@@ -22,7 +22,7 @@ from cranfield.methods.sequential import (
     open_study,
 )
 from cranfield.methods.sequential.boundaries import obrien_fleming_spending
-from cranfield.methods.sequential.student import t_levels
+from cranfield.methods.sequential.groups import t_levels
 from cranfield.methods.sequential.study import estimate_sd
 from cranfield.rendering.study_document import paragraph
 from cranfield.scores import ScoreTable

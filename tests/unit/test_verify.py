@@ -34,11 +34,11 @@ from cranfield.methods.verification import (
     verify,
 )
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
-from cranfield.methods.verification.design_request import DesignRequest
+from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
-from cranfield.stats.dunnett import dunnett_tail
 from cranfield.stats.proportions import anytime_interval, wilson_interval
+from cranfield.stats.studentized import dunnett_tail
 
 Array = npt.NDArray[Any]
 

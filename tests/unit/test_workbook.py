@@ -17,8 +17,7 @@ import cranfield
 from cranfield.methods.design.sample_size import size_for_range, size_for_width
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
-from cranfield.rendering.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps
-from cranfield.rendering.workbook import to_xlsx
+from cranfield.rendering.workbook import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps, to_xlsx
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 

@@ -18,7 +18,7 @@ from cranfield.errors import CranfieldError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
-# Every command, in the order of --help. What is no question has a file of its name here, and a function (or an app).
+# Every command, in the order of --help. What is not made from a question alone has a file here.
 COMMANDS = (
     "score",
     "check",
@@ -41,7 +41,13 @@ COMMANDS = (
 )
 
 
-FILES = {"report": "report_command", "study": "study_group"}  # where the file has another name than the command
+FILES = {
+    "report": "report_command",
+    "study": "study_group",
+    "serve": "own_commands",
+    "measures": "own_commands",
+    "demo": "own_commands",
+}
 
 
 def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:

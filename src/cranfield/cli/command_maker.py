@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from cranfield.cli import options
-from cranfield.cli.outputs import FILES
+from cranfield.cli.options import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.runtime.progress import reporting

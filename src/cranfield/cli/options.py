@@ -1,16 +1,19 @@
-"""Options that several commands share, and what they share in using them."""
+"""Options that several commands share, and the files that some of them write besides what they print."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from cranfield.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,3 +142,66 @@ def machines(command: str, *, dask: str | None, workers: int | None, resume: str
     from cranfield.runtime.dask import work_on
 
     return work_on(command, dask=dask, workers=workers, resume=resume)
+
+
+Write = Callable[[Any, str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A flag that names a file to write.
+
+    ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
+    of the command, and it is said whether it was written.
+    """
+
+    name: str
+    help: str
+    write: Write
+    short: str = ""
+    has_wide_form: bool = False
+    is_needed: bool = False
+
+    def remark(self, path: str | None) -> str:
+        """Whether it was written, where that is said."""
+        if not self.is_needed:
+            return ""
+        return f"Written to {path}." if path else f"Nothing was written: name a file with `{self.name}`."
+
+    def options(self) -> dict[str, Any]:
+        short = [self.short] if self.short else []
+        own: dict[str, Any] = {
+            self.name: (str | None, typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE"))
+        }
+        wide = typer.Option("--wide", help="In FILE, one row per topic and one column per system.")
+        return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
+
+    def check(self, given: dict[str, Any]) -> None:
+        if given.get("wide") and given[self.name] is None:
+            raise RequestError(
+                "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
+            )
+
+
+def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.scores import write_scores
+
+    write_scores(result.table, path, wide=given["wide"], details=result.document().details())
+
+
+def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.formats.text import write_text
+    from cranfield.rendering.views import view
+
+    write_text(path, view(type(result)).files["badge"](result))
+
+
+_SCORES = OutputFile(
+    "out", "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", _scores, short="-o", has_wide_form=True
+)
+FILES: dict[str, OutputFile] = {
+    "score": _SCORES,
+    "simulate": replace(_SCORES, is_needed=True),
+    "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
+}
+"""By question."""

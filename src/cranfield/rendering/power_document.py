@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.methods.design.curves import card_curves
-from cranfield.methods.design.power_card import Card, Gate
+from cranfield.methods.design.power_card import Card, Gate, card_curves
 from cranfield.methods.design.sample_size import ORDER
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult

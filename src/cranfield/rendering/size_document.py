@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.methods.design.curves import curve_through
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
+from cranfield.methods.design.power_card import curve_through
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
 from cranfield.questions.size import SizeResult

@@ -10,8 +10,8 @@ from cranfield.methods.design.pair_sizes import PairSizes
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
+from cranfield.rendering.charts import variance_figure
 from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.report_charts import variance_figure
 from cranfield.rendering.views import View
 
 

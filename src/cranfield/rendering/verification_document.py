@@ -9,7 +9,7 @@ from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.methods.verification.monte_carlo import Verification
 from cranfield.questions.verify import VerificationResult
 from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.simulation_charts import power_chart
+from cranfield.rendering.simulation_document import power_chart
 from cranfield.rendering.views import View
 
 CITATIONS = ("Sakai2014", "UrbanoNagler2018", "Wilson1927", "Robbins1970")

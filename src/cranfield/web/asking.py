@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import Collection, open_collection
 from cranfield.questions.command_line import command_line
-from cranfield.web.upload_store import PACKED
+from cranfield.web.uploads import PACKED
 
 if TYPE_CHECKING:
     from cranfield.types import Progress
+    from cranfield.web.forms import Query
     from cranfield.web.page import Reply
-    from cranfield.web.queries import Query
 
 About = Mapping[str, Any]
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import chdir
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from cranfield.errors import speak
+from cranfield.errors import CranfieldError, speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
+from cranfield.questions.report import ReportResult
+from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
+from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
 from cranfield.web.asking import About, Asked, Question
-from cranfield.web.page import Answer
-from cranfield.web.page_limits import parse_numbers
-from cranfield.web.queries import Flag, Given, Names, Query
-from cranfield.web.upload_store import FILES
+from cranfield.web.forms import Flag, Given, Names, Query
+from cranfield.web.page import Answer, Makers, render
+from cranfield.web.settings import parse_numbers
+from cranfield.web.uploads import FILES
 
 LONGEST_TEXT, MOST_NAMES = 5000, 50
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
@@ -155,3 +159,48 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
     drawn = how.pictures(result) if how.pictures and not sketch else []
     pictures = tuple(Picture(title, chart) for title, chart in drawn)
     return {"sketch": sketch, "caption": caption, "pictures": pictures, "more": more}
+
+
+@dataclass(frozen=True)
+class WholeAnswer:
+    """A report, and the formats that this machine can write it in."""
+
+    result: ReportResult
+    command: str
+    endings: tuple[str, ...]
+    note: str = ""
+
+    def html(self, links: Mapping[str, str]) -> str:
+        return render("whole.html", answer=self, report=make_report(self.result).spoken("page"), links=links)
+
+    def files(self) -> Makers:
+        return {ending.removeprefix("."): partial(self._file, ending) for ending in self.endings}
+
+    def _file(self, ending: str) -> bytes:
+        return FORMATS[ending](make_report(self.result))
+
+    def noting(self, note: str) -> WholeAnswer:
+        return replace(self, note=" ".join(filter(None, (self.note, note))))
+
+    def kept(self) -> WholeAnswer:
+        return self
+
+    @property
+    def is_slow(self) -> bool:
+        """A PDF starts a browser, and every chart is drawn anew."""
+        return True
+
+
+def report_answer(asked: Asked) -> WholeAnswer:
+    """Compute the report; its files are written when they are asked for."""
+    result = result_of(find_question("report"), asked)
+    if asked.about["kind"] == "collection":  # the command names it after the first of its files
+        tables = {result.inputs["scores"][0]: result.about.table}
+        result = replace(result, about=replace(result.about, tables=tables))
+    endings, note = tuple(FORMATS), ""
+    try:
+        find_browser()
+    except CranfieldError as error:  # which prints the PDF, and which not every machine has
+        endings = tuple(ending for ending in FORMATS if ending != ".pdf")
+        note = f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it."
+    return WholeAnswer(result, asked.command(), endings, note)

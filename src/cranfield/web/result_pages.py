@@ -15,15 +15,13 @@ from cranfield.errors import CranfieldError
 from cranfield.rendering.report_page import served_policy
 from cranfield.web import work
 from cranfield.web.asking import Question
-from cranfield.web.data import WAIT, Known, not_read, reading, runner_of
-from cranfield.web.downloads import ResultAnswer, as_file, asked
+from cranfield.web.data import WAIT, JobAnswer, Known, not_read, progress_page, reading, runner_of
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
-from cranfield.web.jobs import JobAnswer, progress_page
-from cranfield.web.page import render
+from cranfield.web.page import ResultAnswer, as_file, asked, render
 from cranfield.web.page_list import QUESTIONS, askable, grouped
 from cranfield.web.runner import Job, Runner
-from cranfield.web.upload_store import Data
+from cranfield.web.uploads import Data
 
 router = APIRouter()
 ANSWERS: dict[int | str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from cranfield.methods.comparison.pairwise import TESTS, t_interval
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.runtime.random import Seed
-from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
+from cranfield.stats.studentized import dunnett_critical, dunnett_tail
 from cranfield.types import Array, Progress
 
 FAMILY = (

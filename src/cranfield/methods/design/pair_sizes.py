@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import InputError
-from cranfield.methods.design.limits import broadcast
+from cranfield.methods.design.request import broadcast
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.stats.tails import normal_critical

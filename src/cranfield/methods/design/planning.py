@@ -9,9 +9,7 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.design.formulas import Method
-from cranfield.methods.design.grid import MOST_CELLS
-from cranfield.methods.design.limits import broadcast
-from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods
+from cranfield.methods.design.request import MOST_CELLS, TYPICAL_CORRELATION, Request, broadcast, chosen_methods
 from cranfield.methods.design.sample_size import Size, size
 from cranfield.methods.variance import VarianceEstimate, Variances
 from cranfield.types import Array

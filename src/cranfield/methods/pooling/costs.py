@@ -9,8 +9,7 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.problems import Problem
-from cranfield.methods.design.target import Target
-from cranfield.methods.design.target_defaults import variance_words
+from cranfield.methods.design.target import Target, variance_words
 from cranfield.methods.pooling.depths import DepthStudy, DepthVariance
 from cranfield.types import Array
 

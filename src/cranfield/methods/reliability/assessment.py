@@ -11,19 +11,23 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.comparison import check_test
 from cranfield.methods.design.pair_sizes import Bin, pair_sizes
-from cranfield.methods.reliability.discrimination import Discrimination, discriminative_power
-from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise
-from cranfield.methods.reliability.halves import SplitHalves, split_halves
-from cranfield.methods.reliability.indicators import indicators
-from cranfield.methods.reliability.rankings import RankStability, rank_stability
-from cranfield.methods.reliability.score_matrix import (
+from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise, indicators
+from cranfield.methods.reliability.replicability import (
+    Discrimination,
+    RankStability,
+    SplitHalves,
+    discriminative_power,
+    rank_stability,
+    split_halves,
+)
+from cranfield.methods.reliability.swaps import SwapRates, swap_rates
+from cranfield.methods.reliability.topic_samples import (
     check_alpha,
     check_confidence,
     check_target,
     check_topics,
     chosen_scores,
 )
-from cranfield.methods.reliability.swaps import SwapRates, swap_rates
 from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
 from cranfield.types import Progress

@@ -19,8 +19,14 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.reliability.resampling import check_sizes, default_sizes, set_means, tasks
-from cranfield.methods.reliability.score_matrix import check_trials, chosen_scores
+from cranfield.methods.reliability.topic_samples import (
+    check_sizes,
+    check_trials,
+    chosen_scores,
+    default_sizes,
+    set_means,
+    tasks,
+)
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable

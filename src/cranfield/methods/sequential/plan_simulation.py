@@ -17,14 +17,16 @@ from cranfield.methods.sequential.paths import (
     Paths,
     Population,
     betting_paths,
+    effect_sizes,
     fixed_paths,
     inclusion,
     sd_rule_paths,
     t_rule_paths,
+    t_squares,
+    variance_limits,
 )
 from cranfield.methods.sequential.plans import CATALOG, NEVER, WITH_T
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, FEWEST, Goal
-from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
 from cranfield.runtime.random import sequence
 from cranfield.types import Array, ArrayLike, Progress
 

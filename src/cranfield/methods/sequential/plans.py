@@ -11,8 +11,8 @@ from cranfield.errors import Caution
 from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential import confidence
 from cranfield.methods.sequential.groups import group_design
+from cranfield.methods.sequential.paths import variance_limits
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, PLANS, Goal, fixed_topics
-from cranfield.methods.sequential.thresholds import variance_limits
 from cranfield.runtime import random
 from cranfield.types import Array
 

@@ -1,18 +1,27 @@
-"""The calculators: how many topics, and what a number of topics detects."""
+"""The calculators, which need no data: how many topics, what a number of topics detects, and their pages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from cranfield.errors import RequestError
-from cranfield.methods.design.curves import AXES
-from cranfield.methods.design.grid import parse_grid
+import fastapi
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from cranfield.errors import CranfieldError, RequestError
+from cranfield.methods.design.power_card import AXES
+from cranfield.methods.design.request import parse_grid
 from cranfield.questions import find_question
 from cranfield.questions.command_line import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
-from cranfield.web.page import Answer
+from cranfield.web.error_pages import FAULTS, Fault, parse
+from cranfield.web.forms import Given, Query, field, make_form
+from cranfield.web.page import Answer, ResultAnswer, file_response, links_of, render
 from cranfield.web.page_maker import make_query, shown, values
-from cranfield.web.queries import Given, field
 
 GOALS = {
     "difference": "a difference between two systems",
@@ -110,3 +119,142 @@ def trial_answer(query: Any) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
     result = TRIAL.ask(**values(TRIAL, query))
     return Answer(result.document(), _command(TRIAL.command, query), **shown(result))
+
+
+router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
+SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS)}
+
+
+@dataclass(frozen=True)
+class Calculator:
+    """A page that answers while somebody types; ``numbers`` answers without a picture where that is quicker."""
+
+    name: str
+    command: str
+    title: str
+    heading: str
+    query: type[Query]
+    answer: Callable[[Any], Answer]
+    numbers: Callable[[Any], Answer]
+    example: Query
+    template: str = "calculator.html"
+
+
+CALCULATORS = {
+    each.name: each
+    for each in (
+        Calculator(
+            "size",
+            "size",
+            "How many topics",
+            "How many topics?",
+            SizeQuery,
+            size_answer,
+            partial(size_answer, drawn=False),
+            EXAMPLE,
+            "size.html",
+        ),
+        Calculator(
+            "power",
+            "power",
+            "What topics detect",
+            "What does a number of topics detect?",
+            PowerQuery,
+            power_answer,
+            power_answer,
+            EXAMPLE_CARD,
+        ),
+        Calculator(
+            "plans",
+            "study plans",
+            "Plans of a study",
+            "What does every plan of a study take?",
+            PlansQuery,
+            plans_answer,
+            plans_answer,
+            EXAMPLE_PLANS,
+        ),
+        Calculator(
+            "trial",
+            "study trial",
+            "A trial first",
+            "How large a trial?",
+            TrialPlanQuery,
+            trial_answer,
+            trial_answer,
+            EXAMPLE_TRIAL,
+        ),
+    )
+}
+
+
+def _json(asked: Calculator) -> Callable[..., Response]:
+    """The JSON answer of a calculator, with its parameters as the document of the interface lists them."""
+
+    def endpoint(query: Any) -> Response:
+        return file_response(asked.numbers(query), "json", asked.name)
+
+    endpoint.__name__ = f"{asked.name}_json"
+    endpoint.__doc__ = f"As ``cranfield {asked.command} --json``."
+    endpoint.__annotations__ = {"query": Annotated[asked.query, fastapi.Query()], "return": Response}
+    return endpoint
+
+
+for each in CALCULATORS.values():
+    router.add_api_route(
+        f"/{each.name}.json",
+        _json(each),
+        summary=each.title,
+        response_model=ResultAnswer,
+        tags=["calculator"],
+        responses=FAULTS,
+    )
+
+
+@pages.get("/", include_in_schema=False)
+def start(request: Request) -> Response:
+    return calculator_page(request, "size")
+
+
+@pages.get("/{name}.{kind}", include_in_schema=False)
+def calculator_file(request: Request, name: str, kind: str) -> Response:
+    asked = _calculator(name)
+    return file_response(asked.answer(parse(asked.query, dict(request.query_params))), kind, name)
+
+
+@pages.get("/{name}", include_in_schema=False)
+def calculator_page(request: Request, name: str) -> Response:
+    asked = _calculator(name)
+    given: dict[str, Any] = dict(request.query_params)
+    typed = given or asked.example.model_dump(exclude_none=True, exclude_defaults=True)
+    status = 200
+    try:
+        query = parse(asked.query, typed)
+        found = asked.answer(query)
+        shown = found.html(links_of(f"/{name}", query, found))
+    except CranfieldError as error:
+        status, shown = 400, render("fault.html", fault=Fault.of(error))
+    if request.headers.get("x-part") == "answer":
+        return HTMLResponse(shown)  # half a number is no failure while somebody types
+    typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})
+    page = render(
+        asked.template,
+        here=name,
+        asked=asked,
+        query=typed,
+        answer=shown,
+        goals=GOALS,
+        goal_inputs=SHOWN_INPUTS,
+        form=make_form(asked.query, typed),
+    )
+    return HTMLResponse(page, status)
+
+
+def _calculator(name: str) -> Calculator:
+    if name not in CALCULATORS:
+        raise HTTPException(404)
+    return CALCULATORS[name]
+
+
+def _goal(typed: dict[str, Any]) -> str:
+    return next((goal for goal in GOALS if typed.get(goal)), "difference")
