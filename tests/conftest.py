@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 import cranfield
+from cranfield.scores import score_collection
 
 if TYPE_CHECKING:
     import httpx
@@ -153,7 +154,7 @@ def collection(page: str, example: Path, upload: Upload) -> str:
 def scores(page: str, example: Path, upload: Upload, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of its score table, uploaded."""
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "nDCG@10"])
+    table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), ["AP", "nDCG@10"])
     cranfield.write_scores(table, path)
     return page + str(upload(page, [path]).json()["link"])
 

@@ -14,6 +14,7 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.questions.report import SECTIONS
 from cranfield.rendering import report_files
+from cranfield.scores import score_collection
 
 
 def run(*arguments: str | Path) -> Result:
@@ -23,7 +24,9 @@ def run(*arguments: str | Path) -> Result:
 @pytest.fixture(scope="module")
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    cranfield.write_scores(cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP"), path)
+    cranfield.write_scores(
+        score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP"), path
+    )
     return path
 
 

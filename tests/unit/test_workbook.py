@@ -18,6 +18,7 @@ from cranfield.methods.design.sample_size import size_for_range, size_for_width
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.workbook import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps, to_xlsx
+from cranfield.scores import score_collection
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -125,7 +126,7 @@ def test_the_mixture_of_the_formula_is_the_power(search: Search) -> None:
 
 
 def test_more_topics_than_a_search_goes_is_said(example: Path) -> None:
-    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP")
+    table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP")
     made = make_report(cranfield.report({"x": table}, min_range=0.0005, section="size"))
     assert sheets(to_xlsx(made))["Topics (range)"]["G5"] == f"more than {MOST:,}"
 

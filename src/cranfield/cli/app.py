@@ -121,11 +121,11 @@ def main() -> None:
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
         if asked or "--version" in sys.argv[1:3]:
-            make_app(asked)()
+            make_app(asked)(prog_name="cranfield")
         elif sys.argv[1:] in ([], ["-h"], ["--help"]) and "_CRANFIELD_COMPLETE" not in os.environ:
-            make_app(listed=True)()
+            make_app(listed=True)(prog_name="cranfield")
         else:
-            _whole()()
+            _whole()(prog_name="cranfield")
     except CranfieldError as error:
         sys.stderr.write(f"error: {speak(str(error), 'command')}\n")
         raise SystemExit(error.exit_code) from None

@@ -14,7 +14,7 @@ from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array
 
 
-def score(
+def score_collection(
     collection: Collection, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero"
 ) -> ScoreTable:
     """Score a collection.
