@@ -23,6 +23,7 @@ from benchmarks import (
     sharding,
     simulating,
     sizing,
+    starting,
     studying,
 )
 from benchmarks.data import prepare
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "uploading": serving.uploads,
 }
 CALCULATIONS = {
+    "starting": starting.tables,
     "sizing": sizing.tables,
     "comparing": comparing.tables,
     "studying": studying.tables,

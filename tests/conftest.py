@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 import cranfield
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 if TYPE_CHECKING:
     import httpx

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.jobs import clock
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 MEASURES = ["AP", "P@10", "nDCG", "RBP(p=0.8)"]
 SHARDS = (1, 2, 10, 50)

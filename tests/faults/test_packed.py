@@ -23,7 +23,7 @@ from cranfield.collection import Collection
 from cranfield.collection.packed import FORMAT, MAGIC, is_packed
 from cranfield.errors import InputError, PackedFileError, WriteError
 from cranfield.formats.text import atomic_write, write_text
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 PREFIX = struct.Struct("<16sIIQ")  # as the layout says: magic, format, header checksum, header length
 MEASURES = ["AP", "nDCG@10", "RBP(p=0.8)", "RBP_residual(p=0.8)", "Bpref", "alpha_nDCG@10", "D#-nDCG@10"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import cranfield
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]
 

@@ -11,7 +11,7 @@ from hypothesis import Phase, assume, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 Judgments = Mapping[str, Mapping[str, int]]  # topic → document → grade
 Run = Mapping[str, Mapping[str, float]]  # topic → document → score

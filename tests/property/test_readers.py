@@ -28,7 +28,8 @@ from cranfield.formats.runs import Order, RunLines, inspect_run, parse_runs, wri
 from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
 from cranfield.formats.teams import inspect_teams, read_teams, write_teams
-from cranfield.scores import ScoreTable, read_scores, score_collection, write_scores
+from cranfield.scores import ScoreTable, read_scores, write_scores
+from cranfield.scores.evaluation import score_collection
 
 Array = npt.NDArray[Any]
 Result = TypeVar("Result")

@@ -13,7 +13,7 @@ import pytest
 
 import cranfield
 from cranfield.measures import CATALOG, parse_measures
-from cranfield.scores import score_collection, score_view
+from cranfield.scores.evaluation import score_collection, score_view
 
 NIST = {
     "map": "AP",

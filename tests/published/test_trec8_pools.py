@@ -13,7 +13,7 @@ import cranfield
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import pilot_study
 from cranfield.methods.pooling import depth_study, equivalent_designs, pair_study, reusability
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
 
 RUNS, TOPICS, JUDGMENTS = 129, 50, 86_830

@@ -33,7 +33,7 @@ from cranfield.methods.pooling.costs import on_frontier
 from cranfield.methods.pooling.depths import _systems_matter, pool_sizes
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
 
 Write = Callable[[str, str | bytes], str]

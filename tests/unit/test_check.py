@@ -22,7 +22,7 @@ from cranfield.formats.problems import KINDS, Problem, Severity, count_by_kind, 
 from cranfield.formats.runs import Order
 from cranfield.formats.scores import inspect_scores
 from cranfield.formats.text import LONGEST_LINE
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 RUN = b"1 Q0 d1 1 2.0 tag\n1 Q0 d2 2 1.0 tag\n"
 QRELS = b"1 0 d1 1\n1 0 d2 0\n"

@@ -22,7 +22,8 @@ import cranfield
 from cranfield.cli.app import main
 from cranfield.measures import CATALOG
 from cranfield.methods import simulation
-from cranfield.scores import ScoreTable, read_scores, score_collection
+from cranfield.scores import ScoreTable, read_scores
+from cranfield.scores.evaluation import score_collection
 
 KEYS = {"inputs", "method", "citations", "warnings", "seed", "version", "rows"}
 COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]

@@ -16,7 +16,7 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.audits import REASONS, audit
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 
 def run(*arguments: str) -> Result:

@@ -17,7 +17,7 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.rendering.reliability_document import CHARTS
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 FEW = ("--trials", "40")
 

@@ -14,7 +14,7 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.questions.report import SECTIONS
 from cranfield.rendering import report_files
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 
 def run(*arguments: str | Path) -> Result:
@@ -139,7 +139,7 @@ def test_the_command_in_a_report_makes_it_again(scores: Path, here: Path) -> Non
         (["--alpha", "2"], "`alpha` must be below 1, not 2"),
         (["--power", "0.04"], "it is reached by chance"),
         (["--systems", "1"], "`systems` must be at least 2, not 1"),
-        (["--shards", "2.5"], "shards cannot be"),
+        (["--shards", "2.5"], "`shards` cannot be"),
         (["-m", "none"], "no measure"),
         (["-o", "nowhere/x.html", "--section", "read"], "cannot be written"),
     ],

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 
 def run(*arguments: str) -> Result:

@@ -19,7 +19,7 @@ from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.formats.name_order import file_stem
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 Write = Callable[[str, str | bytes], str]
 
@@ -419,7 +419,7 @@ def test_every_judgment_is_in_the_shard_of_its_document(demo: Collection) -> Non
 
 
 def test_one_shard_is_the_whole(demo: Collection) -> None:
-    from cranfield.scores import score_view
+    from cranfield.scores.evaluation import score_view
 
     measures = [parse_measure(name) for name in ("AP", "nDCG@10", "Bpref", "RBP", "alpha_nDCG@10")]
     view = demo.sharded(np.zeros(len(demo.documents), int))
@@ -427,7 +427,7 @@ def test_one_shard_is_the_whole(demo: Collection) -> None:
 
 
 def test_a_shard_scores_like_a_collection_of_its_documents(demo: Collection, tmp_path: Path) -> None:
-    from cranfield.scores import score_view
+    from cranfield.scores.evaluation import score_view
 
     shard_of = demo.random_shards(3, seed=5)
     number = {demo.documents[code]: code for code in range(len(demo.documents))}

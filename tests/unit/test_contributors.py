@@ -12,7 +12,7 @@ import cranfield
 from cranfield.collection import Collection
 from cranfield.collection.collection import NOWHERE
 from cranfield.errors import RequestError
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 Write = Callable[[str, str | bytes], str]
 

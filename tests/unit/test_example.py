@@ -14,7 +14,7 @@ from cranfield.formats.file_check import check_files
 from cranfield.formats.teams import read_teams
 from cranfield.formats.text import expand
 from cranfield.methods.simulation.example import TEAMS, UNPOOLED
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 SMALL = {"topics": 5, "documents": 60, "depth": 20, "pool": 4}
 

@@ -19,7 +19,7 @@ from cranfield.methods.reliability import assess_reliability, split_halves
 from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.shard_models import anova_names, error_term
 from cranfield.rendering.shard_document import FIGURES, shard_chart, shard_document
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str], str]

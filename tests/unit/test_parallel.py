@@ -19,7 +19,7 @@ from cranfield.measures import CATALOG
 from cranfield.runtime import compiled
 from cranfield.runtime.compiled import Kernel
 from cranfield.runtime.threads import available_workers, slices, spread
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 ALL = [f"{kind.name}@10" if kind.cutoff.allowed else kind.name for kind in CATALOG.values()]
 

@@ -19,7 +19,7 @@ from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import PilotStudy, pilot_study, write_leave_outs
 from cranfield.methods.leave_out.pilots import _finite_correction, draw
 from cranfield.methods.variance.components import squares
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
 
 Write = Callable[[str, str | bytes], str]

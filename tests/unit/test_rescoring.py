@@ -13,7 +13,7 @@ from cranfield.measures import CATALOG, parse_measures
 from cranfield.measures.recipes import recipe
 from cranfield.methods.variance.components import squares
 from cranfield.methods.variance.kernels import nested_squares
-from cranfield.scores import score_view
+from cranfield.scores.evaluation import score_view
 from cranfield.scores.rescoring import Rescorer
 
 EVERY = [kind.name if not kind.cutoff.required else f"{kind.name}@10" for kind in CATALOG.values()]

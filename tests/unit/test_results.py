@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.questions import MODULES, find_question
 from cranfield.results import Result
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 Ask = Callable[[Path, str], Result]
 

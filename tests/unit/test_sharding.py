@@ -16,7 +16,7 @@ from cranfield.methods.sharding.replicates import _moved_means
 from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study
 from cranfield.rendering.charts import interval_chart, write_chart
 from cranfield.rendering.shard_document import FIGURES, shard_chart
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from cranfield.methods.design.sample_size import size_for_range, size_for_width
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.workbook import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps, to_xlsx
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -145,5 +145,5 @@ def test_the_same_report_gives_the_same_bytes(report: Report) -> None:
 
 
 def test_without_a_variance_there_are_no_live_sheets(report: Report) -> None:
-    made = Report("x", {}, report.sections[:2])
+    made = Report(title="x", inputs={}, sections=report.sections[:2])
     assert "Topics (range)" not in sheets(to_xlsx(made))

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 import cranfield
-from cranfield.scores import score_collection
+from cranfield.scores.evaluation import score_collection
 
 http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 

@@ -112,8 +112,6 @@ def _options(
 def main() -> None:
     """Run the command; an error is a message and an exit code, never a traceback."""
     threads.is_command = True
-    # A command ends soon and leaves little garbage; looking for it after every 700 objects is a tenth of its time.
-    gc.set_threshold(100_000, 20, 100)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace")

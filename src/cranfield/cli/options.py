@@ -18,7 +18,7 @@ from cranfield.errors import RequestError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cranfield.rendering import Document
+    from cranfield.rendering.document import Document
 
 
 class OutputFormat(StrEnum):
@@ -86,13 +86,16 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
 
 def output(document: Document, chosen: OutputFormat) -> None:
     """Print a document; in every format, warnings go to standard error."""
-    from cranfield.rendering import output_formats, terminal
     from cranfield.rendering.document import spoken
+    from cranfield.rendering.terminal import print_document, print_warnings
 
     shown = spoken(document, "command")
     if chosen is OutputFormat.TEXT:
-        terminal.print_document(shown)
-    elif chosen is OutputFormat.JSON:
+        print_document(shown)
+        return
+    from cranfield.rendering import output_formats
+
+    if chosen is OutputFormat.JSON:
         typer.echo(output_formats.to_json(document))
     elif chosen is OutputFormat.CSV:
         typer.echo(output_formats.to_csv(document))
@@ -101,7 +104,7 @@ def output(document: Document, chosen: OutputFormat) -> None:
     else:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
-        terminal.print_warnings(shown)
+        print_warnings(shown)
 
 
 @contextmanager

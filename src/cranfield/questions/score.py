@@ -127,7 +127,7 @@ def score(
 
 def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: Any) -> ScoreTable:
     """Scores of the collection; of run files a few at a time where other processes do the work."""
-    from cranfield.scores import score_collection
+    from cranfield.scores.evaluation import score_collection
 
     paths = sources.run_files(runs)
     if paths is None or not is_elsewhere():

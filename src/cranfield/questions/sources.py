@@ -127,7 +127,7 @@ def load_tables(
 
     Without a policy for missing scores, runs score 0 where they returned nothing, and tables with such are refused.
     """
-    from cranfield.scores import score_collection
+    from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
     from cranfield.scores.selection import complete_tables
 
@@ -245,7 +245,7 @@ def collection_warnings(
     collections: Mapping[str, Collection], measures: Sequence[str]
 ) -> tuple[Problem | Caution, ...]:
     """What a result from collections, which go by their names, should be read with."""
-    from cranfield.scores import score_collection
+    from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
 
     return table_warnings({name: score_collection(collection, measures) for name, collection in collections.items()})

@@ -178,8 +178,8 @@ def study_new(
     )
     lowest, highest = bounds_from(bounds)
     goal = Goal(
-        difference,
-        estimate.sd,
+        difference=difference,
+        sd=estimate.sd,
         sd_from=estimate.source,
         plan=plan,
         alpha=alpha,

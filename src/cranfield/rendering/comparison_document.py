@@ -277,7 +277,17 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
     one = next(iter(found.values()))
     seed = one.comparisons["max-t"].seed
     citations = tuple(dict.fromkeys(CITATIONS[test] for test in one.comparisons))
-    return Document("audit", inputs, tables, rows, sentence, citations, (*warnings, *cautions), seed, extra)
+    return Document(
+        method="audit",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=citations,
+        warnings=(*warnings, *cautions),
+        seed=seed,
+        extra=extra,
+    )
 
 
 def _audit_tables(measure: str, found: Audit) -> list[Table]:

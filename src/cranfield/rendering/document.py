@@ -33,7 +33,7 @@ class Table:
     title: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """A result for output. ``rows`` are those of JSON; tables may arrange them differently."""
 

@@ -166,7 +166,17 @@ def pilot_document(found: PilotStudy, inputs: Mapping[str, Any]) -> Document:
         "unknown_contributions": found.unknown,
         "measures": [known(_need(found, measure)) for measure in found.measures],
     }
-    return Document("pilot", inputs, tables, rows, found.summary(), found.citations, found.warnings, found.seed, extra)
+    return Document(
+        method="pilot",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=found.summary(),
+        citations=found.citations,
+        warnings=found.warnings,
+        seed=found.seed,
+        extra=extra,
+    )
 
 
 def _need(found: PilotStudy, measure: str) -> dict[str, Any]:
@@ -389,15 +399,15 @@ def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | Non
     title = f"Share of the pairs detectable with power {found.power:g} at α = {found.alpha:g}"
     extra = {"pairs": len(found.pairs), "alpha": found.alpha, "power": found.power}
     return Document(
-        "pairs",
-        inputs,
-        [sizes, Table(columns, shares, title)],
-        rows,
-        found.summary(budget),
-        found.citations,
-        found.warnings,
-        found.seed,
-        extra,
+        method="pairs",
+        inputs=inputs,
+        tables=[sizes, Table(columns, shares, title)],
+        rows=rows,
+        sentence=found.summary(budget),
+        citations=found.citations,
+        warnings=found.warnings,
+        seed=found.seed,
+        extra=extra,
     )
 
 
@@ -423,7 +433,14 @@ def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
             tables.append(_table(each, [team.to_dict() for team in teams], f"{measure}, depth {depth}"))
     extra = {"overview": [known(row) for row in found.overview()]}
     return Document(
-        "reuse", inputs, tables, found.to_dict(), found.summary(), found.citations, found.warnings, extra=extra
+        method="reuse",
+        inputs=inputs,
+        tables=tables,
+        rows=found.to_dict(),
+        sentence=found.summary(),
+        citations=found.citations,
+        warnings=found.warnings,
+        extra=extra,
     )
 
 

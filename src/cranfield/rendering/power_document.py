@@ -55,7 +55,9 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
         sentences += [_gate_sentence(gate, card) for card in cards]
-    return Document("power", inputs, tables, rows, " ".join(sentences), CARD_CITATIONS)
+    return Document(
+        method="power", inputs=inputs, tables=tables, rows=rows, sentence=" ".join(sentences), citations=CARD_CITATIONS
+    )
 
 
 CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
@@ -102,7 +104,9 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
         sentence = " ".join(_gate_sentence(gate, card) for card in cards)
-    return Document("power", inputs, [table], rows, sentence, CARD_CITATIONS)
+    return Document(
+        method="power", inputs=inputs, tables=[table], rows=rows, sentence=sentence, citations=CARD_CITATIONS
+    )
 
 
 def document(result: PowerResult) -> Document:

@@ -259,7 +259,14 @@ def reliability_document(found: Reliability, inputs: Mapping[str, Any]) -> Docum
     extra = {**parts, "test": found.test, "trials": found.trials, "notes": list(found.warnings)}
     rows = found.to_dict()
     return Document(
-        "reliability", inputs, tables, rows, _sentences(found), found.citations, seed=found.seed, extra=extra
+        method="reliability",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=_sentences(found),
+        citations=found.citations,
+        seed=found.seed,
+        extra=extra,
     )
 
 

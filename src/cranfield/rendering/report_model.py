@@ -59,7 +59,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Start:
     """The initial values of the calculators of page and workbook: a goal, and the estimates of one measure.
 
@@ -76,7 +76,7 @@ class Start:
     variances: Mapping[str, tuple[float, float, float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """A report about an input."""
 
@@ -142,7 +142,16 @@ class Report:
             for section in self.sections
             for part in section.parts
         ]
-        whole = Document("report", self.inputs, [], rows, "", self.citations, self.warnings, self.seed)
+        whole = Document(
+            method="report",
+            inputs=self.inputs,
+            tables=[],
+            rows=rows,
+            sentence="",
+            citations=self.citations,
+            warnings=self.warnings,
+            seed=self.seed,
+        )
         extra = {"title": self.title, "methods": self.methods, "command": self.command, "versions": dict(self.versions)}
         left = [{"title": each.title, "reason": each.reason} for each in self.left_out]
         return {**whole.details(), **extra, "left_out": left, "rows": rows}

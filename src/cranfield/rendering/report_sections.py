@@ -48,7 +48,15 @@ def read_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(problems)]
     odd = len(warnings) - sum(problem.severity is Severity.NOTE for problem in problems)
     sentence = "There were no warnings." if not odd else "There were problems; the table shows how they were treated."
-    document = Document("read", result.inputs, tables, rows, sentence, (), tuple(warnings))
+    document = Document(
+        method="read",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=(),
+        warnings=tuple(warnings),
+    )
     return [Part(document)], _read_methods(rows)
 
 
@@ -309,12 +317,12 @@ def make_report(result: ReportResult) -> Report:
         except CranfieldError as error:  # there are findings, and nothing to draw
             left_out[name] = error.what
     return Report(
-        result.inputs.get("title") or _title(result.about),
-        result.inputs,
-        tuple(made),
-        tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
-        _starts(result.about) if "size" in result.findings else (),
-        result.about.seed,
+        title=result.inputs.get("title") or _title(result.about),
+        inputs=result.inputs,
+        sections=tuple(made),
+        left_out=tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
+        starts=_starts(result.about) if "size" in result.findings else (),
+        seed=result.about.seed,
         input_warnings=result.warnings,
     )
 
@@ -344,7 +352,15 @@ def document(result: ReportResult) -> Document:
     extra = {word: whole[word] for word in ("title", "methods", "command", "versions", "left_out")}
     sentence, seed = report.summary(), result.about.seed
     return Document(
-        "report", result.inputs, tables, whole["rows"], sentence, report.citations, report.warnings, seed, extra
+        method="report",
+        inputs=result.inputs,
+        tables=tables,
+        rows=whole["rows"],
+        sentence=sentence,
+        citations=report.citations,
+        warnings=report.warnings,
+        seed=seed,
+        extra=extra,
     )
 
 

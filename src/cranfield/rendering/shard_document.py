@@ -302,7 +302,17 @@ def shard_document(
     }
     citations = ["FerroSanderson2019", *(["Voorhees2017"] if found.get(BOOTSTRAP) else [])]
     citations += ["Satterthwaite1946", "Clark1973"] if found.get(NESTED) or found.get(SAMPLED) else []
-    return Document("shards", inputs, tables, rows, _sentence(found), citations, found.warnings, found.seed, extra)
+    return Document(
+        method="shards",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=_sentence(found),
+        citations=citations,
+        warnings=found.warnings,
+        seed=found.seed,
+        extra=extra,
+    )
 
 
 # --- further content of JSON

@@ -190,7 +190,16 @@ def document(result: SimulationResult) -> Document:
         "outside_support": fit.outside,
     }
     citations = CITATIONS[simulator.dependence]
-    return Document("simulate", result.inputs, tables, rows, found.summary(), citations, seed=found.seed, extra=extra)
+    return Document(
+        method="simulate",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=found.summary(),
+        citations=citations,
+        seed=found.seed,
+        extra=extra,
+    )
 
 
 def _measures_table(found: Simulation) -> Table:

@@ -30,7 +30,16 @@ def document(result: VerificationResult) -> Document:
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
         sentence += f" Left out, because their scores cannot have the means of the design: {names}."
-    return Document("verify", result.inputs, tables, rows, sentence, CITATIONS, seed=found[0].seed, extra=extra)
+    return Document(
+        method="verify",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=CITATIONS,
+        seed=found[0].seed,
+        extra=extra,
+    )
 
 
 def _many(found: Sequence[Verification]) -> str:

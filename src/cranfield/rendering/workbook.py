@@ -28,7 +28,7 @@ Cells = Mapping[str, str]
 Numbers = Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Search:
     """A search of the workbook.
 
@@ -96,26 +96,26 @@ def _range_values(topics: float, design: Numbers) -> dict[str, float]:
 
 
 RANGE = Search(
-    "range",
-    "Topics to detect a range of m systems that share topics (two-way ANOVA, exact)",
-    "residual",
-    (
+    name="range",
+    title="Topics to detect a range of m systems that share topics (two-way ANOVA, exact)",
+    estimate="residual",
+    inputs=(
         ("systems", "systems m"),
         ("min_range", "smallest range minD"),
         ("variance", "residual variance σ²"),
         ("alpha", "α"),
         ("power", "power 1−β"),
     ),
-    (
+    columns=(
         ("below", "φE = (m−1)(n−1)", "({systems}-1)*({topics}-1)"),
         ("noncentrality", "λ = n·minD²/(2σ²)", "{topics}*{min_range}^2/(2*{variance})"),
         ("w", "w = F(α; m−1, φE)", "FINV({alpha},{systems}-1,{below})"),
         ("x", "x", "({systems}-1)*{w}/(({systems}-1)*{w}+{below})"),
         ("achieved", "power", _mixture("{systems}-1", "{below}")),
     ),
-    "{achieved}>={power}",
-    _range_values,
-    lambda value, design: value >= design["power"],
+    reached="{achieved}>={power}",
+    values=_range_values,
+    enough=lambda value, design: value >= design["power"],
 )
 
 
@@ -125,40 +125,40 @@ def _pair_values(topics: float, design: Numbers) -> dict[str, float]:
 
 
 PAIR = Search(
-    "pair",
-    "Topics to detect a difference between two systems that share topics (t with n−1 degrees of freedom, exact)",
-    "residual",
-    (
+    name="pair",
+    title="Topics to detect a difference between two systems that share topics (t with n−1 degrees of freedom, exact)",
+    estimate="residual",
+    inputs=(
         ("difference", "smallest difference δ"),
         ("variance", "residual variance σ² = sd²/2"),
         ("level", "level of one pair"),
         ("power", "power 1−β"),
     ),
-    (
+    columns=(
         ("noncentrality", "λ = n·δ²/(2σ²)", "{topics}*{difference}^2/(2*{variance})"),
         ("w", "w = t²(level; n−1)", "FINV({level},1,{topics}-1)"),
         ("x", "x", "{w}/({w}+{topics}-1)"),
         ("achieved", "power", _mixture("1", "{topics}-1")),
     ),
-    "{achieved}>={power}",
-    _pair_values,
-    lambda value, design: value >= design["power"],
+    reached="{achieved}>={power}",
+    values=_pair_values,
+    enough=lambda value, design: value >= design["power"],
 )
 
 
 ANOVA = Search(
-    "Sakai",
-    "Topics to detect a range of m systems that share no topics, as Sakai's spreadsheet for one-way ANOVA computes "
-    "them (Sakai 2014, §3.1)",
-    "two-way",
-    (
+    name="Sakai",
+    title="Topics to detect a range of m systems that share no topics, as Sakai's spreadsheet for one-way ANOVA "
+    "computes them (Sakai 2014, §3.1)",
+    estimate="two-way",
+    inputs=(
         ("systems", "systems m"),
         ("min_range", "smallest range minD"),
         ("variance", "variance σ²"),
         ("alpha", "α"),
         ("power", "power 1−β"),
     ),
-    (
+    columns=(
         ("below", "φE = m(n−1)", "{systems}*({topics}-1)"),
         ("noncentrality", "λ = n·minD²/(2σ²)", "{topics}*{min_range}^2/(2*{variance})"),
         ("w", "w = F(α; m−1, φE)", "FINV({alpha},{systems}-1,{below})"),
@@ -171,9 +171,9 @@ ANOVA = Search(
             "-SQRT({w}/{below})*SQRT(2*{below}-1))/SQRT({c}/({systems}-1)-{w}/{below})),0)",
         ),
     ),
-    "{achieved}>={power}",
-    _anova_values,
-    lambda value, design: value >= design["power"],
+    reached="{achieved}>={power}",
+    values=_anova_values,
+    enough=lambda value, design: value >= design["power"],
 )
 
 
@@ -185,12 +185,12 @@ def _width_values(topics: float, design: Numbers) -> dict[str, float]:
 
 
 INTERVAL = Search(
-    "interval",
-    "Topics for an interval around a difference of two systems that share topics, of an expected width of at most δ "
-    "(Sakai 2014, §3.2)",
-    "residual",
-    (("width", "widest interval δ"), ("variance", "residual variance σ² = sd²/2"), ("alpha", "α")),
-    (
+    name="interval",
+    title="Topics for an interval around a difference of two systems that share topics, of an expected width of at "
+    "most δ (Sakai 2014, §3.2)",
+    estimate="residual",
+    inputs=(("width", "widest interval δ"), ("variance", "residual variance σ² = sd²/2"), ("alpha", "α")),
+    columns=(
         ("t", "t(α/2; n−1)", "TINV({alpha},{topics}-1)"),
         (
             "expected_sd",
@@ -200,9 +200,9 @@ INTERVAL = Search(
         ),
         ("achieved", "expected width", "2*{t}*{expected_sd}/SQRT({topics})"),
     ),
-    "{achieved}<={width}",
-    _width_values,
-    lambda value, design: value <= design["width"],
+    reached="{achieved}<={width}",
+    values=_width_values,
+    enough=lambda value, design: value <= design["width"],
 )
 
 

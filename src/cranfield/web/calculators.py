@@ -90,13 +90,13 @@ def size_answer(query: Any, *, drawn: bool = True) -> Answer:
     result = SIZE.ask(**values(SIZE, asked))
     # A curve that cannot be drawn is refused also where none is shown.
     sketch, caption = size_sketch(result, query.curve) if drawn or query.curve else ("", "")
-    return Answer(result.document(), _command("size", asked), sketch, caption)
+    return Answer(document=result.document(), command=_command("size", asked), sketch=sketch, caption=caption)
 
 
 def power_answer(query: Any) -> Answer:
     """What a number of topics detects, with the curves over that number."""
     result = POWER.ask(**values(POWER, query))
-    return Answer(result.document(), _command("power", query), **shown(result))
+    return Answer(document=result.document(), command=_command("power", query), **shown(result))
 
 
 def _command(name: str, query: Any) -> str:
@@ -112,20 +112,20 @@ def plans_answer(query: Any) -> Answer:
             f"more than {MOST_LOOKS} looks are too many for a page", fix="The command takes them, and takes its time."
         )
     result = PLANS.ask(**values(PLANS, query))
-    return Answer(result.document(), _command(PLANS.command, query), **shown(result))
+    return Answer(document=result.document(), command=_command(PLANS.command, query), **shown(result))
 
 
 def trial_answer(query: Any) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
     result = TRIAL.ask(**values(TRIAL, query))
-    return Answer(result.document(), _command(TRIAL.command, query), **shown(result))
+    return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
 
 
 router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
 SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Calculator:
     """A page that answers while somebody types; ``numbers`` answers without a picture where that is quicker."""
 
@@ -144,45 +144,45 @@ CALCULATORS = {
     each.name: each
     for each in (
         Calculator(
-            "size",
-            "size",
-            "How many topics",
-            "How many topics?",
-            SizeQuery,
-            size_answer,
-            partial(size_answer, drawn=False),
-            EXAMPLE,
-            "size.html",
+            name="size",
+            command="size",
+            title="How many topics",
+            heading="How many topics?",
+            query=SizeQuery,
+            answer=size_answer,
+            numbers=partial(size_answer, drawn=False),
+            example=EXAMPLE,
+            template="size.html",
         ),
         Calculator(
-            "power",
-            "power",
-            "What topics detect",
-            "What does a number of topics detect?",
-            PowerQuery,
-            power_answer,
-            power_answer,
-            EXAMPLE_CARD,
+            name="power",
+            command="power",
+            title="What topics detect",
+            heading="What does a number of topics detect?",
+            query=PowerQuery,
+            answer=power_answer,
+            numbers=power_answer,
+            example=EXAMPLE_CARD,
         ),
         Calculator(
-            "plans",
-            "study plans",
-            "Plans of a study",
-            "What does every plan of a study take?",
-            PlansQuery,
-            plans_answer,
-            plans_answer,
-            EXAMPLE_PLANS,
+            name="plans",
+            command="study plans",
+            title="Plans of a study",
+            heading="What does every plan of a study take?",
+            query=PlansQuery,
+            answer=plans_answer,
+            numbers=plans_answer,
+            example=EXAMPLE_PLANS,
         ),
         Calculator(
-            "trial",
-            "study trial",
-            "A trial first",
-            "How large a trial?",
-            TrialPlanQuery,
-            trial_answer,
-            trial_answer,
-            EXAMPLE_TRIAL,
+            name="trial",
+            command="study trial",
+            title="A trial first",
+            heading="How large a trial?",
+            query=TrialPlanQuery,
+            answer=trial_answer,
+            numbers=trial_answer,
+            example=EXAMPLE_TRIAL,
         ),
     )
 }

@@ -73,7 +73,7 @@ class Reply(Protocol):
     def is_slow(self) -> bool: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a page shows: a document, its charts where there are some, and the command that gives the same.
 

@@ -20,7 +20,7 @@ from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
-from cranfield.web.asking import About, Asked, Question
+from cranfield.web.asking import About, Asked, DataPage
 from cranfield.web.forms import Flag, Given, Names, Query
 from cranfield.web.page import Answer, Makers, render
 from cranfield.web.settings import parse_numbers
@@ -42,22 +42,22 @@ def make_page(
     remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
-) -> Question:
+) -> DataPage:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
     no sense with data, ``remark`` ends the sentence."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
-    return Question(
-        question.command.replace(" ", "-"),
-        question.title,
-        question.summary.rstrip("."),
-        make_query(question, front, scored_by, without, **_chart_field(question)),
-        answer or (lambda asked: _answer(question, asked, remark)),
-        files,
-        data,
-        of,
-        alone,
-        example,
+    return DataPage(
+        name=question.command.replace(" ", "-"),
+        title=question.title,
+        summary=question.summary.rstrip("."),
+        query=make_query(question, front, scored_by, without, **_chart_field(question)),
+        answer=answer or (lambda asked: _answer(question, asked, remark)),
+        files=files,
+        word=data,
+        of=of,
+        alone=alone,
+        example=example,
     )
 
 
@@ -118,7 +118,7 @@ def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
     document = replace(document, sentence=f"{document.sentence} {remark}".strip())
-    return Answer(document, asked.command(), **shown(result, getattr(asked.query, "chart", None)))
+    return Answer(document=document, command=asked.command(), **shown(result, getattr(asked.query, "chart", None)))
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:

@@ -14,7 +14,7 @@ from cranfield.runtime.threads import available_workers
 SHORTEST_TOKEN = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Sizes are in bytes, times in seconds."""
 

@@ -160,7 +160,7 @@ TYPICAL_CORRELATION = 0.66
 PAIR_METHODS = ("t", "normal", "unpaired")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A request for a design. Lists of several values request every combination.
 

@@ -47,7 +47,7 @@ CITATIONS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MeasureReliability:
     """One measure of one table."""
 
@@ -66,7 +66,7 @@ class MeasureReliability:
         return enough[0].difference if enough else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Reliability:
     """The reliability of collections.
 
@@ -279,9 +279,30 @@ def assess_reliability(
         steps.next()(1, 1)
         kept = chosen_scores(table, measure, drop=drop)[1]
         bins = tuple(pair_sizes(table.select(systems=kept), measure=measure, alpha=alpha).bins())
-        found.append(MeasureReliability(name, measure, study, swaps, halves, power, rankings, bins))
+        found.append(
+            MeasureReliability(
+                collection=name,
+                measure=measure,
+                generalisability=study,
+                swaps=swaps,
+                halves=halves,
+                discrimination=power,
+                rankings=rankings,
+                bins=bins,
+            )
+        )
     ahead = tuple(topics) or _ahead(found)
-    return Reliability(tuple(found), ahead, tuple(targets), test, alpha, confidence, drop, trials, seed)
+    return Reliability(
+        studies=tuple(found),
+        topics=ahead,
+        targets=tuple(targets),
+        test=test,
+        alpha=alpha,
+        confidence=confidence,
+        drop=drop,
+        trials=trials,
+        seed=seed,
+    )
 
 
 def _check(

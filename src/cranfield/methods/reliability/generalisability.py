@@ -17,7 +17,7 @@ RELATIVE, ABSOLUTE = "relative", "absolute"
 SOURCES = ("system", "topic", "residual")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Component:
     """One source of variance, with the jackknife's interval; ``variance`` is 0 where the estimate is negative."""
 
@@ -62,7 +62,7 @@ class Ratio:
     upper: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Generalisability:
     """A generalisability study: variance components, and coefficients for any number of topics."""
 
@@ -156,7 +156,16 @@ def _study(scores: Array, measure: str, confidence: float, dropped: tuple[str, .
     ratios = {RELATIVE: _relative_ratio(found, tail), ABSOLUTE: _absolute_ratio(found, tail)}
     parts = _components(found, jackknife_errors(scores), tail)
     n, m = scores.shape
-    return Generalisability(measure, n, m, parts, found, confidence, dropped, ratios)
+    return Generalisability(
+        measure=measure,
+        topics=n,
+        systems=m,
+        components=parts,
+        squares=found,
+        confidence=confidence,
+        dropped=dropped,
+        ratios=ratios,
+    )
 
 
 def _estimates(found: Squares) -> tuple[float, float, float]:
@@ -183,7 +192,16 @@ def _components(found: Squares, errors: Array, tail: float) -> tuple[Component, 
     reach = float(t_critical(tail, found.topics * found.systems - 1)) * errors
     total = sum(values) or 1.0
     return tuple(
-        Component(source, value, value / total, float(square), df, estimate - wide, estimate + wide, estimate)
+        Component(
+            source=source,
+            variance=value,
+            share=value / total,
+            mean_square=float(square),
+            df=df,
+            lower=estimate - wide,
+            upper=estimate + wide,
+            estimate=estimate,
+        )
         for source, value, estimate, square, df, wide in zip(
             SOURCES,
             values,
@@ -304,7 +322,7 @@ _OF_RELATIVE_ERROR = {"minor_conflicts": 1.53337367, "major_conflicts": 2.629768
 _OF_ABSOLUTE_ERROR = {"relative_sensitivity": 1.29759126, "rmse": 3.27642726}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Indicators:
     """Average values for collections with these coefficients; single collections can differ much."""
 

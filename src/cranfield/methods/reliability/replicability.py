@@ -39,7 +39,7 @@ from cranfield.stats.kendall import kendall_taus, symmetric_tau_aps
 from cranfield.types import Array, Progress
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Discrimination:
     """One measure's p-values, smallest first, with the differences they belong to.
 
@@ -133,16 +133,16 @@ def discriminative_power(
     shared = found.half_width == found.half_width  # one threshold for all pairs
     needed = 2 * found.half_width if shared else _smallest_sure(sizes, found.significant)
     return Discrimination(
-        found.measure,
-        found.topics,
-        len(found.systems),
-        test,
-        found.correct,
-        alpha,
-        found.p_adjusted[order],
-        sizes[order],
-        needed,
-        found.seed,
+        measure=found.measure,
+        topics=found.topics,
+        systems=len(found.systems),
+        test=test,
+        correct=found.correct,
+        alpha=alpha,
+        p_values=found.p_adjusted[order],
+        differences=sizes[order],
+        difference=needed,
+        seed=found.seed,
     )
 
 
@@ -153,7 +153,7 @@ def _smallest_sure(sizes: Array, significant: Array) -> float:
     return float(sure.min()) if len(sure) else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SplitHalves:
     """Replication of significant pairs on other topics, over many random halvings.
 
@@ -271,7 +271,7 @@ def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resam
     return np.sign(means[first] - means[second]), p_adjusted <= alpha
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RankStability:
     """τ and τ_AP between disjoint sets of topics, sizes × trials; and the variances that say what to expect."""
 
@@ -337,7 +337,17 @@ def rank_stability(
     tau, tau_ap = np.moveaxis(np.array(found), 1, 0)
     study = generalise(table, measure=measure, drop=drop)
     n, m = scores.shape
-    return RankStability(measure or table.measures[0], n, m, chosen, tau, tau_ap, study, trials, seed)
+    return RankStability(
+        measure=measure or table.measures[0],
+        topics=n,
+        systems=m,
+        sizes=chosen,
+        tau=tau,
+        tau_ap=tau_ap,
+        study=study,
+        trials=trials,
+        seed=seed,
+    )
 
 
 def _agreements(means: Array) -> Array:

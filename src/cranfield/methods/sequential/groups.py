@@ -169,7 +169,7 @@ class GroupDesign:
 def group_design(goal: Goal) -> GroupDesign:
     """Return the looks of a goal: the smallest number of topics with the required power.
 
-    >>> design = group_design(Goal(0.033, 0.15, plan="group-sequential"))
+    >>> design = group_design(Goal(difference=0.033, sd=0.15, plan="group-sequential"))
     >>> design.topics.tolist(), round(design.inflation, 3)
     ([43, 85, 127, 169], 1.02)
     """

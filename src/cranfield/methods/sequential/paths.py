@@ -254,7 +254,7 @@ def _check_end(population: Population, most: int, replace: bool) -> None:
 SHOWN = 12  # paths that a chart can still show one by one
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class NearMisses:
     """Pairs with p between ``low`` and ``high`` on all topics, tested after every topic from ``first`` on.
 
@@ -326,20 +326,20 @@ def near_misses(
     hit = walked.significant.reshape(len(near), repeats)
     lower, upper = np.percentile(hit.mean(axis=0), [2.5, 97.5])
     return NearMisses(
-        len(near),
-        len(p_value),
-        low,
-        high,
-        alpha,
-        first,
-        topics,
-        float(hit.mean()),
-        float(lower),
-        float(upper),
-        hit.mean(axis=1),
-        _p_paths(near[:SHOWN], first, seed),
-        repeats,
-        seed,
+        pairs=len(near),
+        of=len(p_value),
+        low=low,
+        high=high,
+        alpha=alpha,
+        first=first,
+        topics=topics,
+        found=float(hit.mean()),
+        lower=float(lower),
+        upper=float(upper),
+        shares=hit.mean(axis=1),
+        paths=_p_paths(near[:SHOWN], first, seed),
+        repeats=repeats,
+        seed=seed,
     )
 
 

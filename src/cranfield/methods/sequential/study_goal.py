@@ -24,7 +24,7 @@ _MOST = 10**12  # topics beyond which there is no need to count
 FARTHEST_LOOK = 5  # times the topics a fixed plan takes: how far plans without an end are followed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Goal:
     """The goal of a comparison of two systems, and how topics will be added.
 

@@ -35,7 +35,7 @@ class Estimate:
     detectable: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PastExperience:
     """The sd of every pair of an earlier table, and two estimates from them: the mean and a high percentile."""
 
@@ -111,7 +111,16 @@ def past_experience(
     typical = _estimate("mean", float(sds.mean()), sds, goal)
     cautious = _estimate("percentile", float(np.percentile(sds, percentile)), sds, goal)
     return PastExperience(
-        name, scores.shape[1], scores.shape[0], sds, difference, alpha, power, percentile, typical, cautious
+        measure=name,
+        systems=scores.shape[1],
+        topics=scores.shape[0],
+        sds=sds,
+        difference=difference,
+        alpha=alpha,
+        power=power,
+        percentile=percentile,
+        typical=typical,
+        cautious=cautious,
     )
 
 
@@ -146,7 +155,7 @@ def sd_interval(sd: ArrayLike, topics: int, *, confidence: float = 0.95) -> tupl
     return np.maximum(np.asarray(sd, float) - reach, 0.0), np.asarray(sd, float) + reach
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TrialPlan:
     """Trials of several sizes for several sds; arrays are sds × sizes.
 
@@ -231,7 +240,18 @@ def plan_trial(
     upper = upper_limit(sds[:, np.newaxis], sizes, confidence=confidence)
     main = size_for_difference(difference=difference, sd=upper, alpha=alpha, power=power).topics
     total = main + sizes.astype(np.int64)
-    return TrialPlan(difference, alpha, power, confidence, sds, sizes.astype(np.int64), upper, main, total, needed)
+    return TrialPlan(
+        difference=difference,
+        alpha=alpha,
+        power=power,
+        confidence=confidence,
+        sds=sds,
+        sizes=sizes.astype(np.int64),
+        upper=upper,
+        main=main,
+        total=total,
+        needed=needed,
+    )
 
 
 def _sizes(needed: Array) -> Array:
@@ -240,7 +260,7 @@ def _sizes(needed: Array) -> Array:
     return np.arange(5.0, most + 1, max(1, most // 500))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TrialCoverage:
     """The sampling distribution of the sd of a trial, by Eq. 4 and by resampling (Fig. 2).
 
@@ -287,5 +307,15 @@ def trial_coverage(
     sds = found.sd.reshape(population.pairs, repeats)
     tail = 50 * (1 - confidence)
     lower, upper = np.percentile(sds, [tail, 100 - tail], axis=1)
-    theory = sd_interval(population.sd, topics, confidence=confidence)
-    return TrialCoverage(topics, confidence, repeats, seed, population.sd, lower, upper, *theory)
+    theory_lower, theory_upper = sd_interval(population.sd, topics, confidence=confidence)
+    return TrialCoverage(
+        topics=topics,
+        confidence=confidence,
+        repeats=repeats,
+        seed=seed,
+        sd=population.sd,
+        lower=lower,
+        upper=upper,
+        theory_lower=theory_lower,
+        theory_upper=theory_upper,
+    )

@@ -58,7 +58,7 @@ def _median(values: Array) -> float:
     return float(np.median(values)) if len(values) else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Fit:
     """Seen against simulated, column by column; of what was set on purpose, set against simulated.
 
@@ -161,23 +161,23 @@ def goodness_of_fit(simulator: Simulator, drawn: ScoreTable) -> Fit:
         for part in [scores[:, at * per_measure : (at + 1) * per_measure]]
     )
     return Fit(
-        simulator.measures,
-        columns,
-        tuple(margin.family for margin in simulator.margins),
-        len(pilot),
-        len(scores),
-        mean,
-        ours_mean,
-        _ratio(ours_mean - mean, mean_error, ours_mean_error),
-        variance,
-        ours_variance,
-        _ratio(ours_variance - variance, variance_error, ours_variance_error),
-        _distances(simulator, scores),
-        correlations(pilot),
-        correlations(scores),
-        outside,
-        moved,
-        _differences(simulator, scores),
+        measures=simulator.measures,
+        columns=columns,
+        families=tuple(margin.family for margin in simulator.margins),
+        seen_topics=len(pilot),
+        topics=len(scores),
+        mean=mean,
+        simulated_mean=ours_mean,
+        mean_off=_ratio(ours_mean - mean, mean_error, ours_mean_error),
+        variance=variance,
+        simulated_variance=ours_variance,
+        variance_off=_ratio(ours_variance - variance, variance_error, ours_variance_error),
+        distance=_distances(simulator, scores),
+        correlation=correlations(pilot),
+        simulated_correlation=correlations(scores),
+        outside=outside,
+        is_moved=moved,
+        differences=_differences(simulator, scores),
     )
 
 

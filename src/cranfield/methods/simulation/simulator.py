@@ -83,7 +83,7 @@ _BLOCK = 500_000  # scores at a time, so that memory does not grow with the topi
 FEWEST_TOPICS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Simulator:
     """Marginal distributions and dependence of all columns, one per system and measure (and shard, if there are any).
 
@@ -240,16 +240,16 @@ def fit_simulator(
         fitted += [fit_margin(mine[:, column], support, family=margins) for column in range(count)]
     copula = _fit_dependence(fitted, pilot, dependence, trees=trees, truncate=truncate, seed=seed)
     return Simulator(
-        table.measures,
-        table.systems,
-        table.shards,
-        tuple(supports),
-        tuple(fitted),
-        copula,
-        dependence,
-        margins,
-        pilot,
-        seed,
+        measures=table.measures,
+        systems=table.systems,
+        shards=table.shards,
+        supports=tuple(supports),
+        margins=tuple(fitted),
+        copula=copula,
+        dependence=dependence,
+        family=margins,
+        pilot=pilot,
+        seed=seed,
     )
 
 

@@ -23,7 +23,8 @@ from cranfield.methods.sharding.shard_models import SHARD_MODELS, undefined_cell
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.runtime.random import generator
-from cranfield.scores import ScoreTable, score_view
+from cranfield.scores import ScoreTable
+from cranfield.scores.evaluation import score_view
 from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 # The test a user of each sizing method will run.
@@ -39,7 +40,7 @@ TEST_OF = {
 NO_NUMBER = float("nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Design:
     """A design: numbers of topics and systems, the test that will be run, and the difference to detect.
 
@@ -134,7 +135,17 @@ def _read_shards(content: Mapping[str, Any]) -> list[Design]:
     alpha = float(content.get("inputs", {}).get("alpha", 0.05))
     kinds = dict.fromkeys((row["measure"], row["model"], int(row["shards"])) for row in content["rows"])
     return [
-        Design("shards", model, 0, 0, NO_NUMBER, alpha, method=model, shards=shards, measure=measure)
+        Design(
+            source="shards",
+            test=model,
+            systems=0,
+            topics=0,
+            difference=NO_NUMBER,
+            alpha=alpha,
+            method=model,
+            shards=shards,
+            measure=measure,
+        )
         for measure, model, shards in kinds
         if model in SHARD_MODELS
     ]
@@ -146,16 +157,16 @@ def _read_plans(content: Mapping[str, Any]) -> list[Design]:
     difference, sd = float(asked["difference"]), float(asked["sd"])
     return [
         Design(
-            "study plans",
-            "t",
-            2,
-            int(row["first"]),
-            difference,
-            float(asked["alpha"]),
-            float(asked["power"]),
-            "t",
-            "difference",
-            sd**2 / 2,
+            source="study plans",
+            test="t",
+            systems=2,
+            topics=int(row["first"]),
+            difference=difference,
+            alpha=float(asked["alpha"]),
+            power=float(asked["power"]),
+            method="t",
+            goal="difference",
+            variance=sd**2 / 2,
         )
         for row in content["rows"]
         if row["plan"] == "fixed"
@@ -263,14 +274,14 @@ def sharded_designs(
         )
     return [
         Design(
-            "shards",
-            model,
-            systems or len(pilot.systems),
-            topics or len(pilot.topics),
-            difference,
-            alpha,
-            power,
-            model,
+            source="shards",
+            test=model,
+            systems=systems or len(pilot.systems),
+            topics=topics or len(pilot.topics),
+            difference=difference,
+            alpha=alpha,
+            power=power,
+            method=model,
             shards=len(pilot.shards),
             measure=pilot.measures[0],
         )
