@@ -15,7 +15,6 @@ from cranfield.runtime.progress import listener
 if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.errors import Caution
-    from cranfield.formats.problems import Problem
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
 
@@ -90,7 +89,7 @@ class Tables:
     """Score tables by the name of their collection, and what a result from them should be read with."""
 
     by_name: Mapping[str, ScoreTable]
-    warnings: tuple[Problem | Caution, ...] = ()
+    warnings: tuple[Caution, ...] = ()
 
     @property
     def only(self) -> ScoreTable:
@@ -241,9 +240,7 @@ def load_collections(runs: Any, **files: Any) -> dict[str, Collection]:
     return {name_of(runs): load_collection(runs, **files)}
 
 
-def collection_warnings(
-    collections: Mapping[str, Collection], measures: Sequence[str]
-) -> tuple[Problem | Caution, ...]:
+def collection_warnings(collections: Mapping[str, Collection], measures: Sequence[str]) -> tuple[Caution, ...]:
     """What a result from collections, which go by their names, should be read with."""
     from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings

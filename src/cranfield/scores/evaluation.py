@@ -8,7 +8,6 @@ import numpy as np
 
 from cranfield.collection import Collection, View
 from cranfield.errors import Caution, RequestError
-from cranfield.formats.problems import Problem
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array
@@ -51,7 +50,7 @@ def score_collection(
     )
 
 
-def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[Problem | Caution, ...]:
+def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[Caution, ...]:
     """The collection's, with what became of topics for which a run returned nothing."""
     if policy is Missing.ZERO or not absent.any():
         return collection.warnings  # which count them, and say that they score 0

@@ -11,7 +11,6 @@ import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.name_order import natural_key
-from cranfield.formats.problems import Problem
 from cranfield.formats.scores import NOTHING
 from cranfield.types import Array
 
@@ -53,7 +52,7 @@ class ScoreTable:
     systems: tuple[str, ...]
     values: Array
     shards: tuple[str, ...] = ()
-    warnings: tuple[Problem | Caution, ...] = ()
+    warnings: tuple[Caution, ...] = ()
     empty: Mapping[Cell, str] = field(default_factory=dict)
     replicates: str = ""
 
@@ -188,11 +187,7 @@ class ScoreTable:
 
     @classmethod
     def from_rows(
-        cls,
-        rows: Iterable[Sequence[Any]],
-        *,
-        columns: Sequence[str] = COLUMNS,
-        warnings: Sequence[Problem | Caution] = (),
+        cls, rows: Iterable[Sequence[Any]], *, columns: Sequence[str] = COLUMNS, warnings: Sequence[Caution] = ()
     ) -> ScoreTable:
         """Make a table from (measure, topic, system, score) rows, or from rows with ``columns``, in any order."""
         place, stands = _row_places(columns), list(columns).index(PLACE) if PLACE in columns else None
@@ -333,7 +328,7 @@ def _row_places(columns: Sequence[str]) -> list[int | None]:
     return [place["measure"], place["topic"], place["system"], place.get("shard")]
 
 
-def _filled(cls: type[ScoreTable], cells: Mapping[Cell, float], warnings: Sequence[Problem | Caution]) -> ScoreTable:
+def _filled(cls: type[ScoreTable], cells: Mapping[Cell, float], warnings: Sequence[Caution]) -> ScoreTable:
     measures = tuple(dict.fromkeys(key[0] for key in cells))
     topics, systems, shards = (natural(key[at] for key in cells) for at in (1, 2, 3))
     places = [{name: at for at, name in enumerate(names)} for names in (measures, topics, systems, shards)]
