@@ -90,15 +90,22 @@ def output(document: Document, chosen: OutputFormat) -> None:
     if chosen is OutputFormat.TEXT:
         terminal.print_document(shown)
     elif chosen is OutputFormat.JSON:
-        typer.echo(output_formats.to_json(document))
+        _echo(output_formats.json_pieces(document))
+        typer.echo()
     elif chosen is OutputFormat.CSV:
-        typer.echo(output_formats.to_csv(document))
+        _echo(output_formats.csv_pieces(document))
     elif chosen is OutputFormat.MARKDOWN:
         typer.echo(output_formats.to_markdown(shown))
     else:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
         terminal.print_warnings(shown)
+
+
+def _echo(pieces: Iterator[str]) -> None:
+    """Print a text that may be too long to hold."""
+    for piece in pieces:
+        typer.echo(piece, nl=False)
 
 
 @contextmanager

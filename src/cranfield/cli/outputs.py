@@ -62,12 +62,17 @@ def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
     write_text(path, view(type(result)).files["badge"](result))
 
 
+def _pairs(result: Any, path: str, given: dict[str, Any]) -> None:
+    result.write_pairs(path)
+
+
 _SCORES = OutputFile(
     "out", "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", _scores, short="-o", has_wide_form=True
 )
 FILES: dict[str, OutputFile] = {
     "score": _SCORES,
     "simulate": replace(_SCORES, is_needed=True),
+    "compare": OutputFile("out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o"),
     "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
 }
 """By question."""

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from cranfield.formats.lines import Inspection, careful_lines
 from cranfield.formats.problems import Problem
@@ -151,8 +152,17 @@ def _number(raw: str) -> float | None:
 
 def format_scores(columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",") -> str:
     """CSV text; numbers keep every digit, so that reading them back gives the same bits."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
+    return "".join(score_lines(columns, rows, mark=mark))
+
+
+def score_lines(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",", at_once: int = 10_000
+) -> Iterator[str]:
+    """The same text in pieces of whole lines, so that memory does not grow with the number of rows."""
+    left = iter(rows)
+    lines: Iterable[Sequence[object]] = [columns]
+    while lines:
+        text = io.StringIO()
+        csv.writer(text, delimiter=mark, lineterminator="\n").writerows(lines)
+        yield text.getvalue()
+        lines = list(islice(left, at_once))

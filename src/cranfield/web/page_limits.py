@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.grid import parse_grid
+from cranfield.rendering.document import Document
+from cranfield.rendering.streamed_rows import StreamedRows
 
 MOST_ROWS = 2_000  # of a grid
+MOST_LISTED = 500_000  # rows of a file to download
 REACH = {
     "systems": (2, 1e4),
     "correlation": (1e-6, 1),
@@ -41,3 +44,13 @@ def _check_reach(name: str, values: list[float], reach: tuple[float, float]) -> 
             f"{name.replace('_', ' ')} cannot be {bad:g} on a page",
             fix=f"A page takes {low:g} to {high:,g}; the command has no such limit.",
         )
+
+
+def check_length(document: Document) -> None:
+    """Refuse lists that are made while they are written and take minutes."""
+    for part in document.extra.values():
+        if isinstance(part, StreamedRows) and len(part) > MOST_LISTED:
+            raise RequestError(
+                f"{len(part):,} rows are too many for a page",
+                fix=f"A page lists at most {MOST_LISTED:,}; the command has no such limit.",
+            )

@@ -18,7 +18,7 @@ from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
 from cranfield.web.asking import About, Asked, Question
 from cranfield.web.page import Answer
-from cranfield.web.page_limits import parse_numbers
+from cranfield.web.page_limits import check_length, parse_numbers
 from cranfield.web.queries import Flag, Given, Names, Query
 from cranfield.web.upload_store import FILES
 
@@ -113,6 +113,7 @@ def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
+    check_length(document)
     document = replace(document, sentence=f"{document.sentence} {remark}".strip())
     return Answer(document, asked.command(), **shown(result, getattr(asked.query, "chart", None)))
 
