@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cranfield.formats.scores import format_scores, score_lines
+from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Document, Table, finite, show, warning_lines
 from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.scores.frames import make_frame
@@ -69,15 +69,16 @@ def csv_pieces(document: Document, *, mark: str = ",") -> Iterator[str]:
     """The same text in pieces of whole lines: rows that are too many to hold are never all in memory."""
     listed = document.extra[document.listed] if document.listed else document.rows
     if isinstance(listed, StreamedRows):
-        return score_lines([no_formula(word) for word in listed.words], _streamed_cells(listed), mark=mark)
+        return _streamed_lines(listed, mark)
     columns = list(dict.fromkeys(key for row in listed for key in row))
     rows = ([no_formula(row.get(column)) for column in columns] for row in listed)
     return score_lines([no_formula(column) for column in columns], rows, mark=mark)
 
 
-def _streamed_cells(rows: StreamedRows) -> Iterator[tuple[Any, ...]]:
+def _streamed_lines(rows: StreamedRows, mark: str) -> Iterator[str]:
+    yield format_scores([no_formula(word) for word in rows.words], [], mark=mark)
     for part in rows.parts():
-        yield from zip(*(_safe(column) for column in part.values()), strict=True)
+        yield column_lines({word: _safe(column) for word, column in part.items()}, mark=mark)
 
 
 def _safe(column: Sequence[Any]) -> Sequence[Any]:

@@ -187,9 +187,7 @@ class Comparison:
         """The best system and those not significantly different from it; empty with baselines."""
         if self.baselines:
             return ()
-        best = self.pairs.with_system(0)
-        equal = best.second[~(best.p_adjusted <= self.alpha)]
-        return (self.systems[0], *(self.systems[at] for at in equal.tolist()))
+        return (self.systems[0], *(self.systems[at] for at in self.pairs.not_different(0).tolist()))
 
     def groups(self) -> list[tuple[int, int]]:
         """Return maximal groups of adjacent ranks of which no two differ, as (first, last) positions."""
@@ -276,6 +274,7 @@ class _Rows:
 
     def columns(self) -> dict[str, list[Any]]:
         pairs = self.pairs
+        p_value = pairs.p_value.tolist()
         return {
             "system_a": self._names(pairs.first),
             "system_b": self._names(pairs.second),
@@ -285,8 +284,8 @@ class _Rows:
             "upper": pairs.upper.tolist(),
             "standard_error": pairs.standard_error.tolist(),
             "effect_size": pairs.effect_size.tolist(),
-            "p_value": pairs.p_value.tolist(),
-            "p_adjusted": pairs.p_adjusted.tolist(),
+            "p_value": p_value,
+            "p_adjusted": p_value if pairs.p_adjusted is pairs.p_value else pairs.p_adjusted.tolist(),
             "significant": self._significant.tolist(),
             "wins": pairs.wins.tolist(),
             "ties": pairs.ties.tolist(),

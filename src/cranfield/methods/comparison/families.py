@@ -35,7 +35,7 @@ FAMILY = (
 )  # these control the family's error by themselves
 ONE_THRESHOLD = ("tukey", "tukey-permutation", "unpaired")  # one difference decides about all pairs
 RESAMPLED = ("max-t", "tukey-permutation", "bootstrap", "permutation")
-_BLOCK = 4_000_000  # differences at a time, so that memory does not grow with the number of pairs
+_BLOCK = 500_000  # differences at a time, which fit into the cache of a core
 _TOGETHER = 64_000_000  # differences of pairs that are tested together; more are tested in blocks
 _ROUNDING = 1e-12  # of the largest score: differences that vary by no more do not vary
 
@@ -93,7 +93,7 @@ class Pairs:
     def chosen(self, first: Array, second: Array) -> Pairs:
         """Other pairs of the same systems; what belongs to the systems is not computed again."""
         other = Pairs(self.scores, first, second)
-        other.__dict__.update(means=self.means, tiny=self.tiny, squares=self.squares)
+        other.__dict__.update(means=self.means, tiny=self.tiny)
         return other
 
     @property

@@ -58,6 +58,9 @@ class TestedPairs(Protocol):
     def with_system(self, rank: int) -> PairColumns:
         """The pairs of one system."""
 
+    def not_different(self, rank: int) -> Array:
+        """The other systems that are not significantly different from one."""
+
     @property
     def significant_pairs(self) -> int: ...
 
@@ -88,6 +91,10 @@ class HeldPairs:
 
     def with_system(self, rank: int) -> PairColumns:
         return self.columns.chosen(np.flatnonzero((self.columns.first == rank) | (self.columns.second == rank)))
+
+    def not_different(self, rank: int) -> Array:
+        mine = self.with_system(rank)
+        return _others(mine.first, mine.second, rank)[~(mine.p_adjusted <= self.alpha)]
 
     @property
     def _significant(self) -> Array:
@@ -147,8 +154,15 @@ class PairsOnDemand:
         return self._columns(pair_place(first, second, self._systems))
 
     def with_system(self, rank: int) -> PairColumns:
+        return self._columns(self._places_of(rank))
+
+    def not_different(self, rank: int) -> Array:
+        mine = self._verdicts_at(self._places_of(rank))
+        return _others(mine["first"], mine["second"], rank)[~(mine["p_adjusted"] <= self.alpha)]
+
+    def _places_of(self, rank: int) -> Array:
         others = np.delete(np.arange(self._systems), rank)
-        return self._columns(pair_place(np.full(len(others), rank), others, self._systems))
+        return pair_place(np.full(len(others), rank), others, self._systems)
 
     def column(self, name: str) -> Array:
         return self._facts[name] if name in _FACTS else self._verdicts[name]
@@ -203,6 +217,10 @@ class PairsOnDemand:
     def __getstate__(self) -> dict[str, Any]:
         """Without columns of all pairs, which are computed again where they are asked for."""
         return {name: value for name, value in vars(self).items() if name not in ("_verdicts", "_facts", "_pairs")}
+
+
+def _others(first: Array, second: Array, rank: int) -> Array:
+    return np.where(first == rank, second, first)
 
 
 def effect_size(pairs: Pairs, within: float | None = None) -> Array:

@@ -18,7 +18,7 @@ from cranfield.methods.comparison.tukey import ErrorTerm, critical_range, tukey
 from cranfield.stats.studentized import FEW, studentized_range_tail
 from cranfield.types import Array
 
-AT_ONCE = 2**18  # pairs whose p is computed together, so that memory does not grow with their number
+AT_ONCE = 2**14  # pairs whose p is computed together, so that memory does not grow with their number
 DOUBT = 1e-6  # of the threshold: pairs this close to it are decided by their p
 
 
