@@ -18,7 +18,7 @@ class OutputFile:
     """A flag that names a file to write.
 
     ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
-    of the command, and it is said whether it was written.
+    of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all.
     """
 
     name: str
@@ -27,6 +27,7 @@ class OutputFile:
     short: str = ""
     has_wide_form: bool = False
     is_needed: bool = False
+    endings: tuple[str, ...] = ()
 
     def remark(self, path: str | None) -> str:
         """Whether it was written, where that is said."""
@@ -43,6 +44,9 @@ class OutputFile:
         return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
 
     def check(self, given: dict[str, Any]) -> None:
+        path = given[self.name]
+        if path is not None and self.endings and not path.removesuffix(".gz").endswith(self.endings):
+            raise RequestError(f"«{path}» cannot be written", fix=f"End the name in {' or '.join(self.endings)}.")
         if given.get("wide") and given[self.name] is None:
             raise RequestError(
                 "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
@@ -72,7 +76,9 @@ _SCORES = OutputFile(
 FILES: dict[str, OutputFile] = {
     "score": _SCORES,
     "simulate": replace(_SCORES, is_needed=True),
-    "compare": OutputFile("out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o"),
+    "compare": OutputFile(
+        "out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o", endings=(".csv", ".tsv")
+    ),
     "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
 }
 """By question."""

@@ -192,5 +192,5 @@ def _cell_texts(column: Sequence[object], mark: str) -> Sequence[str]:
 
 def _cell_text(value: object, mark: str) -> str:
     text = io.StringIO()
-    csv.writer(text, delimiter=mark, lineterminator="").writerow(["", value])  # one empty cell alone would be quoted
-    return text.getvalue()[len(mark) :]
+    csv.writer(text, delimiter=mark, lineterminator="\n").writerow(["", value])  # an empty cell alone would be quoted
+    return text.getvalue()[len(mark) : -1]
