@@ -14,6 +14,7 @@ from benchmarks import (
     clustering,
     cold,
     comparing,
+    many_systems,
     piloting,
     reading,
     reopening,
@@ -42,6 +43,7 @@ BENCHMARKS = {
 CALCULATIONS = {
     "sizing": sizing.tables,
     "comparing": comparing.tables,
+    "many-systems": many_systems.tables,
     "studying": studying.tables,
     "simulating": simulating.tables,
     "clustering": clustering.tables,

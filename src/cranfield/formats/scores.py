@@ -176,7 +176,8 @@ def column_lines(columns: Mapping[str, Sequence[object]], *, mark: str = ",") ->
     """
     texts = {id(column): _cell_texts(column, mark) for column in columns.values()}  # a column may come twice
     rows = zip(*(texts[id(column)] for column in columns.values()), strict=True)
-    return "".join([f"{line}\n" for line in map(mark.join, rows)])
+    text = "\n".join(map(mark.join, rows))
+    return f"{text}\n" if text else ""
 
 
 def _cell_texts(column: Sequence[object], mark: str) -> Sequence[str]:

@@ -68,10 +68,13 @@ class TukeyThreshold:
         for start in range(0, len(difference), AT_ONCE):
             part = slice(start, start + AT_ONCE)
             statistic = self._statistic(difference[part])
-            found[part] = studentized_range_tail(statistic, len(self.means), self.error.df, span=self._span)
+            found[part] = studentized_range_tail(  # FS19 Eq. 2
+                statistic, len(self.means), self.error.df, span=self._span
+            )
         return found
 
     def _statistic(self, difference: Array) -> Array:
+        """Differences of means, over the standard error of a mean."""
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.abs(difference) / self.error.standard_error  # FS19 Eq. 1
         return np.where(difference == 0, 0.0, np.minimum(statistic, 1e9))
