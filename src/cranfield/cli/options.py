@@ -96,15 +96,22 @@ def output(document: Document, chosen: OutputFormat) -> None:
     from cranfield.rendering import output_formats
 
     if chosen is OutputFormat.JSON:
-        typer.echo(output_formats.to_json(document))
+        _echo(output_formats.json_pieces(document))
+        typer.echo()
     elif chosen is OutputFormat.CSV:
-        typer.echo(output_formats.to_csv(document))
+        _echo(output_formats.csv_pieces(document))
     elif chosen is OutputFormat.MARKDOWN:
         typer.echo(output_formats.to_markdown(shown))
     else:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
         print_warnings(shown)
+
+
+def _echo(pieces: Iterator[str]) -> None:
+    """Print a text that may be too long to hold."""
+    for piece in pieces:
+        typer.echo(piece, nl=False)
 
 
 @contextmanager
@@ -155,7 +162,7 @@ class OutputFile:
     """A flag that names a file to write.
 
     ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
-    of the command, and it is said whether it was written.
+    of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all.
     """
 
     name: str
@@ -164,6 +171,7 @@ class OutputFile:
     short: str = ""
     has_wide_form: bool = False
     is_needed: bool = False
+    endings: tuple[str, ...] = ()
 
     def remark(self, path: str | None) -> str:
         """Whether it was written, where that is said."""
@@ -180,6 +188,9 @@ class OutputFile:
         return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
 
     def check(self, given: dict[str, Any]) -> None:
+        path = given[self.name]
+        if path is not None and self.endings and not path.removesuffix(".gz").endswith(self.endings):
+            raise RequestError(f"«{path}» cannot be written", fix=f"End the name in {' or '.join(self.endings)}.")
         if given.get("wide") and given[self.name] is None:
             raise RequestError(
                 "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
@@ -199,12 +210,19 @@ def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
     write_text(path, view(type(result)).files["badge"](result))
 
 
+def _pairs(result: Any, path: str, given: dict[str, Any]) -> None:
+    result.write_pairs(path)
+
+
 _SCORES = OutputFile(
     "out", "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", _scores, short="-o", has_wide_form=True
 )
 FILES: dict[str, OutputFile] = {
     "score": _SCORES,
     "simulate": replace(_SCORES, is_needed=True),
+    "compare": OutputFile(
+        "out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o", endings=(".csv", ".tsv")
+    ),
     "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
 }
 """By question."""

@@ -11,6 +11,7 @@ from typing import Any
 import cranfield
 from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem, Severity, count_by_kind
+from cranfield.rendering.streamed_rows import StreamedRows
 
 Warnings = Sequence[Caution]
 
@@ -185,6 +186,6 @@ def finite(value: Any) -> Any:
     """Return the value with null for every number that JSON cannot represent."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | StreamedRows):
         return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-from cranfield.formats.scores import format_scores
+from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Document, Table, finite, show, warning_lines
+from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.scores.frames import make_frame
 from cranfield.scores.table import ScoreTable
 
@@ -16,7 +18,35 @@ _FORMULA = ("=", "+", "-", "@", "\t")  # characters that may start a formula in 
 
 def to_json(document: Document) -> str:
     """One object: inputs, method, citations, warnings, seed, version, rows."""
-    return json.dumps(to_dict(document), ensure_ascii=False, indent=1, allow_nan=False)
+    return "".join(json_pieces(document))
+
+
+def json_pieces(document: Document) -> Iterator[str]:
+    """The same text in pieces: rows that are too many to hold are never all in memory."""
+    details = {**document.details(), "rows": list(document.rows)}
+    streamed = {word: value for word, value in details.items() if isinstance(value, StreamedRows)}
+    text = _json({**details, **{word: f"{_PLACE}{word}" for word in streamed}})
+    for word, rows in streamed.items():
+        before, text = text.split(f'"{_PLACE}{word}"', 1)
+        yield before
+        yield from _json_rows(rows)
+    yield text
+
+
+_PLACE = "\ufdd0"  # no character: it stands in no text, and marks where streamed rows go
+
+
+def _json(value: Any) -> str:
+    return json.dumps(finite(value), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _json_rows(rows: StreamedRows) -> Iterator[str]:
+    """A list of rows, one level deep, as ``json`` would write it."""
+    mark = "["
+    for row in rows:
+        yield f"{mark}{_json([row])[1:-2]}".replace("\n", "\n ")
+        mark = ","
+    yield "\n ]" if mark == "," else "[]"
 
 
 def to_dict(document: Document) -> dict[str, Any]:
@@ -33,10 +63,31 @@ def to_frame(document: Document, backend: str = "pandas") -> Any:
 
 def to_csv(document: Document) -> str:
     """The rows, with every digit; a name that a spreadsheet would take for a formula has an apostrophe before it."""
+    return "".join(csv_pieces(document)).rstrip("\n")
+
+
+def csv_pieces(document: Document, *, mark: str = ",") -> Iterator[str]:
+    """The same text in pieces of whole lines: rows that are too many to hold are never all in memory."""
     listed = document.extra[document.listed] if document.listed else document.rows
+    if isinstance(listed, StreamedRows):
+        return _streamed_lines(listed, mark)
     columns = list(dict.fromkeys(key for row in listed for key in row))
     rows = ([no_formula(row.get(column)) for column in columns] for row in listed)
-    return format_scores([no_formula(column) for column in columns], rows).rstrip("\n")
+    return score_lines([no_formula(column) for column in columns], rows, mark=mark)
+
+
+def _streamed_lines(rows: StreamedRows, mark: str) -> Iterator[str]:
+    yield format_scores([no_formula(word) for word in rows.words], [], mark=mark)
+    for part in rows.parts():
+        yield column_lines({word: _safe(column) for word, column in part.items()}, mark=mark)
+
+
+def _safe(column: Sequence[Any]) -> Sequence[Any]:
+    """A column of one kind: of text no formula, numbers as they are."""
+    if not column or not isinstance(column[0], str):
+        return column
+    known = {text: no_formula(text) for text in dict.fromkeys(column)}
+    return [known[text] for text in column]
 
 
 def scores_csv(table: ScoreTable) -> str:

@@ -211,18 +211,22 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
-    from cranfield.rendering.comparison_document import CITATIONS, compare_document
+    from cranfield.rendering.comparison_document import CITATIONS, charted, compare_document
 
     parts, said, tests = [], [], []
     for title, each in found.items():
         tests.append(each.test)
         document = compare_document(each, result.inputs)
+        rows, pairs, note = charted(each, document)
+        of = f" of {note}" if note else ""
         pictures = (
-            Picture(f"{title}: differences with their intervals", interval_chart(document.rows, document.extra)),
-            Picture(f"{title}: every pair of systems", matrix_figure(document.rows, document.extra["pairs"])),
+            Picture(
+                f"{title}: differences{of} with their intervals", interval_chart(rows, document.extra, pairs=pairs)
+            ),
+            Picture(f"{title}: every pair of {note or 'systems'}", matrix_figure(rows, pairs)),
         )
         parts.append(Part(document, pictures, title))
-        said.append(f"{each.significant_pairs:,} of {len(each.first):,} pairs differ in {title}")
+        said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
     named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
     methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods

@@ -63,6 +63,7 @@ _WIDEST = 50.0  # ranges beyond have a tail below 1e-270
 _TOLERANCE = 1e-10
 _MANY = 400  # degrees of freedom
 _NEAR = 1e-3  # ranges this small are not tabled
+FEW = 200  # values up to which the integral is computed for each, and no table is made
 # Of log P over log q, for many groups: where its pieces had best begin. For few it is smoother.
 _BENDS, _BENDING = (-1.7, 0.85, 1.2, 1.55, 2.2, 2.8), 20
 
@@ -197,19 +198,23 @@ def _tail_table(groups: int, df: float, low: float, high: float) -> Pieces:
     return approximate(lambda x: _log_tail(np.exp(x), groups, df, largest), edges, tolerance=_TOLERANCE)
 
 
-def studentized_range_tail(q: ArrayLike, groups: int, df: float) -> Array:
+def studentized_range_tail(q: ArrayLike, groups: int, df: float, *, span: tuple[float, float] | None = None) -> Array:
     """P(Q ≥ q) for the studentised range of ``groups`` means with ``df`` degrees of freedom.
+
+    ``span`` is the smallest and the largest of many q that are asked for in parts; every part then has the same bits as
+    all of them at once.
 
     >>> round(float(studentized_range_tail(3.578, 3, 20)), 4)
     0.05
     """
     values = np.asarray(q, float)
     flat = np.clip(values.ravel(), _NEAR, _farthest(df))
-    if len(flat) < 200:
+    if span is None and len(flat) < FEW:
         tail = _log_tail(flat, groups, df) if len(flat) else flat
     else:
+        least, most = (flat.min(), flat.max()) if span is None else np.clip(span, _NEAR, _farthest(df))
         # Ends at powers of two, so that tables are found again for other data of the same shape.
-        low, high = np.floor(np.log2(flat.min())), np.ceil(np.log2(flat.max()) + 1e-9)
+        low, high = np.floor(np.log2(least)), np.ceil(np.log2(most) + 1e-9)
         tail = _tail_table(groups, float(df), float(low * np.log(2)), float(high * np.log(2)))(np.log(flat))
     found = np.exp(np.minimum(tail, 0.0)).reshape(values.shape)
     # Next to 0 what is missing of 1 goes with the volume of k − 1 differences that small.

@@ -14,9 +14,11 @@ from cranfield.errors import CranfieldError, speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.questions.report import ReportResult
+from cranfield.rendering.document import Document
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_sections import make_report
+from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
@@ -27,6 +29,7 @@ from cranfield.web.settings import parse_numbers
 from cranfield.web.uploads import FILES
 
 LONGEST_TEXT, MOST_NAMES = 5000, 50
+MOST_LISTED = 500_000  # rows of a file to download
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
 
 
@@ -117,8 +120,19 @@ def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
+    check_length(document)
     document = replace(document, sentence=f"{document.sentence} {remark}".strip())
     return Answer(document=document, command=asked.command(), **shown(result, getattr(asked.query, "chart", None)))
+
+
+def check_length(document: Document) -> None:
+    """Refuse lists that are made while they are written and take minutes."""
+    for part in document.extra.values():
+        if isinstance(part, StreamedRows) and len(part) > MOST_LISTED:
+            raise RequestError(
+                f"{len(part):,} rows are too many for a page",
+                fix=f"A page lists at most {MOST_LISTED:,}; the command has no such limit.",
+            )
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
