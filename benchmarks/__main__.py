@@ -26,6 +26,7 @@ from benchmarks import (
     sizing,
     starting,
     studying,
+    tabling,
 )
 from benchmarks.data import prepare
 from benchmarks.shapes import shapes
@@ -43,6 +44,7 @@ BENCHMARKS = {
 }
 CALCULATIONS = {
     "starting": starting.tables,
+    "tabling": tabling.tables,
     "sizing": sizing.tables,
     "comparing": comparing.tables,
     "many-systems": many_systems.tables,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 
 def natural_key(name: str) -> tuple[int, int, str, str]:
@@ -15,6 +19,11 @@ def natural_key(name: str) -> tuple[int, int, str, str]:
         return 1, 0, "", name
     digits = name.lstrip("0")
     return 0, len(digits), digits, name
+
+
+def is_ascending(names: Sequence[Any]) -> bool:
+    """Whether each is above the one before, so that they are sorted and all different."""
+    return all(map(operator.lt, names, islice(names, 1, None)))
 
 
 def file_stem(file: str) -> str:

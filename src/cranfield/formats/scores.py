@@ -38,7 +38,7 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
     lines = list(careful_lines(data, look))
     if not lines:
         return ScoreRows([], False), look.problems
-    mark = _separator(lines[0][1])
+    mark = separator(lines[0][1])
     header, *body = ((number, _cells(line, mark)) for number, line in lines)
     names = [name.strip() for name in header[1]]
     twice = [name for at, name in enumerate(names) if name in names[:at]]
@@ -54,7 +54,7 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
 
 def looks_like_scores(line: bytes) -> bool:
     """Whether a first line is the header of a score file."""
-    names = [name.strip() for name in _cells(line, _separator(line))]
+    names = [name.strip() for name in _cells(line, separator(line))]
     return (len(names) > 1 and "topic" in names[:2]) or set(LONG) <= set(names)
 
 
@@ -65,7 +65,8 @@ def header_names(data: bytes) -> list[str]:
     return [name.strip() for name in line.decode("utf-8", "replace").split(mark)]
 
 
-def _separator(line: bytes) -> str:
+def separator(line: bytes) -> str:
+    """What stands between the cells of a header: a mark that makes «topic» one of them, else the most frequent."""
     marks = sorted(",\t;", key=lambda mark: -line.count(mark.encode()))
     return next((mark for mark in marks if "topic" in map(str.strip, _cells(line, mark))), marks[0])
 
@@ -126,7 +127,7 @@ def _once(cells: Iterator[_Cell], look: Inspection) -> tuple[list[Row], dict[int
     for line, *key_parts, raw in cells:
         key = (key_parts[0], key_parts[1], key_parts[2], key_parts[3])
         before = seen.setdefault(key, line)
-        score = _number(raw)
+        score = text_number(raw)
         if before != line:
             look.add("score-twice", line, " ".join(filter(None, key)), f"the first is on line {before}")
         elif score is None:
@@ -140,7 +141,9 @@ def _once(cells: Iterator[_Cell], look: Inspection) -> tuple[list[Row], dict[int
     return rows, empty
 
 
-def _number(raw: str) -> float | None:
+def text_number(raw: str) -> float | None:
+    """The score in a cell: nan where there is none, None where it is no number."""
+    raw = raw.strip()
     if raw.lower() in NOTHING:
         return math.nan
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import mmap
 import os
 import sys
 import tempfile
@@ -41,6 +42,19 @@ def read_bytes(source: str | Path) -> bytes:
     if data[:2] == GZIP_MAGIC:
         data = _gunzip(data, show(source))
     return data
+
+
+def map_bytes(source: str | Path) -> bytes | mmap.mmap:
+    """As `read_bytes`, but a plain file is mapped into memory, where it can be, and not copied."""
+    try:
+        if str(source) != STDIN and os.path.isfile(source):
+            with open(source, "rb") as stream:
+                data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+                if data[:2] != GZIP_MAGIC:
+                    return data
+    except (OSError, ValueError):  # an empty file, a file system without maps; or what reading it says
+        pass
+    return read_bytes(source)
 
 
 def read_head(source: str | Path, size: int) -> bytes:

@@ -33,9 +33,10 @@ def check_balance(table: ScoreTable, measure: str | None = None) -> None:
         A cell has no score.
     """
     chosen = table if measure is None else table.select(measures=[measure])
-    missing = np.argwhere(np.isnan(chosen.values))
-    if not len(missing):
+    absent = np.isnan(chosen.values)
+    if not absent.any():
         return
+    missing = np.argwhere(absent)
     named = [_cell(chosen, cell) for cell in missing[:SHOWN].tolist()]
     where = named[0][1]
     cells = [text if place in ("", where) else f"{text} in {place}" for text, place in named]

@@ -229,7 +229,7 @@ def _numbers(records: Sequence[Record], taken: set[str | None], file: str) -> tu
 
 
 def _is_numbers(name: str, records: Sequence[Record]) -> bool:
-    values = [_as_number(record.fields.get(name)) for record in records]
+    values = [as_number(record.fields.get(name)) for record in records]
     return None not in values and any(value == value for value in values)
 
 
@@ -307,7 +307,7 @@ def _value(fields: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def _as_number(raw: Any) -> float | None:
+def as_number(raw: Any) -> float | None:
     """A number, nan for nothing, None for anything else."""
     if raw is None:
         return math.nan
@@ -324,7 +324,7 @@ def _as_number(raw: Any) -> float | None:
 
 
 def _number(raw: Any, record: Record) -> float:
-    number = _as_number(raw)
+    number = as_number(raw)
     if number is None:
         fix = "Write a number, true or false, or nothing where there is none."
         raise InputError(f"a score cannot be «{str(raw)[:40]}»", where=record.where, fix=fix)

@@ -23,7 +23,8 @@ def _packed_lines(file: str, data: bytes) -> int:
 
 
 def _score_rows(file: str, data: bytes) -> int:
-    return sum(1 for _ in parse_scores(data, file).rows())
+    table = parse_scores(data, file)
+    return table.values.size - table.missing
 
 
 OTHER_FORMATS = (

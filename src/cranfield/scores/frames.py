@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.records import Record
-from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.columnar import table_from_source, usual_table
+from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.frame_columns import FrameSource, frame_source
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable
 
 BACKENDS = ("pandas", "polars", "pyarrow")
@@ -49,8 +52,8 @@ def _backend(name: str) -> Any:
 
 def long_columns(table: ScoreTable) -> dict[str, list[Any]]:
     """Columns of the long form."""
-    columns = list(zip(*table.rows(), strict=True)) or [()] * len(table.columns)
-    return {name: list(column) for name, column in zip(table.columns, columns, strict=True)}
+    parts = list(table.row_columns())
+    return {name: list(chain.from_iterable(part[at] for part in parts)) for at, name in enumerate(table.columns)}
 
 
 def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
@@ -87,6 +90,10 @@ def from_frame(
             f"a {type(frame).__name__} is no data frame", fix="Give a pandas, Polars or PyArrow frame."
         ) from None
     names = list(data.columns)
+    source = frame_source(frame, names, as_number)
+    found = table_by_columns(source, measure=measure, columns=columns, system=system, name=name, place=_row)
+    if found is not None:
+        return found
     given = known_layout(names) if columns is None else Columns.of(columns)
     if given is None and system is None:
         return table_from_columns(names, data.iter_rows(), measure=measure)
@@ -99,6 +106,35 @@ def from_frame(
         measure=measure or name_of_measure(given, name),
         alone=system is not None,
     )
+
+
+def table_by_columns(
+    source: FrameSource,
+    *,
+    measure: str | None,
+    columns: Any,
+    system: str | None,
+    name: str | None,
+    place: Callable[[int], str],
+) -> ScoreTable | None:
+    """The table of whole columns; None where it has to be read row by row."""
+    if not all(isinstance(each, str) for each in source.names):
+        return None
+    given = known_layout(source.names) if columns is None else Columns.of(columns)
+    if given is None and system is None:
+        return usual_table(source, measure, place)
+    return table_from_source(
+        source,
+        given or Columns(),
+        system=system or name or "run",
+        measure=measure or name_of_measure(given, name),
+        alone=system is not None,
+        place=place,
+    )
+
+
+def _row(at: int) -> str:
+    return f"row {at + 1}"
 
 
 def table_from_columns(

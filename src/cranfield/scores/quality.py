@@ -38,6 +38,7 @@ FEWEST = 10  # topics below which correlation, skew and the weight of one topic 
 BOUND_SHARE = 0.3
 ALPHA = 0.05
 ROUNDED = 5.1e-5  # scores printed with four decimals may lie outside by half a unit of the last
+BLOCK = 1_000_000  # comparisons at a time
 MOST_SYSTEMS, MOST_CELLS = 200, 10_000_000  # systems whose pairs are looked at: 19,900; and topics × systems²
 
 
@@ -107,8 +108,11 @@ class _Pairs:
     def zeros(self) -> Array:
         """Topics on which each pair has equal scores."""
         equal = np.zeros((len(self.systems), len(self.systems)), np.int64)
-        for row in self.scores.round(12):
-            equal += row[:, np.newaxis] == row
+        rounded = self.scores.round(12)
+        step = max(1, BLOCK // equal.size)
+        for start in range(0, self.count, step):
+            part = rounded[start : start + step]
+            equal += (part[:, :, np.newaxis] == part[:, np.newaxis]).sum(axis=0)
         return np.asarray(equal[self.which])
 
     def name(self, at: int, join: str = " and ") -> str:
@@ -217,7 +221,7 @@ def _bounds(measure: str, scores: Array) -> Caution | None:
     if limits is None:
         return None
     shares = {
-        f"{word} {bound:g}": float(np.mean(np.abs(scores - bound) < 1e-9))
+        f"{word} {bound:g}": _share_at(scores, bound)
         for word, bound in zip(("minimum", "maximum"), limits, strict=True)
         if math.isfinite(bound)
     }
@@ -229,6 +233,13 @@ def _bounds(measure: str, scores: Array) -> Caution | None:
         f"{measure}: {' and '.join(said)}, where systems cannot differ further",
         "Use other topics, or another measure, without floor and ceiling effects.",
     )
+
+
+def _share_at(scores: Array, bound: float) -> float:
+    """The part of the scores that are at a bound."""
+    step = max(1, BLOCK // scores.shape[1])
+    parts = (scores[first : first + step] for first in range(0, len(scores), step))
+    return sum(int(np.count_nonzero(np.abs(part - bound) < 1e-9)) for part in parts) / scores.size
 
 
 def _near_duplicates(pairs: _Pairs) -> Caution | None:

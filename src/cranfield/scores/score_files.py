@@ -6,19 +6,25 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+import numpy as np
+
+from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
 from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import is_json_lines, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
-from cranfield.formats.text import atomic_write, read_bytes, show, write_text
+from cranfield.formats.text import BOM, atomic_write, map_bytes, show, write_text
 from cranfield.formats.trec_output import looks_like_output, read_output
-from cranfield.scores.columns import Columns, known_layout, name_of_measure, suggest, table_from_records
-from cranfield.scores.frames import from_frame, long_columns, table_from_columns, wide_columns
-from cranfield.scores.table import ScoreTable
+from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
+from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.frame_columns import parquet_source
+from cranfield.scores.frames import from_frame, long_columns, table_by_columns, table_from_columns, wide_columns
+from cranfield.scores.table import ScoreTable, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
@@ -54,7 +60,7 @@ def read_scores(
     >>> read_scores(file, columns="topic=query,system=run,score=ndcg").mean("ndcg")
     {'a': 0.375, 'b': 0.875}
     """
-    table = parse_scores(read_bytes(source), show(source), measure=measure, columns=columns, system=system)
+    table = parse_scores(map_bytes(source), show(source), measure=measure, columns=columns, system=system)
     return _noting_missing(table, "")
 
 
@@ -109,36 +115,113 @@ def _are_one(tables: Sequence[ScoreTable]) -> bool:
 
 
 def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """One table of all systems; a measure or a topic that no row has a score of is there only if it has a row."""
     warnings = [warning for table in tables for warning in table.warnings]
-    names = ("measure", "topic", "system", "shard" if tables[0].shards else "", "score")
-    scores = ((*row[:3], row[3] if table.shards else "", row[-1]) for table in tables for row in table.rows())
     empty = {cell: place for table in tables for cell, place in table.empty.items()}
-    joined = ScoreTable.from_rows([*scores, *((*cell, None) for cell in empty)], columns=names, warnings=warnings)
-    joined = replace(joined, empty=empty).with_replicates(tables[0].replicates)
-    return _noting_missing(joined, ": the files have different topics")
+    measures = dict.fromkeys(chain.from_iterable(_scored(table, 0) for table in tables)) | dict.fromkeys(
+        cell[0] for cell in empty
+    )
+    topics, systems, shards = (
+        natural([*chain.from_iterable(_scored(table, at) for table in tables), *(cell[at] for cell in empty)])
+        for at in (1, 2, 3)
+    )
+    values = np.full((len(measures), len(topics), len(systems), len(shards)), np.nan)
+    axes = [{name: at for at, name in enumerate(names)} for names in (measures, topics, systems, shards)]
+    for table in tables:
+        kept = [[name in axis for name in names] for axis, names in zip(axes, _axes(table), strict=True)]
+        places = [
+            [axis[name] for name in names if name in axis] for axis, names in zip(axes, _axes(table), strict=True)
+        ]
+        values[np.ix_(*places)] = table.values[np.ix_(*kept)]
+    shown = () if shards == ("",) else shards
+    joined = ScoreTable(tuple(measures), topics, systems, own(values), shown, tuple(warnings), empty)
+    return _noting_missing(joined.with_replicates(tables[0].replicates), ": the files have different topics")
+
+
+def _axes(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
+    return table.measures, table.topics, table.systems, table.shards or ("",)
+
+
+def _scored(table: ScoreTable, axis: int) -> list[str]:
+    """The names on an axis that have a score."""
+    others = tuple(at for at in range(4) if at != axis)
+    there = np.atleast_1d(np.isfinite(table.values).any(axis=others))
+    return [name for name, scored in zip(_axes(table)[axis], there, strict=True) if scored]
 
 
 def parse_scores(
-    data: bytes, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
+    data: bytes | mmap, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
-    named = system or system_name(file)
-    if is_parquet(data) or file.endswith(".parquet"):
+    if is_parquet(data[:HEAD]) or file.endswith(".parquet"):
         return _read_parquet(data, file, measure, columns, system)
-    if columns is not None:
-        given, records = Columns.of(columns), read_records(data, file)
-        title = measure or name_of_measure(given, named)
-        return table_from_records(records, given, file=file, system=named, measure=title, alone=system is not None)
+    given = None if columns is None else Columns.of(columns)
+    found = read_by_columns(data, file, measure=measure, given=given, system=system)
+    return found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+
+
+def read_by_columns(
+    data: bytes | mmap,
+    file: str,
+    *,
+    measure: str | None = None,
+    given: Columns | None = None,
+    system: str | None = None,
+) -> ScoreTable | None:
+    """The table of a plain file of text; None where it has to be read line by line."""
+    head = data[:HEAD]
+    layout, is_object = known_layout(header_names(head)), head.removeprefix(BOM).startswith(b"{")
+    if given is None and looks_like_output(head):
+        return None
+    if not is_object and given is None and layout is None:
+        return plain_scores(data, file, _title(file, measure))
+    source = json_records(data) if is_object else delimited_records(data)
+    if source is None:
+        return None
+    if given is None and is_object:
+        layout = known_layout(source.names)
+        if layout is None and not {"topic", "score"} <= set(source.names):
+            return None
+    named, first = system or system_name(file), 1 if is_object else 2
+    return table_from_source(
+        source,
+        given or layout or Columns(),
+        system=named,
+        measure=measure or name_of_measure(given, named),
+        alone=system is not None and given is not None,
+        place=lambda row: f"{file}:{row + first}",
+        without="all" if given is None and is_object and layout is not None else None,
+    )
+
+
+def _title(file: str, measure: str | None) -> str:
+    """The measure of a file that names none."""
+    return measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+
+
+def read_by_lines(
+    data: bytes, file: str, *, measure: str | None = None, given: Columns | None = None, system: str | None = None
+) -> ScoreTable:
+    """The table of a file of text; whatever is wrong is said with the line it is on."""
+    alone, system, title = system is not None, system or system_name(file), _title(file, measure)
+    if given is not None:
+        return table_from_records(
+            read_records(data, file),
+            given,
+            file=file,
+            system=system,
+            measure=measure or name_of_measure(given, system),
+            alone=alone,
+        )
     if looks_like_output(data):
-        return _read_output(data, file, named)
+        return _read_output(data, file, system)
     if is_json_lines(data):
-        return _read_json_lines(data, file, named, measure)
-    title = measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+        return _read_json_lines(data, file, system, measure)
     if is_json(data):
         return _read_json(data, file, title)
     layout = known_layout(header_names(data))
     if layout is not None:
-        return table_from_records(read_records(data, file), layout, file=file, system=named, measure=measure)
+        return table_from_records(read_records(data, file), layout, file=file, system=system, measure=measure)
     found, problems = inspect_scores(data, file)
     _refuse(problems, data)
     names = (
@@ -198,10 +281,15 @@ def is_json(data: bytes) -> bool:
     return data.lstrip()[:1] in (b"{", b"[")
 
 
-def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = _parquet("read")
     try:
+        found = _parquet_columns(data, file, measure, columns, system)
+        if found is not None:
+            return found
         frame = read(io.BytesIO(data))
+    except CranfieldError:
+        raise
     except Exception as error:  # whatever the reader meets in a damaged file
         raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
@@ -210,6 +298,21 @@ def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, sys
     except InputError as error:
         place = f"{file}, {error.where}" if error.where.startswith("row") else file
         raise InputError(error.what, where=place, fix=error.fix) from None
+
+
+def _parquet_columns(
+    data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None
+) -> ScoreTable | None:
+    """The table of a Parquet file on disk, read some rows at a time; None where it has to be read row by row."""
+    source = None if isinstance(data, bytes) else parquet_source(file, as_number)
+    if source is None:
+        return None
+
+    def place(row: int) -> str:
+        return f"{file}, row {row + 1}"
+
+    name = system_name(file)
+    return table_by_columns(source, measure=measure, columns=columns, system=system, name=name, place=place)
 
 
 def _in_file(table: ScoreTable, file: str) -> ScoreTable:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
-from cranfield.formats.name_order import natural_key
-from cranfield.formats.scores import NOTHING
+from cranfield.formats.name_order import is_ascending, natural_key
 from cranfield.types import Array
 
 COLUMNS = ("measure", "topic", "system", "score")
@@ -23,6 +23,17 @@ FILL = "Fill them in to be sure."
 Cell = tuple[str, str, str, str]
 """Measure, topic, system and shard, which is empty where there are none."""
 REPLICATES = ("crossed", "nested")
+
+
+_frozen: WeakValueDictionary[int, Array] = WeakValueDictionary()
+
+
+def own(values: Array) -> Array:
+    """Freeze an array that nobody else holds, so that a table takes it as it is and need not copy it."""
+    values = np.ascontiguousarray(values, np.float64)
+    values.flags.writeable = False
+    _frozen[id(values)] = values
+    return values
 
 
 class Missing(StrEnum):
@@ -61,9 +72,8 @@ class ScoreTable:
         if self.values.shape != shape:
             raise RequestError(f"scores of shape {self.values.shape} do not fit a table of {shape}")
         # A copy, so that nobody else can change a table; in one layout, so that sums round alike wherever it is from.
-        values = np.array(self.values, np.float64, order="C")
-        values.flags.writeable = False
-        object.__setattr__(self, "values", values)
+        if _frozen.get(id(self.values)) is not self.values:
+            object.__setattr__(self, "values", own(np.array(self.values, np.float64, order="C")))
 
     def __repr__(self) -> str:
         shards = f", {len(self.shards)} shards" if self.shards else ""
@@ -106,6 +116,8 @@ class ScoreTable:
             "topics": _positions("topic", self.topics, topics),
             "systems": _positions("system", self.systems, systems),
         }
+        if all(places == list(range(len(getattr(self, part)))) for part, places in parts.items()):
+            return self
         names: dict[str, Any] = {
             part: tuple(getattr(self, part)[at] for at in places) for part, places in parts.items()
         }
@@ -145,9 +157,11 @@ class ScoreTable:
         kind = replicates or self.replicates
         if kind not in ("", *REPLICATES):
             raise RequestError(f"replicates cannot be «{kind}»", fix=f"Choose one of: {', '.join(REPLICATES)}.")
+        if kind != "nested" or not self.shards:
+            return self if kind == self.replicates else replace(self, replicates=kind)
         there = np.isfinite(self.values).any(axis=(0, 1))  # systems × shards
         most = int(there.sum(axis=1).max(initial=0))
-        if kind != "nested" or not self.shards or most == len(self.shards):
+        if most == len(self.shards):
             return replace(self, replicates=kind)
         own_first = np.argsort(~there, axis=1, kind="stable")[:, :most]
         values = np.take_along_axis(self.values, own_first[np.newaxis, np.newaxis], axis=3)
@@ -168,17 +182,20 @@ class ScoreTable:
 
     def rows(self) -> Iterable[tuple[Any, ...]]:
         """Return rows of (measure, topic, system, [shard,] score), without missing cells."""
+        for columns in self.row_columns(topics=4096):
+            yield from zip(*columns, strict=True)
+
+    def row_columns(self, topics: int | None = None) -> Iterator[list[list[Any]]]:
+        """The rows as columns, for some topics at a time; all at once where no number is given."""
+        step = topics or max(1, len(self.topics))
+        axes = [np.array(names, object) for names in (self.systems, self.shards or ("",))]
         for m, measure in enumerate(self.measures):
-            for t, topic in enumerate(self.topics):
-                cells = self.values[m, t].tolist()
-                for system, scores in zip(self.systems, cells, strict=True):
-                    for shard, score in zip(self.shards or ("",), scores, strict=True):
-                        if score == score:
-                            yield (
-                                (measure, topic, system, shard, score)
-                                if self.shards
-                                else (measure, topic, system, score)
-                            )
+            for first in range(0, len(self.topics), step):
+                part = self.values[m, first : first + step]
+                there = np.nonzero(~np.isnan(part))
+                names = np.array(self.topics[first : first + step], object)
+                found = [names[there[0]].tolist(), axes[0][there[1]].tolist(), axes[1][there[2]].tolist()]
+                yield [[measure] * len(there[0]), *(found if self.shards else found[:2]), part[there].tolist()]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -190,23 +207,10 @@ class ScoreTable:
         cls, rows: Iterable[Sequence[Any]], *, columns: Sequence[str] = COLUMNS, warnings: Sequence[Caution] = ()
     ) -> ScoreTable:
         """Make a table from (measure, topic, system, score) rows, or from rows with ``columns``, in any order."""
+        from cranfield.scores.coded_table import rows_table
+
         place, stands = _row_places(columns), list(columns).index(PLACE) if PLACE in columns else None
-        score = list(columns).index("score")
-        cells: dict[Cell, float] = {}
-        empty: dict[Cell, str] = {}
-        for row in rows:
-            measure, topic, system, shard = ("" if at is None else str(row[at]) for at in place)
-            key = (measure, topic, system, shard)
-            if key in cells:
-                raise InputError(
-                    f"two scores for measure {measure}, topic {topic}, system {system}", fix="Delete one of them."
-                )
-            cells[key] = _number(row[score])
-            if stands is not None and cells[key] != cells[key]:
-                empty[key] = str(row[stands])
-        if not cells:
-            raise InputError("there are no scores", fix="Check where they come from.")
-        return replace(_filled(cls, cells, warnings), empty=empty)
+        return replace(rows_table(list(rows), place, list(columns).index("score"), stands), warnings=tuple(warnings))
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """``{system: {topic: {measure: score}}}``: for each system what pytrec_eval returns."""
@@ -297,17 +301,10 @@ def choose(kind: type[Missing], value: str, what: str) -> Missing:
 
 def natural(names: Iterable[str]) -> tuple[str, ...]:
     """Names in the order people expect: numbers by value, then everything else by its text."""
-    return tuple(sorted(dict.fromkeys(names), key=natural_key))
-
-
-def _number(value: Any) -> float:
-    try:
-        number = float("nan") if value is None or str(value).strip().lower() in NOTHING else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("inf")
-    if number in (float("inf"), float("-inf")):
-        raise InputError(f"a score cannot be «{str(value)[:40]}»", fix="Give finite numbers, or nothing for none.")
-    return number
+    distinct: Collection[str] = names if isinstance(names, list) and is_ascending(names) else dict.fromkeys(names)
+    if not any(map(str.isdigit, distinct)):
+        return tuple(sorted(distinct))
+    return tuple(sorted(distinct, key=natural_key))
 
 
 def _positions(what: str, names: tuple[str, ...], wanted: Sequence[str] | None) -> list[int]:
@@ -326,16 +323,6 @@ def _row_places(columns: Sequence[str]) -> list[int | None]:
     if lacking:
         raise InputError(f"there is no column «{lacking[0]}»", fix=f"Columns needed: {', '.join(COLUMNS)}.")
     return [place["measure"], place["topic"], place["system"], place.get("shard")]
-
-
-def _filled(cls: type[ScoreTable], cells: Mapping[Cell, float], warnings: Sequence[Caution]) -> ScoreTable:
-    measures = tuple(dict.fromkeys(key[0] for key in cells))
-    topics, systems, shards = (natural(key[at] for key in cells) for at in (1, 2, 3))
-    places = [{name: at for at, name in enumerate(names)} for names in (measures, topics, systems, shards)]
-    values = np.full([len(names) for names in places], np.nan)
-    for key, score in cells.items():
-        values[tuple(place[name] for place, name in zip(places, key, strict=True))] = score
-    return cls(measures, topics, systems, values, () if shards == ("",) else shards, tuple(warnings))
 
 
 def _depth(nested: Any) -> int:

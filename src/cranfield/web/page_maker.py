@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from cranfield.errors import CranfieldError, speak
+from cranfield.errors import CranfieldError, RequestError, speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.questions.report import ReportResult

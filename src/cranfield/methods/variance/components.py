@@ -10,6 +10,11 @@ from scipy import special
 
 from cranfield.types import Array
 
+_BLOCK = 1_000_000  # numbers at a time, so that memory does not grow with the number of topics
+_WHOLE = 4_000_000  # differences, topics × pairs, up to which all of them are kept
+_GROUPS = 64  # of topics, by how much one of them can change
+_CLOSE = 1e-3  # part of its systems' squares below which a pair's squares are summed from its differences
+
 
 @dataclass(frozen=True)
 class Squares:
@@ -44,22 +49,58 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
 
     A weight is the number of times that a topic was drawn; the weights of a resample sum to the number of topics.
     """
-    n, m = scores.shape
-    draws = np.ones((1, n)) if weights is None else weights
-    centred = scores - scores.mean()  # for the precision of what follows; no sum of squares changes
-    topic_means = centred.mean(axis=1)
-    sums, squared, by_topic = draws @ centred, draws @ (centred**2).sum(axis=1), draws @ topic_means**2
-    parts = _mean_squares(n, m, sums, squared, by_topic)
-    return Squares(n, m, *(part[0] if weights is None else part for part in parts))
+    return _weighted_squares(_centred(scores), weights)
+
+
+def squares_and_left_out(scores: Array) -> tuple[Squares, Squares]:
+    """Mean squares of the whole table, and of the tables without one topic each."""
+    rows = _centred(scores)
+    return _weighted_squares(rows, None), _left_out_squares(rows)
 
 
 def leave_one_out_squares(scores: Array) -> Squares:
     """Mean squares of the tables without one topic each, for a jackknife over topics."""
-    n, m = scores.shape
+    return _left_out_squares(_centred(scores))
+
+
+_Rows = tuple[Array, Array, Array]  # centred scores; of each topic the sum of squares, and the squared mean
+
+
+def _centred(scores: Array) -> _Rows:
+    """Scores less their mean, for the precision of what follows: no sum of squares changes."""
     centred = scores - scores.mean()
-    squared, by_topic = (centred**2).sum(axis=1), np.square(centred.mean(axis=1))
-    without = (centred.sum(axis=0) - centred, squared.sum() - squared, by_topic.sum() - by_topic)
-    return Squares(n - 1, m, *_mean_squares(n - 1, m, *without))
+    return centred, _row_squares(centred), np.square(centred.mean(axis=1))
+
+
+def _weighted_squares(rows: _Rows, weights: Array | None) -> Squares:
+    n, m = rows[0].shape
+    draws = np.ones((1, n)) if weights is None else weights
+    parts = _mean_squares(n, m, *(draws @ part for part in rows))
+    return Squares(n, m, *(part[0] if weights is None else part for part in parts))
+
+
+def _left_out_squares(rows: _Rows) -> Squares:
+    centred, squared, by_topic = rows
+    n, m = centred.shape
+    sums, squared, by_topic = centred.sum(axis=0), squared.sum() - squared, by_topic.sum() - by_topic
+    parts = np.empty((4, n))
+    for block in _blocks(n, m):
+        parts[:, block] = _mean_squares(n - 1, m, sums - centred[block], squared[block], by_topic[block])
+    return Squares(n - 1, m, *parts)
+
+
+def _row_squares(scores: Array) -> Array:
+    """The sum of squares of every topic."""
+    sums = np.empty(len(scores))
+    for rows in _blocks(*scores.shape):
+        sums[rows] = (scores[rows] ** 2).sum(axis=1)
+    return sums
+
+
+def _blocks(n: int, m: int) -> list[slice]:
+    """Rows of an n × m table, a block at a time."""
+    step = max(1, _BLOCK // max(m, 1))
+    return [slice(first, first + step) for first in range(0, n, step)]
 
 
 def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) -> tuple[Array, ...]:
@@ -84,22 +125,81 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
 
 def pair_variances(scores: Array) -> Array:
     """Sakai (2014), Eq. 1: the variance of the difference of every pair of systems."""
-    return np.asarray(_differences(scores).var(axis=0, ddof=1))  # S14 Eq. 1
+    n, m = scores.shape
+    if n * m * (m - 1) // 2 <= _WHOLE:
+        return np.asarray(_differences(scores).var(axis=0, ddof=1))  # S14 Eq. 1
+    return np.asarray(_pair_squares(_residuals(scores)) / (n - 1))
+
+
+def pair_variances_and_left_out(scores: Array, percentile: float) -> tuple[Array, Array]:
+    """The variances of pairs, and their percentile with each topic left out in turn."""
+    n, m = scores.shape
+    if n * m * (m - 1) // 2 <= _WHOLE:
+        return pair_variances(scores), leave_one_out_percentiles(scores, percentile)
+    residuals = _residuals(scores)
+    totals = _pair_squares(residuals)
+    return totals / (n - 1), _many_percentiles(residuals, totals, percentile)
+
+
+def _residuals(scores: Array) -> Array:
+    """Scores less the means of topics and systems: their differences vary as those of the scores do."""
+    left = scores - scores.mean(axis=1, keepdims=True)
+    left -= left.mean(axis=0)
+    return np.asarray(left)
+
+
+def _pair_squares(residuals: Array) -> Array:
+    """Σ(d − d̄)² of every pair, from the products of systems; of systems that are nearly equal, from differences."""
+    first, second = np.triu_indices(residuals.shape[1], k=1)
+    products = residuals.T @ residuals
+    own = np.diag(products)[first] + np.diag(products)[second]
+    found = own - 2 * products[first, second]
+    for at in np.flatnonzero(found < _CLOSE * own).tolist():  # what is left of the products is rounding
+        gaps = residuals[:, first[at]] - residuals[:, second[at]]
+        found[at] = np.square(gaps - gaps.mean()).sum()
+    return np.asarray(found)
 
 
 def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     """The percentile of the variances of pairs, with each topic left out in turn."""
-    n = len(scores)
+    n, m = scores.shape
+    if n * m * (m - 1) // 2 > _WHOLE:
+        return pair_variances_and_left_out(scores, percentile)[1]
     gaps = _differences(scores)
     gaps -= gaps.mean(axis=0)
     squared = np.square(gaps, out=gaps)
-    total = squared.sum(axis=0)
+    variances = (squared.sum(axis=0) - squared * n / (n - 1)) / (n - 2)
+    return np.asarray(np.maximum(np.percentile(variances, percentile, axis=1), 0.0))
+
+
+def _many_percentiles(residuals: Array, totals: Array, percentile: float) -> Array:
+    """As `leave_one_out_percentiles`, looking only at pairs that can be at the percentile.
+
+    A topic i takes at most h = n / (n − 1) · (2 max |r_i|)² from a pair's sum of squares. So the pairs whose sum lies
+    more than h below or above the sum at the percentile stay below or above it when the topic is left out.
+    """
+    n, m = residuals.shape
+    first, second = np.triu_indices(m, k=1)
+    order = np.argsort(totals, kind="stable")
+    totals, first, second = totals[order], first[order], second[order]
+    rank = percentile / 100 * (len(totals) - 1)
+    low, share = int(rank), rank - int(rank)
+    high = min(low + 1, len(totals) - 1)
+    largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
+    taken = n / (n - 1) * np.square(2 * largest) * (1 + 1e-9)
+    begin = np.searchsorted(totals, totals[low] - taken, side="left")
+    end = np.searchsorted(totals, totals[high] + taken, side="right")
     out = np.empty(n)
-    step = max(1, 4_000_000 // gaps.shape[1])  # topics at a time, so that memory does not grow with their number
-    for first in range(0, n, step):
-        variances = (total - squared[first : first + step] * n / (n - 1)) / (n - 2)
-        out[first : first + step] = np.percentile(variances, percentile, axis=1)
-    return np.maximum(out, 0.0)
+    for group in np.array_split(np.argsort(taken, kind="stable"), _GROUPS):  # topics with windows of about one size
+        at, stop = int(begin[group].min(initial=low)), int(end[group].max(initial=high + 1))
+        for part in _blocks(len(group), stop - at):
+            rows = residuals[group[part]].T
+            squares = np.square(rows[first[at:stop]] - rows[second[at:stop]])
+            squares *= -n / (n - 1)
+            squares += totals[at:stop, np.newaxis]
+            squares.partition([low - at, high - at], axis=0)
+            out[group[part]] = squares[low - at] * (1 - share) + squares[high - at] * share
+    return np.asarray(np.maximum(out / (n - 2), 0.0))
 
 
 def jackknife_df(estimate: float, left_out: Array, *, most: float) -> float:

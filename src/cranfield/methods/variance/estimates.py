@@ -12,10 +12,9 @@ from cranfield.errors import InputError, RequestError
 from cranfield.methods.variance.components import (
     Squares,
     jackknife_df,
-    leave_one_out_percentiles,
-    leave_one_out_squares,
     pair_variances,
-    squares,
+    pair_variances_and_left_out,
+    squares_and_left_out,
 )
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.types import Array, ArrayLike
@@ -205,7 +204,7 @@ class _Pilot:
 
     def estimates(self) -> list[VarianceEstimate]:
         n, m = self.scores.shape
-        whole, left_out = squares(self.scores), leave_one_out_squares(self.scores)
+        whole, left_out = squares_and_left_out(self.scores)
         # How to compute each estimate, and the degrees of freedom that it would have if scores were normal.
         methods: dict[str, tuple[Callable[[Squares], Any], float]] = {"within": (_within, m * (n - 1))}
         if m > 1:
@@ -224,11 +223,14 @@ class _Pilot:
     def _pairs(self) -> VarianceEstimate:
         """The percentile of the variances of pairs, halved to be the variance of one system."""
         n = len(self.scores)
-        variances = pair_variances(self.scores)
+        if n > 2:
+            variances, without = pair_variances_and_left_out(self.scores, self.percentile)
+        else:
+            variances, without = pair_variances(self.scores), None
         sds = np.sqrt(variances)
         parts = {"mean_sd": float(sds.mean()), "percentile_sd": float(np.percentile(sds, self.percentile))}
         value = float(np.percentile(variances, self.percentile)) / 2  # S14 §4.1
-        left_out = leave_one_out_percentiles(self.scores, self.percentile) / 2 if n > 2 else np.full(n, value)
+        left_out = np.full(n, value) if without is None else without / 2
         return self._estimate("percentile", value, left_out, n - 1, parts)
 
     def _estimate(

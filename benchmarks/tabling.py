@@ -1,0 +1,135 @@
+"""Score tables as large as people have them: a command from file to answer, against Polars reading the same file."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks.child import ChildError, Outcome, best, job, run
+from benchmarks.data import progress
+from benchmarks.table import ABSENT, Table, at_most, duration, megabytes, times
+
+HEADINGS = ("process", "time", "of Polars' read", "goal", "peak", "goal ")
+COMMANDS = {
+    "compare": (["compare", "--test", "tukey"], 3),
+    "size": (["size", "--difference", "0.02"], 5),
+    "variance": (["variance"], 5),
+    "power": (["power"], 5),
+}
+LIVEBENCH = "data/livebench/livebench_13012025.parquet"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A file, and the goals of commands on it: how many times Polars' read, and how many megabytes."""
+
+    title: str
+    form: str
+    topics: int
+    systems: int
+    ending: str
+    memory: float
+    most: float | None = None  # times Polars' read; each command's own goal by default
+
+    def file(self, folder: Path) -> str:
+        return str(folder / f"{self.form}-{self.topics}-{self.systems}{self.ending}")
+
+
+FORMS = (
+    Form("long CSV, 20,000 topics × 100 systems", "long", 20_000, 100, ".csv", 500),
+    Form("long CSV, 100,000 topics × 20 systems", "long", 100_000, 20, ".csv", 500),
+    Form("wide CSV, 100,000 topics × 100 systems", "wide", 100_000, 100, ".csv", 500),
+    Form("wide Parquet, 1,000,000 topics × 20 systems", "wide", 1_000_000, 20, ".parquet", 600, 5),
+    Form("long Parquet, 1,000,000 topics × 20 systems", "long", 1_000_000, 20, ".parquet", 600, 5),
+    Form("JSON lines, 50,000 topics × 20 systems", "long", 50_000, 20, ".jsonl", 500, 5),
+)
+GROWTH = (500, 5_000, 50_000)  # topics × 20 systems: 10⁴, 10⁵ and 10⁶ rows
+
+
+def tables() -> list[Table]:
+    with tempfile.TemporaryDirectory(prefix="score-tables-") as folder:
+        made = [_form(form, Path(folder)) for form in FORMS]
+        return [*made, _repeats(), _growth(Path(folder))]
+
+
+def _form(form: Form, folder: Path) -> Table:
+    file = form.file(folder)
+    progress(f"score tables: {form.title}")
+    job("score_tables", form.form, str(form.topics), str(form.systems), file)
+    table = Table(f"{form.title} ({os.path.getsize(file) / 1e6:.0f} MB), cold", HEADINGS)
+    polars = _polars(file)
+    table.add("Polars reads the file", duration(polars.seconds), times(1), "", megabytes(polars.megabytes))
+    for name, (arguments, most) in COMMANDS.items():
+        _add(table, f"cranfield {name}", [*arguments, file], polars, form.most or most, form.memory)
+    os.unlink(file)
+    return table
+
+
+def _add(
+    table: Table, title: str, arguments: Sequence[str], polars: Outcome, most: float, memory: float, few: int = 3
+) -> None:
+    try:
+        ours = best(lambda: _command(arguments), at_most=few)
+    except ChildError as error:
+        table.add(title, f"failed: {error}")
+        return
+    ratio = ours.seconds / polars.seconds
+    peak = ours.megabytes
+    table.add(
+        title,
+        duration(ours.seconds),
+        times(ratio),
+        at_most(ratio, most, "×"),
+        megabytes(peak),
+        at_most(peak, memory, "MB"),
+    )
+
+
+def _polars(file: str) -> Outcome:
+    reader = {".csv": "read_csv", ".jsonl": "read_ndjson", ".parquet": "read_parquet"}[Path(file).suffix]
+    code = f"import sys, polars; polars.{reader}(sys.argv[1])"
+    return best(lambda: run([sys.executable, "-c", code, file]), at_most=5)
+
+
+def _command(arguments: Sequence[str]) -> Outcome:
+    return run([sys.executable, "-c", "from cranfield.cli.app import main; main()", *arguments])
+
+
+def _repeats() -> Table:
+    """LiveBench: 93,624 rows that differ in a time stamp, averaged; a cube of all time stamps would have 10¹⁰ cells."""
+    table = Table("LiveBench, repeats averaged, cold", HEADINGS)
+    shared = Path(os.environ.get("CRANFIELD_SHARED", Path(__file__).parents[2] / "shared"))
+    file = str(shared / LIVEBENCH)
+    if not os.path.exists(file):
+        table.add("the file is not there", ABSENT)
+        return table
+    polars = _polars(file)
+    table.add("Polars reads the file", duration(polars.seconds), times(1), "", megabytes(polars.megabytes))
+    columns = ["--columns", "topic=question_id,system=model,mean=tstamp", "--missing", "zero"]
+    _add(table, "cranfield variance, mean=tstamp", ["variance", file, *columns], polars, 10, 300)
+    return table
+
+
+def _growth(folder: Path) -> Table:
+    """Time and memory at 10⁴, 10⁵ and 10⁶ rows; the exponent is that of the last two, the start of Python included."""
+    table = Table(
+        "Growth with rows (long CSV, 20 systems)",
+        ("command", *(f"{20 * topics:,} rows" for topics in GROWTH), "exponent", "goal", "peak at the last"),
+    )
+    files = []
+    for topics in GROWTH:
+        files.append(Form("", "long", topics, 20, ".csv", 0).file(folder))
+        job("score_tables", "long", str(topics), "20", files[-1])
+    for name, (arguments, _) in COMMANDS.items():
+        progress(f"score tables: growth of {name}")
+        found = [best(partial(_command, [*arguments, file]), at_most=3) for file in files]
+        slope = math.log10(found[2].seconds / found[1].seconds)
+        cells = [duration(each.seconds) for each in found]
+        table.add(name, *cells, f"{slope:.2f}", at_most(slope, 1.15, ""), megabytes(found[-1].megabytes))
+    return table

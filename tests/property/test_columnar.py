@@ -1,0 +1,166 @@
+"""Score files read by columns are what they are when read line by line; numbers are bit for bit those of Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import struct
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield.errors import CranfieldError
+from cranfield.formats.decimals import MARGIN, parse_decimals
+from cranfield.formats.id_codes import MOST_WORDS, IdCodes
+from cranfield.scores import ScoreTable
+from cranfield.scores.frames import make_frame
+from cranfield.types import Array
+
+FILES = 3000
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> ModuleType:
+    path = Path(__file__).parents[2] / "scripts" / "fuzz_tables.py"
+    spec = importlib.util.spec_from_file_location("fuzz_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz_tables"] = script  # its dataclass looks there
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_mutated_files_are_the_same_by_columns_and_by_lines(fuzz: ModuleType) -> None:
+    found: Counter[str] = Counter()
+    for case in fuzz.cases(seed=3, count=FILES):
+        answer = fuzz.disagreement(case)
+        assert answer in ("", fuzz.DECLINED), (answer, case)
+        found[answer] += 1
+    assert found[""] > FILES / 4  # or the comparison says little
+
+
+def block_of(texts: list[bytes]) -> tuple[Array, Array, Array]:
+    ends = MARGIN + np.cumsum([len(text) + 1 for text in texts]) - 1
+    block = np.frombuffer(b"\n" * MARGIN + b";".join(texts) + b"\n" * MARGIN, np.uint8)
+    return block, ends - [len(text) for text in texts], ends
+
+
+def numbers(draw: random.Random, count: int) -> list[str]:
+    digits = "".join(draw.choices("0123456789", k=18))
+    some = [
+        lambda: repr(draw.random()),
+        lambda: repr(-draw.random() * 10 ** draw.randrange(10)),
+        lambda: f"{draw.random():.{draw.randrange(21)}f}",
+        lambda: str(draw.randrange(-(10**18), 10**18) // 10 ** draw.randrange(18)),
+        lambda: repr(struct.unpack("d", draw.randbytes(8))[0]),
+        lambda: digits[: draw.randrange(10)] + "." + digits[draw.randrange(18) :],
+        lambda: "".join(draw.choices("0123456789.-+e_ x/:\x80\xff", k=draw.randrange(12))),
+    ]
+    return [draw.choice(some)() for _ in range(count)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_decimals_are_those_of_python_or_left_to_it(strict: bool) -> None:
+    texts = numbers(random.Random(5), 40_000)
+    values, doubtful = parse_decimals(*block_of([text.encode("latin-1") for text in texts]), strict=strict)
+    read = json.loads if strict else float
+    for text, value in zip(np.array(texts)[~doubtful], values[~doubtful], strict=True):
+        assert struct.pack("d", read(str(text))) == struct.pack("d", value), text
+    usual = [not left for text, left in zip(texts, doubtful, strict=True) if text.startswith("0.") and len(text) < 20]
+    assert np.mean(usual) > 0.95
+
+
+@pytest.mark.parametrize("longest", [3, 8, 9, 40, 8 * MOST_WORDS + 9])
+def test_codes_stand_for_the_ids_that_were_coded(longest: int) -> None:
+    draw = random.Random(longest)
+    pool = [bytes(draw.choices(b"ab \xc3\xa909", k=draw.randrange(longest + 1))) for _ in range(2000)]
+    codes = IdCodes()
+    for count in (0, 1, 7, 3000, 5000):
+        ids = draw.choices(pool, k=count)
+        ids = sorted(ids) if draw.random() < 0.5 else ids
+        coded = codes.code(*block_of(ids)).tolist() if ids else []
+        assert [codes.ids[code] for code in coded] == ids
+    assert len(set(codes.ids)) == len(codes.ids)
+
+
+# --- frames
+
+
+def frames(draw: random.Random) -> tuple[dict[str, list[Any]], str | None]:
+    """The columns of a frame, long or wide or with other names, with gaps and repeats now and then."""
+    topics = draw.sample(["q1", "a b", " x", "10", "9", "ä"], 4) if draw.random() < 0.7 else [3, 20, 1, 100]
+    systems = draw.sample(["s1", "s2", "10", "7"], 3)
+    cells = [(topic, system) for topic in topics for system in systems]
+    if draw.random() < 0.3:
+        draw.shuffle(cells)
+    if draw.random() < 0.1:
+        cells.append(cells[0])
+    scores = [draw.choice((0.5, draw.random(), 1.0, 0.0)) for _ in cells]
+    numbers = [None if draw.random() < 0.02 else score for score in scores]
+    long: dict[str, list[Any]] = {
+        "topic": [each for each, _ in cells],
+        "system": [each for _, each in cells],
+        "score": numbers,
+    }
+    if draw.random() < 0.4:
+        long["run"] = [at % 2 if draw.random() < 0.95 else None for at in range(len(cells))]
+        return long, draw.choice(("mean=run", "seed=run", "system=system+run", "score=*", "topic=system,system=topic"))
+    if draw.random() < 0.3:
+        wide = {name: [draw.random() for _ in topics] for name in systems}
+        return {"topic": topics, **wide}, draw.choice((None, "system=*"))
+    if draw.random() < 0.3:
+        long["measure"] = [draw.choice(("AP", "RR")) for _ in cells]
+    return long, None
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_frames_are_the_same_by_columns_and_by_rows(
+    backend: str, fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, read = random.Random(9), Counter[str]()
+    for _ in range(300):
+        columns, given = frames(draw)
+        frame = make_frame(columns, backend)
+        by_columns = outcome(frame, given)
+        with monkeypatch.context() as patch:
+            patch.setattr("cranfield.scores.frames.table_by_columns", lambda *_, **__: None)
+            by_rows = outcome(frame, given)
+        if isinstance(by_columns, str) or isinstance(by_rows, str):
+            assert by_columns == by_rows
+            continue
+        read["table"] += 1
+        for name, look in fuzz.LOOKS.items():
+            assert look(by_columns) == look(by_rows), (name, columns, given)
+    assert read["table"] > 100
+
+
+def outcome(frame: object, given: str | None) -> ScoreTable | str:
+    try:
+        return ScoreTable.from_frame(frame, columns=given)
+    except CranfieldError as error:
+        return str(error)
+
+
+def test_repeats_are_averaged_without_a_table_that_has_them_apart() -> None:
+    """Each of 60,000 rows has its own time stamp: a cube of them all would have 3.6 · 10⁹ cells."""
+    rows = 60_000
+    frame = make_frame(
+        {
+            "topic": [f"q{at % 200}" for at in range(rows)],
+            "model": [f"m{at // 200 % 20}" for at in range(rows)],
+            "stamp": [float(at) for at in range(rows)],
+            "score": [at % 7 / 7 for at in range(rows)],
+        },
+        "polars",
+    )
+    table = ScoreTable.from_frame(frame, columns="system=model,mean=stamp")
+    mine = [at % 7 / 7 for at in range(rows) if at % 200 == 3 and at // 200 % 20 == 5]
+    assert table.values.shape == (1, 200, 20, 1)
+    assert table.of()[table.topics.index("q3"), table.systems.index("m5")] == pytest.approx(np.mean(mine), abs=1e-14)
