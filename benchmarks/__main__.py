@@ -14,6 +14,7 @@ from benchmarks import (
     clustering,
     cold,
     comparing,
+    many_systems,
     piloting,
     reading,
     reopening,
@@ -23,6 +24,7 @@ from benchmarks import (
     sharding,
     simulating,
     sizing,
+    starting,
     studying,
     tabling,
 )
@@ -41,9 +43,11 @@ BENCHMARKS = {
     "uploading": serving.uploads,
 }
 CALCULATIONS = {
+    "starting": starting.tables,
     "tabling": tabling.tables,
     "sizing": sizing.tables,
     "comparing": comparing.tables,
+    "many-systems": many_systems.tables,
     "studying": studying.tables,
     "simulating": simulating.tables,
     "clustering": clustering.tables,

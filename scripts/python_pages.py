@@ -54,7 +54,14 @@ MORE = {  # public names in a file of their own
         "power_card": ["Card"],
     },
     "questions": {module: [*names, *_results(names)] for module, names in QUESTIONS.items()},
-    "rendering": {"report_sections": ["make_report"], "report_files": ["write_report"]},
+    "rendering": {
+        "document": ["Column", "Document", "Table"],
+        "terminal": ["print_document"],
+        "output_formats": ["to_csv", "to_json", "to_latex", "to_markdown"],
+        "report_sections": ["make_report"],
+        "report_files": ["write_report"],
+    },
+    "scores": {"evaluation": ["score_collection"]},
 }
 
 
@@ -116,7 +123,7 @@ def _kind(module: str, name: str) -> str:
 
 
 def _names(room: str, module: ModuleType) -> list[str]:
-    return NAMES[room] if room in NAMES else list(module.__all__)
+    return NAMES[room] if room in NAMES else list(getattr(module, "__all__", ()))
 
 
 def _directive(home: str, name: str, value: Any) -> str:

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 import cranfield
+from cranfield.scores.evaluation import score_collection
 
 if TYPE_CHECKING:
     import httpx
@@ -69,8 +70,7 @@ def serving(**settings: Any) -> Iterator[str]:
     """The web page on a free port of this machine, as ``cranfield serve`` runs it; gives its address."""
     import uvicorn
 
-    from cranfield.web.application import make_app
-    from cranfield.web.server import listen
+    from cranfield.web.application import listen, make_app
     from cranfield.web.settings import Settings
 
     listening = listen("127.0.0.1", 0)
@@ -154,7 +154,7 @@ def collection(page: str, example: Path, upload: Upload) -> str:
 def scores(page: str, example: Path, upload: Upload, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of its score table, uploaded."""
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "nDCG@10"])
+    table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), ["AP", "nDCG@10"])
     cranfield.write_scores(table, path)
     return page + str(upload(page, [path]).json()["link"])
 

@@ -36,7 +36,7 @@ def ours(workers: str = "0") -> None:
     table = ScoreTable(
         ("AP",), tuple(map(str, range(len(scores)))), tuple(f"s{at}" for at in range(60)), scores[None, :, :, None]
     )
-    design = Design("size", "tukey", SYSTEMS, TOPICS, 0.05)
+    design = Design(source="size", test="tukey", systems=SYSTEMS, topics=TOPICS, difference=0.05)
     began = perf_counter()
     world, _ = make_world(design, table, margins="auto", dependence="gaussian", seed=1)
     fitting = perf_counter() - began

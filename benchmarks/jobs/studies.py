@@ -22,7 +22,7 @@ def differences() -> Array:
 
 def limits() -> tuple[Array, Array]:
     """The largest s² that has power, for every pair and number of topics, and t² at .05: all ways are given both."""
-    from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
+    from cranfield.methods.sequential.paths import effect_sizes, t_squares, variance_limits
 
     sought = differences().std(axis=1) * effect_sizes(DETECTABLE_WITH, 0.05, 0.8)[DETECTABLE_WITH]
     return variance_limits(sought, most=MOST, alpha=0.05, power=0.8), t_squares(0.05, MOST)

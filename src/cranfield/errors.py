@@ -123,7 +123,7 @@ class WriteError(CranfieldError, OSError):
 
 @dataclass(frozen=True)
 class Caution:
-    """A warning about a result. ``slug`` names the kind."""
+    """A warning about a result, or about the data that it comes from. ``slug`` names the kind."""
 
     slug: str
     what: str

@@ -63,7 +63,7 @@ class Result:
         return f"<{type(self).__name__}: {shown}>"
 
     def _repr_html_(self) -> str:
-        return str(rendering("html").to_html(self.document()))
+        return str(rendering("output_formats").to_html(self.document()))
 
 
 def rendering(module: str) -> Any:

@@ -14,7 +14,7 @@ import pytest
 
 import cranfield
 from cranfield.errors import RequestError
-from cranfield.rendering.pdf import QUIET, find_browser, to_pdf
+from cranfield.rendering.report_files import QUIET, find_browser, to_pdf
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_page import to_html
 from cranfield.rendering.report_sections import make_report

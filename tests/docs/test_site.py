@@ -14,7 +14,7 @@ import pytest
 from blocks import environment
 
 from cranfield.errors import RequestError
-from cranfield.rendering.pdf import find_browser
+from cranfield.rendering.report_files import find_browser
 
 ROOT = Path(__file__).parents[2]
 # Blocks are run by the tests of the pages; copies of the source are left out because they take as long as all the rest.

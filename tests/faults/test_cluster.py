@@ -25,6 +25,7 @@ from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
 from cranfield.runtime.dask import ClusterError, connect, local_cluster, work_on
 from cranfield.runtime.threads import Threads, tasks
+from cranfield.scores.evaluation import score_collection
 from cranfield.scores.many import score_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask's own shutting down warns of is not ours
@@ -407,7 +408,9 @@ def test_a_command_whose_scheduler_is_lost_says_how_to_go_on(demo: Path, tmp_pat
 
 
 def test_a_table_of_files_scored_apart_is_the_table_of_all(demo: Path) -> None:
-    whole = cranfield.read_collection(demo / "runs", demo / "qrels.txt").score(["AP", "P@5"], missing="drop")
+    whole = score_collection(
+        cranfield.read_collection(demo / "runs", demo / "qrels.txt"), ["AP", "P@5"], missing="drop"
+    )
     apart = score_files(demo / "runs", demo / "qrels.txt", ["AP", "P@5"], missing="drop")
     assert (apart.systems, apart.topics, apart.measures) == (whole.systems, whole.topics, whole.measures)
     assert apart.values.tobytes() == whole.values.tobytes()

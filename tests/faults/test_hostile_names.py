@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 from hostile import FORMULA, IMAGE, MEASURES, NAMES, SCRIPT, hostile_report
 
-from cranfield.rendering import Column, Document, Table, to_csv, to_latex, to_markdown
-from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
+from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.output_formats import to_csv, to_latex, to_markdown
+from cranfield.rendering.report_files import report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_page import to_html
 from cranfield.rendering.workbook import sheet_name, to_xlsx
@@ -198,20 +199,20 @@ def test_json_keeps_names_as_they_are(report: Report) -> None:
 
 @pytest.mark.parametrize("name", [FORMULA, "+1+1", "-2+3", "@SUM(A1)", "\t=1"])
 def test_csv_names_are_no_formulas_and_numbers_stay_numbers(name: str) -> None:
-    document = Document("any", {}, [], [{"system": name, "score": -0.5, "topics": 3}])
+    document = Document(method="any", inputs={}, tables=[], rows=[{"system": name, "score": -0.5, "topics": 3}])
     row = next(csv.DictReader(io.StringIO(to_csv(document), newline="")))
     assert row["system"] == f"'{name}"
     assert float(row["score"]) == -0.5
 
 
 def test_a_name_cannot_start_a_line_of_csv() -> None:
-    text = to_csv(Document("any", {}, [], [{"system": "a\r=1+1", "score": 0.5}]))
+    text = to_csv(Document(method="any", inputs={}, tables=[], rows=[{"system": "a\r=1+1", "score": 0.5}]))
     assert list(csv.reader(io.StringIO(text))) == [["system", "score"], ["a =1+1", "0.5"]]
 
 
 def test_the_faces_of_any_command_are_harmless_too() -> None:
     table = Table((Column("system", "system"),), [(SCRIPT,), (r"\input{x}",)])
-    document = Document("any", {}, [table], [], f"{IMAGE} is best.")
+    document = Document(method="any", inputs={}, tables=[table], rows=[], sentence=f"{IMAGE} is best.")
     assert "<script" not in to_markdown(document).replace(r"\<", "")
     assert "<img" not in to_markdown(document).replace(r"\<", "")
     assert r"\input" not in to_latex(document)

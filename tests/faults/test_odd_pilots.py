@@ -14,7 +14,7 @@ from cranfield.errors import Caution
 from cranfield.methods.design.planning import Request, plan_from_pilot
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
-from cranfield.rendering.manuscript import report_json, report_latex, report_markdown
+from cranfield.rendering.report_files import report_json, report_latex, report_markdown
 from cranfield.rendering.report_page import to_html
 from cranfield.rendering.report_sections import make_report
 from cranfield.rendering.size_document import pilot_size_document

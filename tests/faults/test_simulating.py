@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import cranfield
+from cranfield.scores.evaluation import score_collection
 
 COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]
 
@@ -18,7 +19,9 @@ COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]
 @pytest.fixture(scope="module")
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    cranfield.write_scores(cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP"), path)
+    cranfield.write_scores(
+        score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP"), path
+    )
     return str(path)
 
 

@@ -11,6 +11,7 @@ from hypothesis import Phase, assume, settings
 from hypothesis import strategies as st
 
 import cranfield
+from cranfield.scores.evaluation import score_collection
 
 Judgments = Mapping[str, Mapping[str, int]]  # topic → document → grade
 Run = Mapping[str, Mapping[str, float]]  # topic → document → score
@@ -117,7 +118,7 @@ def _run_lines(run: Run, system: str) -> list[str]:
 
 def scores(made: Generated, *measures: str) -> dict[tuple[str, str], list[float]]:
     """(system, topic) → what each measure says."""
-    table = read(made).score(measures)
+    table = score_collection(read(made), measures)
     return {
         (system, topic): table.values[:, t, s, 0].tolist()
         for t, topic in enumerate(table.topics)

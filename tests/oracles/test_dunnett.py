@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
+from cranfield.stats.studentized import dunnett_critical, dunnett_tail
 
 
 # Dunnett (1964), Table II: two-sided, α = .05 and .01, equal numbers of scores. The multivariate t of scipy gives the

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from cranfield.measures import CATALOG, parse_measure, parse_measures
 from cranfield.runtime import compiled
-from cranfield.scores import score_view
+from cranfield.scores.evaluation import score_view
 
 Array = npt.NDArray[Any]
 

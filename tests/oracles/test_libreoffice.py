@@ -78,18 +78,18 @@ def recalculated(data: bytes, folder: Path) -> dict[str, list[list[str]]]:
 def test_libreoffice_finds_the_same_n(tmp_path: Path) -> None:
     starts = tuple(
         Start(
-            f"design {at}",
-            systems,
-            min_range,
-            0.05,
-            min_range,
-            alpha,
-            power,
-            {"two-way": (variance,) * 3, "residual": (variance,) * 3},
+            measure=f"design {at}",
+            systems=systems,
+            min_range=min_range,
+            difference=0.05,
+            width=min_range,
+            alpha=alpha,
+            power=power,
+            variances={"two-way": (variance,) * 3, "residual": (variance,) * 3},
         )
         for at, (systems, min_range, variance, alpha, power) in enumerate(DESIGNS)
     )
-    sheets = recalculated(to_xlsx(Report("designs", {}, (), starts=starts)), tmp_path)
+    sheets = recalculated(to_xlsx(Report(title="designs", inputs={}, sections=(), starts=starts)), tmp_path)
     for sheet, method in (("Sakai", "sakai"), ("range", "blocked")):
         rows = [row for row in sheets[f"Topics ({sheet})"][4:] if re.fullmatch(r"design \d+", row[0])]
         assert len(rows) == len(DESIGNS)

@@ -14,7 +14,7 @@ import cranfield
 from cranfield.collection import Collection
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import pilot_study
-from cranfield.methods.leave_out.draws_of_teams import draw
+from cranfield.methods.leave_out.pilots import draw
 from cranfield.methods.pooling.costs import on_frontier
 
 DOCUMENTS = [f"d{at}" for at in range(8)]

@@ -22,12 +22,12 @@ from cranfield.methods.reliability import (
     assess_reliability,
     generalise,
     rank_stability,
-    rankings,
     reer,
-    resampling,
+    replicability,
     split_halves,
     swap_rates,
     swaps,
+    topic_samples,
 )
 from cranfield.methods.reliability.generalisability import jackknife_errors
 from cranfield.methods.variance.components import squares
@@ -265,7 +265,7 @@ def test_tasks_can_be_sent_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
             done.append(pickle.loads(pickle.dumps(function(item))))
         return done[::-1]
 
-    for module in (swaps, rankings, resampling):
+    for module in (swaps, replicability, topic_samples):
         monkeypatch.setattr(module, "spread", away)
     there = assess_reliability(table, trials=60)
     assert len(sent) > 10

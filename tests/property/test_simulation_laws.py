@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cranfield import ScoreTable
 from cranfield.methods.simulation import fit_margin, fit_simulator, support_of
-from cranfield.methods.simulation.draws import MarginTable
+from cranfield.methods.simulation.simulator import MarginTable
 from cranfield.runtime import compiled
 from cranfield.stats.proportions import anytime_interval, wilson_interval
 

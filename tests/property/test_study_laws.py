@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from cranfield.methods.sequential import Goal, confidence_sequence, group_design, journal, prospect, simulate
 from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
-from cranfield.methods.sequential.thresholds import effect_sizes
+from cranfield.methods.sequential.paths import effect_sizes
 
 shares = st.sets(st.integers(5, 95), min_size=1, max_size=5).map(lambda found: [*(n / 100 for n in sorted(found)), 1.0])
 gaps = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
-goals = st.builds(Goal, st.floats(0.02, 0.2), st.floats(0.05, 0.3), power=st.floats(0.6, 0.95))
+goals = st.builds(Goal, difference=st.floats(0.02, 0.2), sd=st.floats(0.05, 0.3), power=st.floats(0.6, 0.95))
 
 
 @given(shares, st.sampled_from(list(SPENDING)), st.floats(0.005, 0.2))

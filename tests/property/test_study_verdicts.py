@@ -46,7 +46,8 @@ def results(plan: str, differences: Array, alpha: float, batch: int) -> list[con
     found = []
     with TemporaryDirectory() as folder:
         study = create_study(
-            Path(folder) / "any.study", Goal(0.06, 0.12, plan=plan, alpha=alpha, first=10, looks=(0.5, 1.0))
+            Path(folder) / "any.study",
+            Goal(difference=0.06, sd=0.12, plan=plan, alpha=alpha, first=10, looks=(0.5, 1.0)),
         )
         for first in range(0, len(differences), batch):
             if study.status().finished:

@@ -13,7 +13,7 @@ import pytest
 
 import cranfield
 from cranfield.measures import CATALOG, parse_measures
-from cranfield.scores import score_view
+from cranfield.scores.evaluation import score_collection, score_view
 
 NIST = {
     "map": "AP",
@@ -54,7 +54,7 @@ def test_every_cell_is_what_nist_printed(folder: Path, trec8: cranfield.Collecti
     with open(folder / "scores" / f"{name}.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     printed = {(row["topic"], system): row[system] for row in rows for system in row if system != "topic"}
-    ours = {(topic, system): f"{score:.4f}" for _, topic, system, score in trec8.score(measure).rows()}
+    ours = {(topic, system): f"{score:.4f}" for _, topic, system, score in score_collection(trec8, measure).rows()}
     assert len(printed) == RUNS * TOPICS
     assert ours == printed
 
@@ -62,7 +62,7 @@ def test_every_cell_is_what_nist_printed(folder: Path, trec8: cranfield.Collecti
 def test_trec_evals_names_are_understood_and_mean_the_same(trec8: cranfield.Collection) -> None:
     for name, measure in NIST.items():
         if name != "rbp":
-            np.testing.assert_array_equal(trec8.score(name).of(), trec8.score(measure).of())
+            np.testing.assert_array_equal(score_collection(trec8, name).of(), score_collection(trec8, measure).of())
 
 
 def test_uwmt8a0_is_ranked_in_double_precision_which_single_precision_would_reorder_on_47_topics(

@@ -13,6 +13,7 @@ import cranfield
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import pilot_study
 from cranfield.methods.pooling import depth_study, equivalent_designs, pair_study, reusability
+from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
 
 RUNS, TOPICS, JUDGMENTS = 129, 50, 86_830
@@ -30,7 +31,7 @@ def trec8(folder: Path) -> cranfield.Collection:
 
 @pytest.fixture(scope="module")
 def official(trec8: cranfield.Collection) -> np.ndarray:
-    return np.asarray(trec8.score("AP").of().mean(axis=0))
+    return np.asarray(score_collection(trec8, "AP").of().mean(axis=0))
 
 
 def test_the_judgments_are_a_pool_of_depth_100(trec8: cranfield.Collection) -> None:
@@ -56,7 +57,7 @@ def own_unique_removed(
     found: dict[tuple[str, str], str] = {}
     for team in contributors.teams:
         kept = contributors.kept([team])
-        scores = trec8.keeping(kept & ~contributors.unknown if also_unknown else kept).score("AP")
+        scores = score_collection(trec8.keeping(kept & ~contributors.unknown if also_unknown else kept), "AP")
         mine = [system for system, its in zip(trec8.systems, trec8.teams or (), strict=True) if its == team]
         found |= {(topic, system): f"{ap:.4f}" for _, topic, system, ap in scores.select(systems=mine).rows()}
     return found
@@ -92,7 +93,7 @@ def test_the_depth_10_pool_is_the_one_made_elsewhere_but_for_ties(folder: Path, 
 def test_runs_condensed_to_the_depth_10_pool_are_ranked_as_published(
     trec8: cranfield.Collection, official: np.ndarray
 ) -> None:
-    condensed = trec8.pool(10).condensed().score("AP").of().mean(axis=0)
+    condensed = score_collection(trec8.pool(10).condensed(), "AP").of().mean(axis=0)
     assert kendall_tau(official, condensed) == pytest.approx(0.9185, abs=0.005)
 
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from cranfield.rendering.bibtex import bibtex_entry, bibtex_fields, to_bibtex
-from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.references import REFERENCES, bibtex_entry, bibtex_fields, to_bibtex
 
 
 @pytest.mark.parametrize("key", REFERENCES)

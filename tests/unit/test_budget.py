@@ -33,6 +33,7 @@ from cranfield.methods.pooling.costs import on_frontier
 from cranfield.methods.pooling.depths import _systems_matter, pool_sizes
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
+from cranfield.scores.evaluation import score_collection
 from cranfield.stats.kendall import kendall_tau
 
 Write = Callable[[str, str | bytes], str]
@@ -58,7 +59,7 @@ def test_every_depth_is_scored_as_its_pool_is(demo: Collection, study: DepthStud
     for measure in study.measures:
         for point in study.of(measure):
             pool = demo.pool(point.depth)
-            table = pool.score(measure).of()[pool.relevant > 0]
+            table = score_collection(pool, measure).of()[pool.relevant > 0]
             parts = squares(table)
             assert point.variance == point.residual == pytest.approx(float(parts.residual), rel=1e-12)
             system = float(parts.between_systems - parts.residual) / len(table)
@@ -74,10 +75,10 @@ def test_the_deepest_pool_is_the_judgments_as_they_are(demo: Collection, study: 
     assert last.full
     assert not study.of("AP")[0].full
     assert last.judged == len(demo.arrays["grade"]) / 40
-    whole = estimate_variance(demo.score("AP")).get("residual")
+    whole = estimate_variance(score_collection(demo, "AP")).get("residual")
     assert (last.variance, last.lower, last.upper) == pytest.approx((whole.variance, whole.lower, whole.upper))
     two_way = depth_study(demo, "AP", depths=[5], estimate="two-way").of("AP")[-1]
-    whole = estimate_variance(demo.score("AP")).get("two-way")
+    whole = estimate_variance(score_collection(demo, "AP")).get("two-way")
     assert (two_way.variance, two_way.lower, two_way.upper) == pytest.approx((whole.variance, whole.lower, whole.upper))
 
 
@@ -98,7 +99,7 @@ def test_collections_are_pooled_by_their_topics_less_one(demo: Collection, tmp_p
     cranfield.write_example(tmp_path, seed=8, topics=15)
     other = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
     both = depth_study({"a": demo, "b": other}, "AP", depths=[5])
-    tables = {"a": demo.score("AP"), "b": other.score("AP")}
+    tables = {"a": score_collection(demo, "AP"), "b": score_collection(other, "AP")}
     if both.depths[-1] == demo.pool_depth == other.pool_depth:
         pooled, last = estimate_variance(tables).get("residual"), both.of("AP")[-1]
         assert (last.variance, last.lower, last.upper) == pytest.approx((pooled.variance, pooled.lower, pooled.upper))
@@ -256,10 +257,12 @@ def test_sakais_rule_looks_at_the_variance_alone(study: DepthStudy) -> None:
 
 def test_the_best_are_best_at_full_depth_and_alone_decide(demo: Collection) -> None:
     found = depth_study(demo, "AP", depths=[5], best=4)
-    means = demo.score("AP").of().mean(axis=0)
+    means = score_collection(demo, "AP").of().mean(axis=0)
     chosen = np.sort(np.argsort(-means)[:4])
     for point, pool in zip(found.of("AP"), (demo.pool(5), demo), strict=True):
-        assert point.residual == pytest.approx(float(squares(pool.score("AP").of()[:, chosen]).residual), rel=1e-12)
+        assert point.residual == pytest.approx(
+            float(squares(score_collection(pool, "AP").of()[:, chosen]).residual), rel=1e-12
+        )
     assert found.chosen("AP") == "the best 4 of 12 runs by mean AP at full depth"
     assert "for the best 4 of 12 runs" in equivalent_designs(found).summary()
 
@@ -268,7 +271,7 @@ def test_a_pairs_signal_is_its_mean_difference_over_the_sd_of_its_differences(de
     found = depth_study(demo, "AP", depths=[5], pair=("cleverdon1", "aldgate1"))
     effects = []
     for point, pool in zip(found.of("AP"), (demo.pool(5), demo), strict=True):
-        gaps = pool.score("AP").select(systems=["cleverdon1", "aldgate1"]).of() @ [1, -1]
+        gaps = score_collection(pool, "AP").select(systems=["cleverdon1", "aldgate1"]).of() @ [1, -1]
         effects.append(gaps.mean() / gaps.std(ddof=1))
         assert point.difference == pytest.approx(gaps.mean())
         assert point.signal_to_noise == pytest.approx(effects[-1] ** 2)
@@ -375,17 +378,17 @@ def test_pairs_that_make_no_sense_are_refused(demo: Collection, asked: dict[str,
 def test_a_team_left_out_is_scored_without_what_it_alone_contributed(demo: Collection) -> None:
     found = reusability(demo, ["AP", "P@10"], depths=[10])
     pool = demo.pool(10)
-    whole = pool.score("AP").of().mean(axis=0)
+    whole = score_collection(pool, "AP").of().mean(axis=0)
     own = whole.copy()
     for team in found.of("AP", 10):
         kept = demo.contributors(10).kept([team.team])
         reduced = pool.keeping(kept)
-        means = reduced.score("AP").of().mean(axis=0)
+        means = score_collection(reduced, "AP").of().mean(axis=0)
         mine = [at for at, its in enumerate(demo.teams or ()) if its == team.team]
         own[mine] = means[mine]
         assert team.tau == pytest.approx(kendall_tau(whole, means))
         assert team.drop == pytest.approx(max(whole[mine] - means[mine]))
-        assert team.unjudged == pytest.approx(1 - reduced.score("Judged@10").of()[:, mine].mean())
+        assert team.unjudged == pytest.approx(1 - score_collection(reduced, "Judged@10").of()[:, mine].mean())
         assert team.runs == len(mine)
     assert found.own_tau["AP", 10] == pytest.approx(kendall_tau(whole, own))
     assert found.overview()[0]["drop"] == max(team.drop for team in found.of("AP", 10))

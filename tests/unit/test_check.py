@@ -22,6 +22,7 @@ from cranfield.formats.problems import KINDS, Problem, Severity, count_by_kind, 
 from cranfield.formats.runs import Order
 from cranfield.formats.scores import inspect_scores
 from cranfield.formats.text import LONGEST_LINE
+from cranfield.scores.evaluation import score_collection
 
 RUN = b"1 Q0 d1 1 2.0 tag\n1 Q0 d2 2 1.0 tag\n"
 QRELS = b"1 0 d1 1\n1 0 d2 0\n"
@@ -891,7 +892,7 @@ def test_runs_of_one_file_meet_the_judgments_one_by_one(
 
 
 def test_files_of_every_kind_are_told_apart_by_their_lines(example: Path, tmp_path: Path) -> None:
-    cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP")
+    score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP")
     scores = tmp_path / "scores.csv"
     scores.write_bytes(b"topic,a\n1,0.5\n")
     names = ["runs/aldgate1.txt", "qrels.txt", "intents.txt", "teams.tsv"]
@@ -965,7 +966,7 @@ def whole_files(tmp_path: Path) -> dict[str, Path]:
     paths = {name: tmp_path / f"whole.{name}" for name in ("cran", "json", "parquet")}
     collection.save(paths["cran"])
     for name in ("json", "parquet"):
-        cranfield.write_scores(collection.score("AP"), paths[name])
+        cranfield.write_scores(score_collection(collection, "AP"), paths[name])
     return paths
 
 

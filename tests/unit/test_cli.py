@@ -23,6 +23,7 @@ from cranfield.cli.app import main
 from cranfield.measures import CATALOG
 from cranfield.methods import simulation
 from cranfield.scores import ScoreTable, read_scores
+from cranfield.scores.evaluation import score_collection
 
 KEYS = {"inputs", "method", "citations", "warnings", "seed", "version", "rows"}
 COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()"]
@@ -77,7 +78,9 @@ def spawn(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess
 @pytest.fixture(scope="session")
 def table(example: Path) -> ScoreTable:
     """What the library makes of the example."""
-    return cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "P@10", "nDCG@10"])
+    return score_collection(
+        cranfield.read_collection(example / "runs", example / "qrels.txt"), ["AP", "P@10", "nDCG@10"]
+    )
 
 
 @pytest.fixture(scope="session")
@@ -168,7 +171,7 @@ def test_the_residual_is_shown_beside_rbp_and_not_written(run: Run, example: Pat
 def test_parameters_reach_the_measure_with_every_digit(run: Run, example: Path) -> None:
     measure = "RBP(p=0.95123456)"
     rows = run("score", example / "runs", "-q", example / "qrels.txt", "-m", measure, "--csv").csv
-    expected = cranfield.read_collection(example / "runs", example / "qrels.txt").score(measure)
+    expected = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), measure)
     found = {row["system"]: float(row["score"]) for row in rows if "residual" not in row["measure"]}
     assert found == expected.mean()
 

@@ -16,6 +16,7 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.audits import REASONS, audit
+from cranfield.scores.evaluation import score_collection
 
 
 def run(*arguments: str) -> Result:
@@ -32,7 +33,9 @@ def answer(*arguments: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    cranfield.write_scores(cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP"), path)
+    cranfield.write_scores(
+        score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP"), path
+    )
     return str(path)
 
 

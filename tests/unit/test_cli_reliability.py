@@ -17,6 +17,7 @@ import cranfield
 from cranfield.cli.app import app
 from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.rendering.reliability_document import CHARTS
+from cranfield.scores.evaluation import score_collection
 
 FEW = ("--trials", "40")
 
@@ -36,7 +37,7 @@ def answer(*arguments: str) -> dict[str, Any]:
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
-    cranfield.write_scores(collection.score(["AP", "P@10"]), path)
+    cranfield.write_scores(score_collection(collection, ["AP", "P@10"]), path)
     return str(path)
 
 

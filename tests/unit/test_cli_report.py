@@ -13,7 +13,8 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.questions.report import SECTIONS
-from cranfield.rendering import pdf
+from cranfield.rendering import report_files
+from cranfield.scores.evaluation import score_collection
 
 
 def run(*arguments: str | Path) -> Result:
@@ -23,7 +24,9 @@ def run(*arguments: str | Path) -> Result:
 @pytest.fixture(scope="module")
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    cranfield.write_scores(cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP"), path)
+    cranfield.write_scores(
+        score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP"), path
+    )
     return path
 
 
@@ -136,7 +139,7 @@ def test_the_command_in_a_report_makes_it_again(scores: Path, here: Path) -> Non
         (["--alpha", "2"], "`alpha` must be below 1, not 2"),
         (["--power", "0.04"], "it is reached by chance"),
         (["--systems", "1"], "`systems` must be at least 2, not 1"),
-        (["--shards", "2.5"], "shards cannot be"),
+        (["--shards", "2.5"], "`shards` cannot be"),
         (["-m", "none"], "no measure"),
         (["-o", "nowhere/x.html", "--section", "read"], "cannot be written"),
     ],
@@ -170,7 +173,7 @@ def test_without_a_browser_pdf_is_refused_before_anything_is_computed(
     scores: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(here))
-    monkeypatch.setattr(pdf, "PLACES", ())
+    monkeypatch.setattr(report_files, "PLACES", ())
     monkeypatch.delenv("CRANFIELD_BROWSER", raising=False)
     done = run(scores, "-o", "x.html", "--pdf")
     assert isinstance(done.exception, cranfield.RequestError)
@@ -185,10 +188,10 @@ def test_a_browser_that_prints_nothing_is_told(here: Path, monkeypatch: pytest.M
     os.chmod(fake, 0o755)
     monkeypatch.setenv("CRANFIELD_BROWSER", str(fake))
     with pytest.raises(cranfield.WriteError, match="printed nothing"):
-        pdf.to_pdf("<p>x</p>")
+        report_files.to_pdf("<p>x</p>")
     fake.write_text("#!/bin/sh\nexec sleep 60\n")
     with pytest.raises(cranfield.WriteError, match="did not finish"):
-        pdf.to_pdf("<p>x</p>", seconds=0.3)
+        report_files.to_pdf("<p>x</p>", seconds=0.3)
 
 
 def test_public_names_make_a_report(scores: Path, here: Path) -> None:

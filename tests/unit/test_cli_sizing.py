@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.scores.evaluation import score_collection
 
 
 def run(*arguments: str) -> Result:
@@ -31,7 +32,7 @@ def answer(*arguments: str) -> dict[str, Any]:
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
-    cranfield.write_scores(collection.score(["AP", "nDCG@10"]), path)
+    cranfield.write_scores(score_collection(collection, ["AP", "nDCG@10"]), path)
     return str(path)
 
 

@@ -19,6 +19,7 @@ from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.formats.name_order import file_stem
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
+from cranfield.scores.evaluation import score_collection
 
 Write = Callable[[str, str | bytes], str]
 
@@ -268,7 +269,7 @@ def test_judgments_are_those_of_the_file(small: Collection) -> None:
 def test_a_negative_grade_is_no_judgment(write: Write) -> None:
     run = write("run", "1 Q0 d1 1 2 t\n1 Q0 d2 2 1 t\n")
     collection = cranfield.read_collection(run, write("qrels", "1 0 d1 -1\n1 0 d2 1\n"))
-    assert collection.score("Judged@2").mean() == {"t": 0.5}
+    assert score_collection(collection, "Judged@2").mean() == {"t": 0.5}
     assert [problem.slug for problem in collection.warnings] == ["grade-negative"]
 
 
@@ -277,7 +278,7 @@ def test_what_is_odd_about_files_stays_with_the_collection_and_its_scores(write:
     collection = cranfield.read_collection(run, write("qrels", QRELS + "3 0 d1 0\n"))
     slugs = {problem.slug: problem.count for problem in collection.warnings}
     assert slugs == {"topic-unjudged": 1, "topic-missing": 1, "no-relevant": 1}
-    assert collection.score("AP").warnings == collection.warnings
+    assert score_collection(collection, "AP").warnings == collection.warnings
 
 
 def test_a_repr_says_how_much_there_is(small: Collection) -> None:
@@ -320,7 +321,7 @@ def test_a_pool_keeps_the_judgments_of_documents_near_the_top(write: Write) -> N
 def test_a_pool_leaves_the_collection_as_it_is(demo: Collection) -> None:
     before = {name: array.copy() for name, array in demo.arrays.items()}
     pooled = demo.pool(1)
-    assert pooled.score("AP").mean() != demo.score("AP").mean()
+    assert score_collection(pooled, "AP").mean() != score_collection(demo, "AP").mean()
     assert all(np.array_equal(array, demo.arrays[name]) for name, array in before.items())
 
 
@@ -341,7 +342,7 @@ def test_a_pool_restricts_judgments_for_intents_too(demo: Collection) -> None:
     assert pooled.intents is not None
     assert demo.intents is not None
     assert (pooled.intents.grade > 0).sum() < (demo.intents.grade > 0).sum()
-    assert pooled.score("alpha_nDCG@10").mean() != demo.score("alpha_nDCG@10").mean()
+    assert score_collection(pooled, "alpha_nDCG@10").mean() != score_collection(demo, "alpha_nDCG@10").mean()
 
 
 @pytest.mark.parametrize("depth", [0, -1])
@@ -357,7 +358,7 @@ def test_scores_over_a_pool_are_those_of_a_file_with_the_pools_judgments(
     lines = "".join(f"{topic} 0 {name} {grade}\n" for topic, name, grade in pooled.judgments() if grade >= 0)
     again = cranfield.read_collection(example / "runs", write("pooled", lines))
     measures = ["AP", "nDCG@10", "RR", "P@5", "Bpref", "Q"]
-    assert np.array_equal(again.score(measures).values, pooled.score(measures).values)
+    assert np.array_equal(score_collection(again, measures).values, score_collection(pooled, measures).values)
 
 
 # --- shards
@@ -418,7 +419,7 @@ def test_every_judgment_is_in_the_shard_of_its_document(demo: Collection) -> Non
 
 
 def test_one_shard_is_the_whole(demo: Collection) -> None:
-    from cranfield.scores import score_view
+    from cranfield.scores.evaluation import score_view
 
     measures = [parse_measure(name) for name in ("AP", "nDCG@10", "Bpref", "RBP", "alpha_nDCG@10")]
     view = demo.sharded(np.zeros(len(demo.documents), int))
@@ -426,7 +427,7 @@ def test_one_shard_is_the_whole(demo: Collection) -> None:
 
 
 def test_a_shard_scores_like_a_collection_of_its_documents(demo: Collection, tmp_path: Path) -> None:
-    from cranfield.scores import score_view
+    from cranfield.scores.evaluation import score_view
 
     shard_of = demo.random_shards(3, seed=5)
     number = {demo.documents[code]: code for code in range(len(demo.documents))}
@@ -444,7 +445,7 @@ def test_a_shard_scores_like_a_collection_of_its_documents(demo: Collection, tmp
         qrels = tmp_path / "qrels"
         rows = [(t, d, g) for t, d, g in demo.judgments() if shard_of[number[d]] == shard]
         qrels.write_text("".join(f"{topic} 0 {name} {grade}\n" for topic, name, grade in rows))
-        alone = cranfield.read_collection(paths, qrels).score(["AP", "nDCG@5"])
+        alone = score_collection(cranfield.read_collection(paths, qrels), ["AP", "nDCG@5"])
         assert alone.topics == demo.topics
         assert np.array_equal(alone.values[..., 0], values[..., shard])
 
@@ -460,7 +461,7 @@ def gappy(write: Write) -> Collection:
 
 
 def scores(collection: Collection, **policies: str) -> dict[str, list[float | None]]:
-    table = collection.score("AP", **policies)
+    table = score_collection(collection, "AP", **policies)
     return {
         topic: [None if math.isnan(score) else score for score in row]
         for topic, row in zip(table.topics, table.of().tolist(), strict=True)
@@ -473,7 +474,7 @@ def test_what_is_missing_scores_zero_as_in_trec_eval(gappy: Collection) -> None:
 
 def test_a_topic_without_a_list_can_have_no_score(gappy: Collection) -> None:
     assert scores(gappy, missing="nan") == {"1": [1.0, 1.0], "2": [1.0, None], "3": [0.0, 0.0]}
-    assert gappy.score("AP", missing="nan").mean() == {"a": 2 / 3, "b": 0.5}
+    assert score_collection(gappy, "AP", missing="nan").mean() == {"a": 2 / 3, "b": 0.5}
 
 
 def test_a_topic_without_a_list_can_be_dropped(gappy: Collection) -> None:
@@ -496,14 +497,14 @@ def test_both_policies_hold_together(gappy: Collection) -> None:
 def test_dropping_every_topic_is_refused(write: Write) -> None:
     collection = cranfield.read_collection(write("run", "1 Q0 d1 1 1 t\n"), write("qrels", "1 0 d1 0\n"))
     with pytest.raises(RequestError, match="no topic is left"):
-        collection.score("AP", no_relevant="drop")
+        score_collection(collection, "AP", no_relevant="drop")
 
 
 @pytest.mark.parametrize("policy", ["missing", "no_relevant"])
 def test_an_unknown_policy_is_refused_with_the_known_ones(policy: str, gappy: Collection) -> None:
     options: dict[str, Any] = {policy: "one"}
     with pytest.raises(RequestError, match=f"{policy} cannot be «one»") as refusal:
-        gappy.score("AP", **options)
+        score_collection(gappy, "AP", **options)
     assert "zero, nan, drop" in refusal.value.fix
 
 
@@ -518,7 +519,7 @@ INTENTS = "1 a d1 1\n1 b d1 0\n1 b d2 1\n2 a d1 1\n"
 @pytest.mark.parametrize("measure", PER_INTENT)
 def test_a_measure_of_intents_needs_judgments_for_intents(measure: str, small: Collection) -> None:
     with pytest.raises(RequestError, match="needs per-intent judgments") as refusal:
-        small.score(measure)
+        score_collection(small, measure)
     assert "`intents`" in refusal.value.fix
 
 
@@ -526,7 +527,7 @@ def test_a_measure_of_intents_needs_judgments_for_intents(measure: str, small: C
 def test_an_ordinary_measure_needs_ordinary_judgments(measure: str, write: Write) -> None:
     collection = cranfield.read_collection(write("run", RUN), intents=write("intents", INTENTS))
     with pytest.raises(RequestError, match="needs ordinary judgments") as refusal:
-        collection.score(measure)
+        score_collection(collection, measure)
     assert "`qrels`" in refusal.value.fix
 
 
@@ -535,8 +536,8 @@ def test_both_kinds_of_judgments_can_be_read_together(write: Write) -> None:
     both = cranfield.read_collection(run, qrels, intents=intents)
     alone = cranfield.read_collection(run, qrels)
     diverse = cranfield.read_collection(run, intents=intents)
-    assert np.array_equal(both.score(PLAIN).values, alone.score(PLAIN).values)
-    assert np.array_equal(both.score(PER_INTENT).values, diverse.score(PER_INTENT).values)
+    assert np.array_equal(score_collection(both, PLAIN).values, score_collection(alone, PLAIN).values)
+    assert np.array_equal(score_collection(both, PER_INTENT).values, score_collection(diverse, PER_INTENT).values)
 
 
 def test_intents_are_equally_likely_unless_told_otherwise(write: Write) -> None:
@@ -553,8 +554,8 @@ def test_intents_are_equally_likely_unless_told_otherwise(write: Write) -> None:
 def test_topics_without_relevant_documents_for_any_intent_can_be_dropped(write: Write) -> None:
     intents = write("intents", "1 a d1 1\n1 b d2 0\n2 a d1 0\n")
     collection = cranfield.read_collection(write("run", RUN), intents=intents)
-    assert collection.score("alpha_nDCG@10", no_relevant="drop").topics == ("1",)
-    assert collection.score("alpha_nDCG@10").topics == ("1", "2")
+    assert score_collection(collection, "alpha_nDCG@10", no_relevant="drop").topics == ("1",)
+    assert score_collection(collection, "alpha_nDCG@10").topics == ("1", "2")
 
 
 # --- measures at their edges
@@ -562,15 +563,15 @@ def test_topics_without_relevant_documents_for_any_intent_can_be_dropped(write: 
 
 @pytest.mark.parametrize("k", [1000, 10**6])
 def test_a_cutoff_deeper_than_every_list_is_no_cutoff(k: int, demo: Collection) -> None:
-    deep = demo.score([f"{name}@{k}" for name in ("AP", "nDCG", "RR", "Q", "ERR", "RBP")])
-    whole = demo.score(["AP", "nDCG", "RR", "Q", "ERR", "RBP"])
+    deep = score_collection(demo, [f"{name}@{k}" for name in ("AP", "nDCG", "RR", "Q", "ERR", "RBP")])
+    whole = score_collection(demo, ["AP", "nDCG", "RR", "Q", "ERR", "RBP"])
     assert np.array_equal(deep.values, whole.values)
 
 
 @pytest.mark.parametrize("name", ["AP", "P", "R", "nDCG", "alpha_nDCG", "ERR_IA", "I-rec"])
 def test_a_cutoff_beyond_machine_integers_is_scored_or_refused(name: str, demo: Collection) -> None:
     try:
-        table = demo.score(f"{name}@{10**30}")
+        table = score_collection(demo, f"{name}@{10**30}")
     except CranfieldError:
         return
     assert np.isfinite(table.values).all()
@@ -580,14 +581,14 @@ def test_a_cutoff_beyond_machine_integers_is_scored_or_refused(name: str, demo: 
 @pytest.mark.parametrize("kind", [kind for kind in CATALOG.values() if kind.cutoff.allowed], ids=lambda kind: kind.name)
 def test_a_cutoff_may_be_deeper_than_lists_and_judgments(kind: MeasureKind, k: int, write: Write) -> None:
     run, qrels, intents = write("run", RUN), write("qrels", QRELS), write("intents", INTENTS)
-    values = cranfield.read_collection(run, qrels, intents=intents).score(f"{kind.name}@{k}").values
+    values = score_collection(cranfield.read_collection(run, qrels, intents=intents), f"{kind.name}@{k}").values
     assert ((values >= kind.lowest) & (values <= kind.highest)).all()
 
 
 def test_gains_that_are_all_zero_are_refused_or_score_zero(demo: Collection) -> None:
     for measure in ("nDCG(gains=1:0)", "RBP(gains=1:0)", "ERR(gains=1:0)", "Q(gains=1:0)", "P+(gains=1:0)"):
         try:
-            table = demo.score(measure)
+            table = score_collection(demo, measure)
         except CranfieldError:
             continue
         assert (table.values == 0.0).all(), measure
@@ -595,6 +596,6 @@ def test_gains_that_are_all_zero_are_refused_or_score_zero(demo: Collection) -> 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
 def test_every_score_is_in_the_range_the_measure_states(kind: MeasureKind, demo: Collection) -> None:
-    values = demo.score(f"{kind.name}@10" if kind.cutoff.required else kind.name).values
+    values = score_collection(demo, f"{kind.name}@10" if kind.cutoff.required else kind.name).values
     assert values.min() >= kind.lowest
     assert values.max() <= kind.highest

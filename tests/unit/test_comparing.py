@@ -22,7 +22,7 @@ from cranfield.methods.comparison.pairwise import TESTS
 from cranfield.rendering.charts import interval_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
-from cranfield.stats.dunnett import dunnett_critical
+from cranfield.stats.studentized import dunnett_critical
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.methods.verification.designs import read_designs
 from cranfield.questions import find_question
-from cranfield.web.calculator import PowerQuery, SizeQuery
+from cranfield.web.calculators import PowerQuery, SizeQuery
 
 
 @pytest.fixture(scope="module")

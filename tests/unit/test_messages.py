@@ -26,7 +26,7 @@ from cranfield.web.page_list import QUESTIONS
 
 ROOT = Path(cranfield.__file__).parent
 OWN_FLAGS = {
-    "rendering/pdf.py": "the flags of a browser",
+    "rendering/report_files.py": "the flags of a browser",
     "rendering/report_model.py": "the command line that makes a report",
     "errors.py": "where flags are made",
     "questions/command_line.py": "the command line that gives the same answer",
@@ -155,11 +155,11 @@ def test_of_a_problem_only_the_fix_names_parameters() -> None:
 def document() -> Document:
     columns = (Column("count", "how often", "count"), Column("fix", "what to do"))
     return Document(
-        "check",
-        {},
-        [Table(columns, [(2, "Use `order`.")], "Places: `all=True` lists them.")],
-        [{"fix": "Use `order`."}],
-        "`all_pairs=True` lists the pairs.",
+        method="check",
+        inputs={},
+        tables=[Table(columns, [(2, "Use `order`.")], "Places: `all=True` lists them.")],
+        rows=[{"fix": "Use `order`."}],
+        sentence="`all_pairs=True` lists the pairs.",
         warnings=(Caution("a", "no `sd`", "Add `sd`."), Problem("crlf", "a.run")),
     )
 
@@ -176,7 +176,7 @@ def test_a_document_is_spoken_where_people_read_it_and_nowhere_else(document: Do
 
 def test_a_report_speaks_of_flags_except_in_json(document: Document) -> None:
     section = Section("read", "What was read", (Part(document),))
-    report = Report("mine", {}, (section,), (LeftOut("Shards", "`qrels` is missing"),))
+    report = Report(title="mine", inputs={}, sections=(section,), left_out=(LeftOut("Shards", "`qrels` is missing"),))
     for face in (".md", ".tex", ".html"):
         text = FORMATS[face](report).decode()
         assert "--all-pairs lists the pairs" in text

@@ -19,7 +19,7 @@ from cranfield.methods.comparison.comparison import compare
 from cranfield.methods.design.pair_sizes import pair_sizes
 from cranfield.methods.reliability import assess_reliability, generalise
 from cranfield.methods.sequential.paired_differences import all_pairs
-from cranfield.methods.sequential.past import past_experience
+from cranfield.methods.sequential.trial import past_experience
 from cranfield.methods.sharding.shard_models import replicate_study
 from cranfield.methods.simulation import fit_simulator
 from cranfield.methods.variance import estimate_variance

@@ -18,8 +18,8 @@ from cranfield.methods.comparison.tukey import tukey
 from cranfield.methods.reliability import assess_reliability, split_halves
 from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.shard_models import anova_names, error_term
-from cranfield.rendering.shard_charts import FIGURES, shard_chart
-from cranfield.rendering.shard_document import shard_document
+from cranfield.rendering.shard_document import FIGURES, shard_chart, shard_document
+from cranfield.scores.evaluation import score_collection
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str], str]
@@ -227,7 +227,7 @@ def test_a_halving_is_counted_both_ways() -> None:
 
 def test_no_two_measures_or_samples_share_their_halvings(example: Path) -> None:
     collection = cranfield.read_collection(example / "runs", example / "qrels.txt")
-    values = collection.score("AP").values
+    values = score_collection(collection, "AP").values
     twice = cranfield.ScoreTable(
         ("AP", "again"),
         collection.topics,

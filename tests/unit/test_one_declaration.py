@@ -9,12 +9,12 @@ from typer.main import get_command
 
 import cranfield
 from cranfield.cli.app import make_app
-from cranfield.cli.outputs import FILES
+from cranfield.cli.options import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.web.application import make_app as make_web_app
-from cranfield.web.calculator_pages import CALCULATORS
+from cranfield.web.calculators import CALCULATORS
 from cranfield.web.page_list import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex"}

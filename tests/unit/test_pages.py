@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.rendering.inline_charts import inline_picture
 from cranfield.rendering.report_model import Report
-from cranfield.rendering.report_page import asset, to_html
+from cranfield.rendering.report_page import asset, inline_picture, to_html
 from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
 

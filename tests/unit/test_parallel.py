@@ -19,6 +19,7 @@ from cranfield.measures import CATALOG
 from cranfield.runtime import compiled
 from cranfield.runtime.compiled import Kernel
 from cranfield.runtime.threads import available_workers, slices, spread
+from cranfield.scores.evaluation import score_collection
 
 ALL = [f"{kind.name}@10" if kind.cutoff.allowed else kind.name for kind in CATALOG.values()]
 
@@ -127,8 +128,8 @@ def everything(example: Path) -> dict[str, npt.NDArray[Any]]:
     view = collection.sharded(collection.random_shards(3, seed=1))
     return {
         **collection.arrays,
-        "scores": collection.score(ALL).values,
-        "pooled": collection.pool(5).score(ALL).values,
+        "scores": score_collection(collection, ALL).values,
+        "pooled": score_collection(collection.pool(5), ALL).values,
         "shard rank": view.judged.rank,
         "shard judgment": view.judged.judgment,
         "shard edges": view.judged.edges,

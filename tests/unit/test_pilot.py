@@ -17,9 +17,9 @@ from cranfield.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import PilotStudy, pilot_study, write_leave_outs
-from cranfield.methods.leave_out.draws_of_teams import draw
-from cranfield.methods.leave_out.pilots import _finite_correction
+from cranfield.methods.leave_out.pilots import _finite_correction, draw
 from cranfield.methods.variance.components import squares
+from cranfield.scores.evaluation import score_collection
 from cranfield.stats.tails import t_critical
 
 Write = Callable[[str, str | bytes], str]
@@ -47,7 +47,7 @@ def test_every_pilot_is_what_leaving_out_by_hand_gives(demo: Collection, study: 
         systems = [s for s, team in zip(demo.systems, demo.teams or (), strict=True) if team not in gone]
         order = [topic for topic in draws.topic_order[at].tolist() if reduced.relevant[topic] > 0]
         for m, measure in enumerate(study.measures):
-            table = reduced.score(measure).select(systems=systems).of()
+            table = score_collection(reduced, measure).select(systems=systems).of()
             for s, size in enumerate(study.pilot_topics):
                 expected = squares(table[order[:size]]).residual
                 assert study.variances[m, at, s] == pytest.approx(expected, rel=1e-12)
@@ -106,7 +106,7 @@ def test_the_interval_holds_the_variance_of_pilots_with_new_topics() -> None:
 
 def test_nobody_left_out_is_the_data_as_they_are(demo: Collection, study: PilotStudy) -> None:
     full = study.get("AP")
-    assert full.variance == pytest.approx(float(squares(demo.score("AP").of()).residual), rel=1e-12)
+    assert full.variance == pytest.approx(float(squares(score_collection(demo, "AP").of()).residual), rel=1e-12)
     assert (full.trials, full.most_lost, full.misses) == (1, 0, False)
     assert np.isnan(full.lower)
     assert full.to_dict()["topics_low"] is None
@@ -115,7 +115,7 @@ def test_nobody_left_out_is_the_data_as_they_are(demo: Collection, study: PilotS
 def test_sakai_and_shangs_own_design_is_asked_for_by_name(demo: Collection) -> None:
     published = Target("min_range", 0.15, method="sakai")
     study = pilot_study(demo, "AP", left_out=[1], trials=10, estimate="within", target=published)
-    within = float(squares(demo.score("AP").of()).within_systems)  # SS16 Eq. 1
+    within = float(squares(score_collection(demo, "AP").of()).within_systems)  # SS16 Eq. 1
     assert study.get("AP").variance == pytest.approx(within)
     assert study.get("AP").topics == published.topics(np.array([within]))[0]
     with pytest.raises(RequestError, match="does not go with the within variance"):
@@ -332,7 +332,7 @@ def test_judgments_by_intent_alone_do_for_measures_of_intents(example: Path) -> 
         example / "runs", intents=example / "intents.txt", teams=example / "teams.tsv"
     )
     study = pilot_study(collection, "alpha_nDCG@10", left_out=[2], trials=2, pilot_topics=[])
-    expected = squares(collection.score("alpha_nDCG@10").of()).residual
+    expected = squares(score_collection(collection, "alpha_nDCG@10").of()).residual
     assert study.get("alpha_nDCG@10").variance == pytest.approx(float(expected))
     with pytest.raises(RequestError, match="only per-intent ones were read"):
         pilot_study(collection, "AP")

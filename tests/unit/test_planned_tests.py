@@ -27,8 +27,7 @@ from cranfield.methods.design.power_functions import tost_power
 from cranfield.methods.design.request import TYPICAL_CORRELATION
 from cranfield.methods.variance import estimate_variance
 from cranfield.stats import family
-from cranfield.stats.dunnett import dunnett_critical
-from cranfield.stats.studentized import studentized_range_critical
+from cranfield.stats.studentized import dunnett_critical, studentized_range_critical
 
 PAIR: dict[str, Any] = {"difference": 0.05, "sd": 0.15}
 FAMILY = ("max-t", "tukey", "dunnett", "holm")

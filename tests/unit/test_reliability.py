@@ -22,7 +22,7 @@ from cranfield.methods.reliability import (
     split_halves,
     swap_rates,
 )
-from cranfield.methods.reliability.resampling import default_sizes, tasks
+from cranfield.methods.reliability.topic_samples import default_sizes, tasks
 from cranfield.methods.variance.components import squares
 from cranfield.runtime.random import sequence
 

@@ -17,10 +17,11 @@ from cranfield.formats.problems import KINDS, Problem, Severity
 from cranfield.measures import CATALOG
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
-from cranfield.rendering import Column, Document, Table, print_document, to_csv, to_json, to_latex, to_markdown
 from cranfield.rendering.check_document import document as check_document
-from cranfield.rendering.document import show, warning_lines, warning_row
+from cranfield.rendering.document import Column, Document, Table, show, warning_lines, warning_row
+from cranfield.rendering.output_formats import to_csv, to_json, to_latex, to_markdown
 from cranfield.rendering.score_document import measure_document, measures_document, score_document
+from cranfield.rendering.terminal import print_document
 from cranfield.scores import ScoreTable
 
 THIRD = 1 / 3
@@ -40,14 +41,14 @@ def document() -> Document:
         Problem("topic-missing", "other", detail="2 topics", count=1200),
     )
     return Document(
-        "score",
-        {"runs": ["run"]},
-        [Table(columns, rows, "Scores")],
-        words,
-        "A [sentence].",
-        ("Sakai2014",),
-        problems,
-        7,
+        method="score",
+        inputs={"runs": ["run"]},
+        tables=[Table(columns, rows, "Scores")],
+        rows=words,
+        sentence="A [sentence].",
+        citations=("Sakai2014",),
+        warnings=problems,
+        seed=7,
     )
 
 
@@ -125,7 +126,7 @@ def test_csv_keeps_every_digit_and_quotes_what_needs_it(document: Document) -> N
 
 
 def test_csv_of_rows_with_different_keys_has_all_columns() -> None:
-    document = Document("any", {}, [], [{"a": 1}, {"b": 2}])
+    document = Document(method="any", inputs={}, tables=[], rows=[{"a": 1}, {"b": 2}])
     assert to_csv(document).splitlines() == ["a,b", "1,", ",2"]
 
 
@@ -175,7 +176,7 @@ def test_the_terminal_has_tables_and_sentence_and_warnings_stand_aside(
 
 def test_a_pipe_gets_rows_as_long_as_they_need_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     columns = (Column("system", "system"), *(Column(f"m{at}", f"measure {at}", "score") for at in range(60)))
-    print_document(Document("score", {}, [Table(columns, [("x" * 300, *[THIRD] * 60)])], []))
+    print_document(Document(method="score", inputs={}, tables=[Table(columns, [("x" * 300, *[THIRD] * 60)])], rows=[]))
     out, _ = capsys.readouterr()
     (row,) = (line for line in out.splitlines() if line.startswith("x"))
     assert row.split() == ["x" * 300, *["0.3333"] * 60]

@@ -10,10 +10,10 @@ import pytest
 import cranfield
 from cranfield.collection import Collection
 from cranfield.measures import CATALOG, parse_measures
-from cranfield.measures.recipes import recipe
+from cranfield.measures.recipes import kept_recipe
 from cranfield.methods.variance.components import squares
 from cranfield.methods.variance.kernels import nested_squares
-from cranfield.scores import score_view
+from cranfield.scores.evaluation import score_view
 from cranfield.scores.rescoring import Rescorer
 
 EVERY = [kind.name if not kind.cutoff.required else f"{kind.name}@10" for kind in CATALOG.values()]
@@ -79,7 +79,7 @@ def test_lists_cut_at_a_depth_score_as_if_they_ended_there(demo: Collection) -> 
 
 def test_only_measures_that_look_at_more_have_no_recipe(demo: Collection) -> None:
     reduced = Rescorer(demo, (), 1).relevant_only
-    without = {str(each) for each in parse_measures([*EVERY, *MORE]) if recipe(reduced.view, each) is None}
+    without = {str(each) for each in parse_measures([*EVERY, *MORE]) if kept_recipe(reduced.view, each) is None}
     per_intent = {kind.name for kind in CATALOG.values() if kind.per_intent}
     others = {name.partition("@")[0].partition("(")[0] for name in without}
     assert others == {"Bpref", "Judged", "RBP_residual", "nDCG"} | {name.partition("@")[0] for name in per_intent}

@@ -13,6 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.questions import MODULES, find_question
 from cranfield.results import Result
+from cranfield.scores.evaluation import score_collection
 
 Ask = Callable[[Path, str], Result]
 
@@ -83,7 +84,7 @@ EXAMPLES: dict[str, Ask] = {
 @pytest.fixture(scope="module")
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    cf.write_scores(cf.read_collection(example / "runs", example / "qrels.txt").score("AP"), path)
+    cf.write_scores(score_collection(cf.read_collection(example / "runs", example / "qrels.txt"), "AP"), path)
     return str(path)
 
 

@@ -15,7 +15,8 @@ from cranfield.methods.sharding import bootstrap_anova
 from cranfield.methods.sharding.replicates import _moved_means
 from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study
 from cranfield.rendering.charts import interval_chart, write_chart
-from cranfield.rendering.shard_charts import FIGURES, shard_chart
+from cranfield.rendering.shard_document import FIGURES, shard_chart
+from cranfield.scores.evaluation import score_collection
 
 Array = npt.NDArray[Any]
 
@@ -99,7 +100,7 @@ def test_the_bootstrap_refuses_what_it_cannot_resample() -> None:
 
 
 def test_intervals_of_a_study_are_those_of_the_formulas(study: ShardStudy, collection: cranfield.Collection) -> None:
-    scores = collection.score("AP").of("AP")
+    scores = score_collection(collection, "AP").of("AP")
     (whole,) = study.get("MD1", measure="AP")
     found = intervals(scores[:, :, np.newaxis], model_error(anova(decompose(scores), "MD1")))
     assert whole.intervals.tukey == pytest.approx(found.tukey, rel=1e-12)
@@ -208,10 +209,10 @@ def test_results_sum_themselves_up_and_become_frames(study: ShardStudy, collecti
     assert study.summary().count("pairs differ significantly by MD1") == 2
     frame = study.to_frame("polars")
     assert len(frame) == len(study.results)
-    found = compare(collection.score("AP"))
+    found = compare(score_collection(collection, "AP"))
     assert found.summary().startswith(f"{found.significant_pairs} of 66 pairs")
     assert found.to_frame("polars")["significant"].sum() == found.significant_pairs
-    assert "changes with the test" in audit(collection.score("AP"), resamples=200).summary()
+    assert "changes with the test" in audit(score_collection(collection, "AP"), resamples=200).summary()
 
 
 def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
@@ -232,8 +233,10 @@ def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
 
 def test_long_work_reports_its_progress(collection: cranfield.Collection) -> None:
     steps: list[tuple[int, int]] = []
-    compare(collection.score("AP"), test="bootstrap", resamples=300, progress=lambda *step: steps.append(step))
+    compare(
+        score_collection(collection, "AP"), test="bootstrap", resamples=300, progress=lambda *step: steps.append(step)
+    )
     assert steps[-1] == (300, 300)
     steps.clear()
-    audit(collection.score("AP"), resamples=200, progress=lambda *step: steps.append(step))
+    audit(score_collection(collection, "AP"), resamples=200, progress=lambda *step: steps.append(step))
     assert steps == [(at, 9) for at in range(9)]

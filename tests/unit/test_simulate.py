@@ -13,10 +13,16 @@ import pytest
 
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.methods.simulation import fit_margin, fit_simulator, goodness_of_fit, support_of
-from cranfield.methods.simulation.copulas import PAIRS, fit_pairs
-from cranfield.methods.simulation.dependence import correlations, factor, fit_rows, product
-from cranfield.methods.simulation.marginals import FAMILIES, match_moments, move
-from cranfield.methods.simulation.support import bounded, reciprocals, steps_of, unbounded
+from cranfield.methods.simulation.dependence import PAIRS, correlations, factor, fit_pairs, fit_rows, product
+from cranfield.methods.simulation.marginals import (
+    FAMILIES,
+    bounded,
+    match_moments,
+    move,
+    reciprocals,
+    steps_of,
+    unbounded,
+)
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from cranfield import ScoreTable
 from cranfield.cli.app import app
 from cranfield.errors import Caution
 from cranfield.rendering.document import warning_lines
-from cranfield.rendering.manuscript import report_latex, report_markdown
+from cranfield.rendering.report_files import report_latex, report_markdown
 from cranfield.rendering.report_page import to_html
 from cranfield.scores.quality import SLUGS, _Pairs, table_cautions, table_warnings
 

@@ -34,11 +34,11 @@ from cranfield.methods.verification import (
     verify,
 )
 from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
-from cranfield.methods.verification.design_request import DesignRequest
+from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
-from cranfield.stats.dunnett import dunnett_tail
 from cranfield.stats.proportions import anytime_interval, wilson_interval
+from cranfield.stats.studentized import dunnett_tail
 
 Array = npt.NDArray[Any]
 
@@ -202,7 +202,11 @@ def test_normal_scores_have_the_means_and_the_variance_asked_for() -> None:
 def test_a_pilots_world_has_the_true_means_and_the_pilots_correlations(systems: int, dependence: str) -> None:
     table = pilot()
     world, left_out = make_world(
-        Design("size", "tukey", systems, 20, 0.1), table, margins="auto", dependence=dependence, seed=1
+        Design(source="size", test="tukey", systems=systems, topics=20, difference=0.1),
+        table,
+        margins="auto",
+        dependence=dependence,
+        seed=1,
     )
     assert left_out == ()
     rng = np.random.default_rng(1)
@@ -222,7 +226,7 @@ def test_systems_that_cannot_have_such_means_sit_out_and_are_named() -> None:
     values = table.values.copy()
     values[0, :, 3] *= 0.001
     world, left_out = make_world(
-        Design("size", "tukey", 5, 20, 0.05),
+        Design(source="size", test="tukey", systems=5, topics=20, difference=0.05),
         replace(table, values=values),
         margins="auto",
         dependence="gaussian",
@@ -232,14 +236,16 @@ def test_systems_that_cannot_have_such_means_sit_out_and_are_named() -> None:
     assert isinstance(world, PilotWorld)
     assert world.players.tolist() == [0, 1, 2, 4, 5]
     with pytest.raises(RequestError, match="5 systems that could have means"):
-        verify(Design("size", "tukey", 6, 20, 0.05), replace(table, values=values))
+        verify(
+            Design(source="size", test="tukey", systems=6, topics=20, difference=0.05), replace(table, values=values)
+        )
 
 
 # --- verification
 
 
 def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
-    design = Design("size", "tukey", 4, 20, 0.1)
+    design = Design(source="size", test="tukey", systems=4, topics=20, difference=0.1)
     world, _ = make_world(design, pilot(), margins="auto", dependence="gaussian", seed=1)
     task = BatchTask(world, make_test("tukey", alpha=0.05, systems=4), (20,), 1)
     here = run_batch(task, 3)
@@ -254,11 +260,17 @@ def test_a_batch_is_the_same_wherever_and_however_far_it_is_run() -> None:
 def test_any_number_of_workers_gives_the_same_bits(test: str) -> None:
     options: dict[str, Any] = {"collections": 4 * BATCH, "search": test == "tukey"}
     options |= {} if test == "tukey" else {"resamples": 100}
-    once = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), workers=1, **options)
-    again = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), workers=3, **options)
+    once = verify(
+        Design(source="size", test=test, systems=3, topics=12, difference=0.12), pilot(systems=3), workers=1, **options
+    )
+    again = verify(
+        Design(source="size", test=test, systems=3, topics=12, difference=0.12), pilot(systems=3), workers=3, **options
+    )
     assert once.to_dict() == again.to_dict()
     assert [look.to_dict() for look in once.curve] == [look.to_dict() for look in again.curve]
-    other = verify(Design("size", test, 3, 12, 0.12), pilot(systems=3), seed=2, **options)
+    other = verify(
+        Design(source="size", test=test, systems=3, topics=12, difference=0.12), pilot(systems=3), seed=2, **options
+    )
     assert other.to_dict() != once.to_dict()
 
 
@@ -323,7 +335,7 @@ def test_no_stream_of_one_seed_is_used_by_another(monkeypatch: pytest.MonkeyPatc
             drawn[seed].append(tuple(source.generate_state(4).tolist()))
             return real(source)
 
-        design = Design("size", test, 3, 6, 0.1)
+        design = Design(source="size", test=test, systems=3, topics=6, difference=0.1)
         with monkeypatch.context() as patch:
             patch.setattr(np.random, "default_rng", default_rng)
             verify(design, table, collections=2 * BATCH, resamples=100, seed=seed, search=False, workers=1)
@@ -360,7 +372,9 @@ def test_the_number_of_topics_that_is_enough_is_found_from_either_side(topics: i
 
 def test_what_no_number_of_topics_gives_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monte_carlo, "MOST_TOPICS", 1000)
-    found = verify(Design("size", "blocked", 2, 600, 1e-9, variance=1.0), collections=BATCH)
+    found = verify(
+        Design(source="size", test="blocked", systems=2, topics=600, difference=1e-9, variance=1.0), collections=BATCH
+    )
     assert found.topics_needed is None
     assert "Nor are 1,000." in found.summary()
 
@@ -415,7 +429,7 @@ def test_designs_are_read_from_what_shards_prints(tmp_path: Path) -> None:
 
 
 def test_another_source_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Design("plan", "t", 2, 30, 0.1, variance=0.01)
+    made = Design(source="plan", test="t", systems=2, topics=30, difference=0.1, variance=0.01)
     monkeypatch.setitem(SOURCES, "plan", lambda content: [replace(made, topics=content["topics"])])
     path = tmp_path / "plan.json"
     path.write_text('{"method": "plan", "topics": 44}')
@@ -507,7 +521,7 @@ def test_a_parameter_without_effect_is_refused(asked: DesignRequest, with_pilot:
 @pytest.mark.parametrize("options", [{"margins": "beta"}, {"dependence": "vine"}, {"resamples": 200}])
 def test_options_of_pilots_and_of_resampling_are_refused_without_them(options: dict[str, Any]) -> None:
     with pytest.raises(RequestError):
-        verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), **options)
+        verify(Design(source="size", test="tukey", systems=3, topics=20, difference=0.1, variance=0.05), **options)
 
 
 def test_a_file_that_is_not_there_is_said_to_be_not_there() -> None:
@@ -534,15 +548,52 @@ def test_the_formulas_number_of_topics_is_used_where_none_is_named() -> None:
         (lambda: make_test("chi", alpha=0.05, systems=2), "no test"),
         (lambda: make_test("t", alpha=0.05, systems=3), "two systems"),
         (lambda: make_test("tukey", alpha=0.05, systems=3, sides=1), "no sides"),
-        (lambda: verify(Design("size", "tukey", 3, 20, 0.1)), "variance is missing"),
-        (lambda: verify(Design("size", "tukey", 3, 1, 0.1, variance=0.05)), "two topics"),
-        (lambda: verify(Design("size", "tukey", 3, 20, float("nan"), variance=0.05)), "difference to detect"),
-        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, alpha=2.0, variance=0.05)), "probabilities"),
-        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), collections=10), "too few"),
-        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, variance=0.05), tolerance=0.0), "shares"),
-        (lambda: verify(Design("size", "tukey", 3, 20, 0.1, shards=2), pilot()), "shards"),
-        (lambda: verify(Design("shards", "MD6", 3, 20, 0.1)), "pilot with shards"),
-        (lambda: verify(Design("size", "tukey", 3, 20, 0.9), pilot()), "could have means"),
+        (
+            lambda: verify(Design(source="size", test="tukey", systems=3, topics=20, difference=0.1)),
+            "variance is missing",
+        ),
+        (
+            lambda: verify(Design(source="size", test="tukey", systems=3, topics=1, difference=0.1, variance=0.05)),
+            "two topics",
+        ),
+        (
+            lambda: verify(
+                Design(source="size", test="tukey", systems=3, topics=20, difference=float("nan"), variance=0.05)
+            ),
+            "difference to detect",
+        ),
+        (
+            lambda: verify(
+                Design(source="size", test="tukey", systems=3, topics=20, difference=0.1, alpha=2.0, variance=0.05)
+            ),
+            "probabilities",
+        ),
+        (
+            lambda: verify(
+                Design(source="size", test="tukey", systems=3, topics=20, difference=0.1, variance=0.05), collections=10
+            ),
+            "too few",
+        ),
+        (
+            lambda: verify(
+                Design(source="size", test="tukey", systems=3, topics=20, difference=0.1, variance=0.05), tolerance=0.0
+            ),
+            "shares",
+        ),
+        (
+            lambda: verify(
+                Design(source="size", test="tukey", systems=3, topics=20, difference=0.1, shards=2), pilot()
+            ),
+            "shards",
+        ),
+        (
+            lambda: verify(Design(source="shards", test="MD6", systems=3, topics=20, difference=0.1)),
+            "pilot with shards",
+        ),
+        (
+            lambda: verify(Design(source="size", test="tukey", systems=3, topics=20, difference=0.9), pilot()),
+            "could have means",
+        ),
         (lambda: sharded_designs(pilot(shards=2), ["MD1"], difference=0.1), "no model"),
         (lambda: sharded_designs(pilot(), ["MD6"], difference=0.1), "with shards"),
         (lambda: designs_from_request(Request(width=(0.1,), variance=(0.05,))), "one thing"),
@@ -561,7 +612,14 @@ def test_every_test_has_a_title_and_runs() -> None:
         systems = 2 if name in OF_TWO else 3
         shards = 2 if name in SHARD_MODELS else 1
         table = pilot(systems=systems, shards=shards)
-        design = Design("shards" if shards > 1 else "size", name, systems, 10, 0.1, shards=shards)
+        design = Design(
+            source="shards" if shards > 1 else "size",
+            test=name,
+            systems=systems,
+            topics=10,
+            difference=0.1,
+            shards=shards,
+        )
         resamples = 100 if name in RESAMPLES else None
         found = verify(design, table, collections=BATCH, resamples=resamples, search=False)
         assert 0 < found.power.rate <= 1

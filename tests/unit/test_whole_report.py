@@ -14,8 +14,8 @@ import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.questions.report import SECTIONS, ReportResult
-from cranfield.rendering.manuscript import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
 from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.report_files import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable

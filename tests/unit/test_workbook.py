@@ -17,8 +17,8 @@ import cranfield
 from cranfield.methods.design.sample_size import size_for_range, size_for_width
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
-from cranfield.rendering.spreadsheet import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps
-from cranfield.rendering.workbook import to_xlsx
+from cranfield.rendering.workbook import ANOVA, INTERVAL, MOST, PAIR, RANGE, TERMS, Search, search_steps, to_xlsx
+from cranfield.scores.evaluation import score_collection
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -126,7 +126,7 @@ def test_the_mixture_of_the_formula_is_the_power(search: Search) -> None:
 
 
 def test_more_topics_than_a_search_goes_is_said(example: Path) -> None:
-    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score("AP")
+    table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "AP")
     made = make_report(cranfield.report({"x": table}, min_range=0.0005, section="size"))
     assert sheets(to_xlsx(made))["Topics (range)"]["G5"] == f"more than {MOST:,}"
 
@@ -145,5 +145,5 @@ def test_the_same_report_gives_the_same_bytes(report: Report) -> None:
 
 
 def test_without_a_variance_there_are_no_live_sheets(report: Report) -> None:
-    made = Report("x", {}, report.sections[:2])
+    made = Report(title="x", inputs={}, sections=report.sections[:2])
     assert "Topics (range)" not in sheets(to_xlsx(made))

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 import cranfield
+from cranfield.scores.evaluation import score_collection
 
 http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
@@ -33,7 +34,7 @@ def beside(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "runs").symlink_to(example / "runs")
     (tmp_path / "qrels.txt").symlink_to(example / "qrels.txt")
     (tmp_path / "teams.tsv").symlink_to(example / "teams.tsv")
-    table = cranfield.read_collection(example / "runs", example / "qrels.txt").score(["AP", "nDCG@10"])
+    table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), ["AP", "nDCG@10"])
     cranfield.write_scores(table, tmp_path / "scores.csv")
 
 

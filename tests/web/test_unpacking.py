@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.web import archives
-from cranfield.web.archives import ByteLimit, Unpacked, safe_name
+from cranfield.web import upload_form
 from cranfield.web.guard import BodyError
-from cranfield.web.upload_form import Received, receive
+from cranfield.web.upload_form import ByteLimit, Received, Unpacked, receive, safe_name
 
 
 def pieces(data: bytes, cuts: Sequence[int]) -> list[bytes]:
@@ -52,14 +51,15 @@ def test_gzip_arrives_unpacked_also_when_it_is_several_in_a_row(
     first: bytes, second: bytes, zeros: int, cuts: list[int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archives, "PIECE", 16)  # so that a small file takes many rounds
+        patch.setattr(upload_form, "PIECE", 16)  # so that a small file takes many rounds
         packed = gzip.compress(first + b"0" * zeros) + gzip.compress(second) + b"\0" * 3
         if (first + b"0" * zeros + second)[:2] != b"\x1f\x8b":
             assert unpacked(packed, cuts) == first + b"0" * zeros + second
 
 
 def test_nothing_is_lost_where_a_round_ends_exactly() -> None:
-    for size in (archives.PIECE - 1, archives.PIECE, archives.PIECE + 1, 2 * archives.PIECE, 3 * archives.PIECE + 200):
+    piece = upload_form.PIECE
+    for size in (piece - 1, piece, piece + 1, 2 * piece, 3 * piece + 200):
         assert len(unpacked(gzip.compress(b"0" * size), [100, 500])) == size
 
 

@@ -18,7 +18,7 @@ from cranfield.errors import CranfieldError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
-# Every command, in the order of --help. What is no question has a file of its name here, and a function (or an app).
+# Every command, in the order of --help. What is not made from a question alone has a file here.
 COMMANDS = (
     "score",
     "check",
@@ -41,7 +41,13 @@ COMMANDS = (
 )
 
 
-FILES = {"report": "report_command", "study": "study_group"}  # where the file has another name than the command
+FILES = {
+    "report": "report_command",
+    "study": "study_group",
+    "serve": "own_commands",
+    "measures": "own_commands",
+    "demo": "own_commands",
+}
 
 
 def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
@@ -106,11 +112,6 @@ def _options(
 def main() -> None:
     """Run the command; an error is a message and an exit code, never a traceback."""
     threads.is_command = True
-    # Matrices are multiplied on one thread: BLAS's own get in the way of ours (on busy cores a product of 6 ms takes
-    # 600), and its last digits depend on how many there are. NumPy is not loaded yet.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A command ends soon and leaves little garbage; looking for it after every 700 objects is a tenth of its time.
-    gc.set_threshold(100_000, 20, 100)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace")
@@ -118,11 +119,11 @@ def main() -> None:
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
         if asked or "--version" in sys.argv[1:3]:
-            make_app(asked)()
+            make_app(asked)(prog_name="cranfield")
         elif sys.argv[1:] in ([], ["-h"], ["--help"]) and "_CRANFIELD_COMPLETE" not in os.environ:
-            make_app(listed=True)()
+            make_app(listed=True)(prog_name="cranfield")
         else:
-            _whole()()
+            _whole()(prog_name="cranfield")
     except CranfieldError as error:
         sys.stderr.write(f"error: {speak(str(error), 'command')}\n")
         raise SystemExit(error.exit_code) from None

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from cranfield.cli import options
-from cranfield.cli.outputs import FILES
+from cranfield.cli.options import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.runtime.progress import reporting
@@ -142,7 +142,8 @@ def _run(question: Question, given: dict[str, Any]) -> None:
     if file:
         path = written[file.name]
         if path is not None:
-            file.write(result, path, written)
+            with options.progress_bar("writing") as step, reporting(step):
+                file.write(result, path, written)
         document = replace(document, sentence=f"{document.sentence} {file.remark(path)}".strip())
     options.output(document, chosen)
     if result.exit_code:

@@ -1,21 +1,24 @@
-"""Options that several commands share, and what they share in using them."""
+"""Options that several commands share, and the files that some of them write besides what they print."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cranfield.errors import RequestError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cranfield.rendering import Document
+    from cranfield.rendering.document import Document
 
 
 class OutputFormat(StrEnum):
@@ -83,22 +86,32 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
 
 def output(document: Document, chosen: OutputFormat) -> None:
     """Print a document; in every format, warnings go to standard error."""
-    from cranfield.rendering import output_formats, terminal
     from cranfield.rendering.document import spoken
+    from cranfield.rendering.terminal import print_document, print_warnings
 
     shown = spoken(document, "command")
     if chosen is OutputFormat.TEXT:
-        terminal.print_document(shown)
-    elif chosen is OutputFormat.JSON:
-        typer.echo(output_formats.to_json(document))
+        print_document(shown)
+        return
+    from cranfield.rendering import output_formats
+
+    if chosen is OutputFormat.JSON:
+        _echo(output_formats.json_pieces(document))
+        typer.echo()
     elif chosen is OutputFormat.CSV:
-        typer.echo(output_formats.to_csv(document))
+        _echo(output_formats.csv_pieces(document))
     elif chosen is OutputFormat.MARKDOWN:
         typer.echo(output_formats.to_markdown(shown))
     else:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
-        terminal.print_warnings(shown)
+        print_warnings(shown)
+
+
+def _echo(pieces: Iterator[str]) -> None:
+    """Print a text that may be too long to hold."""
+    for piece in pieces:
+        typer.echo(piece, nl=False)
 
 
 @contextmanager
@@ -139,3 +152,77 @@ def machines(command: str, *, dask: str | None, workers: int | None, resume: str
     from cranfield.runtime.dask import work_on
 
     return work_on(command, dask=dask, workers=workers, resume=resume)
+
+
+Write = Callable[[Any, str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A flag that names a file to write.
+
+    ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
+    of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all.
+    """
+
+    name: str
+    help: str
+    write: Write
+    short: str = ""
+    has_wide_form: bool = False
+    is_needed: bool = False
+    endings: tuple[str, ...] = ()
+
+    def remark(self, path: str | None) -> str:
+        """Whether it was written, where that is said."""
+        if not self.is_needed:
+            return ""
+        return f"Written to {path}." if path else f"Nothing was written: name a file with `{self.name}`."
+
+    def options(self) -> dict[str, Any]:
+        short = [self.short] if self.short else []
+        own: dict[str, Any] = {
+            self.name: (str | None, typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE"))
+        }
+        wide = typer.Option("--wide", help="In FILE, one row per topic and one column per system.")
+        return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
+
+    def check(self, given: dict[str, Any]) -> None:
+        path = given[self.name]
+        if path is not None and self.endings and not path.removesuffix(".gz").endswith(self.endings):
+            raise RequestError(f"«{path}» cannot be written", fix=f"End the name in {' or '.join(self.endings)}.")
+        if given.get("wide") and given[self.name] is None:
+            raise RequestError(
+                "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
+            )
+
+
+def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.scores import write_scores
+
+    write_scores(result.table, path, wide=given["wide"], details=result.document().details())
+
+
+def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.formats.text import write_text
+    from cranfield.rendering.views import view
+
+    write_text(path, view(type(result)).files["badge"](result))
+
+
+def _pairs(result: Any, path: str, given: dict[str, Any]) -> None:
+    result.write_pairs(path)
+
+
+_SCORES = OutputFile(
+    "out", "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", _scores, short="-o", has_wide_form=True
+)
+FILES: dict[str, OutputFile] = {
+    "score": _SCORES,
+    "simulate": replace(_SCORES, is_needed=True),
+    "compare": OutputFile(
+        "out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o", endings=(".csv", ".tsv")
+    ),
+    "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
+}
+"""By question."""

@@ -83,7 +83,7 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
         typer.echo(said.summary())
     for each in said.left_out:
         typer.echo(f"left out: {each.title} ({each.reason})", err=True)
-    print_warnings(Document("report", {}, [], [], warnings=said.warnings))
+    print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings))
 
 
 report = make_command(

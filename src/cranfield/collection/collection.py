@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,6 @@ from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.scores import ScoreTable
-
 
 UNJUDGED = -1  # any negative grade: in the file but, as in trec_eval, not a judgment
 NOWHERE = np.iinfo(np.int32).max  # the best rank of a document that no run has
@@ -339,12 +334,6 @@ class Collection:
         if not rows:
             raise RequestError("there are no judgments to write", where=str(path), fix="Keep more of them.")
         write_qrels(path, rows)
-
-    def score(self, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero") -> ScoreTable:
-        """Score every system on every topic with every measure; see :func:`cranfield.score`."""
-        from cranfield.scores import score  # the one look to the right: the method users look for first
-
-        return score(self, measures, missing=missing, no_relevant=no_relevant)
 
     def save(self, path: str | Path) -> None:
         """Write the packed form, which :func:`cranfield.open_collection` reopens in milliseconds."""

@@ -122,8 +122,15 @@ def open_collection(path: str | Path) -> Collection:
         None if header["teams"] is None else tuple(header["teams"]),
         None if header["intent_names"] is None else tuple(tuple(names) for names in header["intent_names"]),
         _MappedArrays(memory, file, origin, header["arrays"]),
-        tuple(Problem(*row) for row in header["warnings"]),
+        _warnings(header["warnings"], file),
     )
+
+
+def _warnings(rows: Any, file: str) -> tuple[Problem, ...]:
+    try:
+        return tuple(Problem(*row) for row in rows)
+    except (KeyError, TypeError):
+        raise PackedFileError("its warnings are of no known kind", where=file, fix="Pack it again.") from None
 
 
 def _map(path: str | Path) -> mmap.mmap:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cranfield.errors import InputError
+from cranfield.errors import Caution, InputError
 
 
 class Severity(StrEnum):
@@ -232,15 +232,25 @@ KINDS = _kinds(
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One problem in one place. ``count`` is how many lines it stands for, ``line`` the first of them."""
+class Problem(Caution):
+    """A warning about a file: one problem in one place.
 
-    slug: str
+    ``count`` is how many lines it stands for, ``line`` the first of them. ``what`` and ``fix`` follow from the kind.
+    """
+
+    what: str = field(init=False)
+    fix: str = field(init=False)
     file: str
     line: int = 0
     text: str = ""
     detail: str = ""
     count: int = 1
+
+    def __post_init__(self) -> None:
+        detail = f": {self.detail}" if self.detail else ""
+        text = f" «{self.text}»" if self.text else ""
+        object.__setattr__(self, "what", f"{self.kind.title}{detail}{text}")
+        object.__setattr__(self, "fix", self.kind.fix)
 
     @property
     def kind(self) -> ProblemKind:
@@ -255,9 +265,7 @@ class Problem:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def __str__(self) -> str:
-        detail = f": {self.detail}" if self.detail else ""
-        text = f" «{self.text}»" if self.text else ""
-        return f"{self.kind.title}{detail}{text}"
+        return self.what
 
 
 def shorten(raw: bytes | str, width: int = 60) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from cranfield.formats.lines import Inspection, careful_lines
 from cranfield.formats.problems import Problem
@@ -154,8 +155,46 @@ def text_number(raw: str) -> float | None:
 
 def format_scores(columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",") -> str:
     """CSV text; numbers keep every digit, so that reading them back gives the same bits."""
+    return "".join(score_lines(columns, rows, mark=mark))
+
+
+def score_lines(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",", at_once: int = 10_000
+) -> Iterator[str]:
+    """The same text in pieces of whole lines, so that memory does not grow with the number of rows."""
+    left = iter(rows)
+    lines: Iterable[Sequence[object]] = [columns]
+    while lines:
+        text = io.StringIO()
+        csv.writer(text, delimiter=mark, lineterminator="\n").writerows(lines)
+        yield text.getvalue()
+        lines = list(islice(left, at_once))
+
+
+def column_lines(columns: Mapping[str, Sequence[object]], *, mark: str = ",") -> str:
+    """The lines that `format_scores` makes of rows, without the header, from columns: several times as fast.
+
+    >>> column_lines({"system": ["a", "b, c"], "score": [0.5, None]})
+    'a,0.5\\n"b, c",\\n'
+    """
+    texts = {id(column): _cell_texts(column, mark) for column in columns.values()}  # a column may come twice
+    rows = zip(*(texts[id(column)] for column in columns.values()), strict=True)
+    text = "\n".join(map(mark.join, rows))
+    return f"{text}\n" if text else ""
+
+
+def _cell_texts(column: Sequence[object], mark: str) -> Sequence[str]:
+    kinds = set(map(type, column))
+    is_constant = bool(column) and column[0] != 0 and column.count(column[0]) == len(column)  # 0 and −0 are equal
+    if is_constant or kinds == {str}:  # a name is quoted once, however often it comes
+        known = {value: _cell_text(value, mark) for value in dict.fromkeys(column)}
+        return [known[value] for value in column]
+    if kinds <= {float, int, bool}:
+        return list(map(repr, column))
+    return [_cell_text(value, mark) for value in column]
+
+
+def _cell_text(value: object, mark: str) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
+    csv.writer(text, delimiter=mark, lineterminator="\n").writerow(["", value])  # an empty cell alone would be quoted
+    return text.getvalue()[len(mark) : -1]

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -188,6 +188,16 @@ def write_text(path: str | Path, text: str) -> None:
     pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
     with atomic_write(path) as stream:
         stream.write(pack(data))
+
+
+def write_pieces(path: str | Path, pieces: Iterable[str]) -> None:
+    """Write the pieces of a text one after the other, as `write_text` writes a whole one."""
+    with atomic_write(path) as stream, ExitStack() as closing:
+        out: Any = stream
+        if str(path).endswith(".gz"):
+            out = closing.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
+        for piece in pieces:
+            out.write(piece.encode("utf-8"))
 
 
 def make_folder(path: str | Path) -> Path:

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from cranfield.errors import RequestError
-from cranfield.measures import cascade, diversity, gain, precision, rank_biased
+from cranfield.measures import diversity, gain, precision
 from cranfield.measures.declaration import Measure, MeasureKind, Value
 
-CATALOG: dict[str, MeasureKind] = {
-    kind.name: kind for family in (precision, gain, cascade, rank_biased, diversity) for kind in family.KINDS
-}
+CATALOG: dict[str, MeasureKind] = {kind.name: kind for family in (precision, gain, diversity) for kind in family.KINDS}
 
 _SHAPE = re.compile(r"(?P<name>[^@(]+?)(?P<first>@[^@(]*)?(?:\((?P<parameters>.*)\))?(?P<second>@.*)?$")
 _TREC_CUT = re.compile(r"(?P<name>P|recall|ndcg_cut|map_cut)_(?P<k>[0-9]+)$")  # trec_eval writes P_10 for P@10

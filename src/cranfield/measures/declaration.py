@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import View
 from cranfield.errors import RequestError
 from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.measures.recipes import Recipe
 
 Value = float | int | str | None
 
@@ -31,15 +34,23 @@ class Cutoff:
     required: bool = False
 
 
-@dataclass(frozen=True)
+def _no_function(view: View, measure: Measure) -> Array:
+    raise NotImplementedError(f"{measure.kind.name} is computed by its recipe")
+
+
+@dataclass(frozen=True, kw_only=True)
 class MeasureKind:
-    """One measure of the catalogue, not yet given its parameters."""
+    """One measure of the catalogue, not yet given its parameters.
+
+    It is computed by a ``recipe`` (see `cranfield.measures.recipes`), or else by a function of its own.
+    """
 
     name: str
     title: str
     help: str
     citation: str
-    compute: Callable[[View, Measure], Array]
+    compute: Callable[[View, Measure], Array] = _no_function
+    recipe: Callable[[View, Measure], Recipe] | None = None
     parameters: tuple[Parameter, ...] = ()
     cutoff: Cutoff = Cutoff()
     lowest: float = 0.0

@@ -12,6 +12,7 @@ from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, needs_intents
 from cranfield.measures.gain import normalised_dcg
 from cranfield.measures.lists import GAINS, cut, discounts, divide, gain_of, ideal_of_order, run, spread_units
+from cranfield.measures.recipes import cutoff_of, follow
 from cranfield.types import Array
 
 
@@ -99,7 +100,7 @@ def global_gain(view: View, intents: Intents, gains: str) -> Array:
 
 def d_ndcg(view: View, measure: Measure) -> Array:
     gain = global_gain(view, needs_intents(view, measure), measure["gains"])
-    return normalised_dcg(view, gain, measure.k, None)
+    return follow(view, normalised_dcg(view, gain, cutoff_of(measure), None))
 
 
 def d_sharp_ndcg(view: View, measure: Measure) -> Array:
@@ -112,70 +113,70 @@ GAMMA = Parameter("gamma", 0.5, "the weight of intent recall", between(0, 1))
 
 KINDS = (
     MeasureKind(
-        "alpha_nDCG",
-        "Novelty-biased nDCG",
-        "nDCG in which a further document for the same intent is worth 1 − α of the one before; the ideal list is "
+        name="alpha_nDCG",
+        title="Novelty-biased nDCG",
+        help="nDCG in which a further document for the same intent is worth 1 − α of the one before; the ideal list is "
         "built greedily, and a run may beat it: scores above 1 are possible, as in ndeval.",
-        "Clarke2008",
-        alpha_ndcg,
-        (ALPHA, REL),
-        Cutoff(required=True),
+        citation="Clarke2008",
+        compute=alpha_ndcg,
+        parameters=(ALPHA, REL),
+        cutoff=Cutoff(required=True),
         highest=math.inf,
         per_intent=True,
         aliases=("alpha-nDCG",),
     ),
     MeasureKind(
-        "ERR_IA",
-        "Intent-aware expected reciprocal rank",
-        "ERR for every intent, averaged; divided by what documents that serve every intent would reach, as "
+        name="ERR_IA",
+        title="Intent-aware expected reciprocal rank",
+        help="ERR for every intent, averaged; divided by what documents that serve every intent would reach, as "
         "ndeval does.",
-        "Chapelle2011",
-        err_ia,
-        (ALPHA, REL),
-        Cutoff(required=True),
+        citation="Chapelle2011",
+        compute=err_ia,
+        parameters=(ALPHA, REL),
+        cutoff=Cutoff(required=True),
         per_intent=True,
         aliases=("ERR-IA",),
     ),
     MeasureKind(
-        "nERR_IA",
-        "Normalised intent-aware ERR",
-        "ERR_IA over that of the greedy ideal list, which a run may beat.",
-        "Chapelle2011",
-        nerr_ia,
-        (ALPHA, REL),
-        Cutoff(required=True),
+        name="nERR_IA",
+        title="Normalised intent-aware ERR",
+        help="ERR_IA over that of the greedy ideal list, which a run may beat.",
+        citation="Chapelle2011",
+        compute=nerr_ia,
+        parameters=(ALPHA, REL),
+        cutoff=Cutoff(required=True),
         highest=math.inf,
         per_intent=True,
         aliases=("nERR-IA",),
     ),
     MeasureKind(
-        "I-rec",
-        "Intent recall",
-        "The share of the intents (of those anything is relevant to) that the first k documents serve.",
-        "SakaiSong2011",
-        intent_recall,
-        (REL,),
-        Cutoff(required=True),
+        name="I-rec",
+        title="Intent recall",
+        help="The share of the intents (of those anything is relevant to) that the first k documents serve.",
+        citation="SakaiSong2011",
+        compute=intent_recall,
+        parameters=(REL,),
+        cutoff=Cutoff(required=True),
         per_intent=True,
         aliases=("StRecall",),
     ),
     MeasureKind(
-        "D-nDCG",
-        "Diversity nDCG",
-        "nDCG with the global gain Σ P(intent)·gain(intent) of each document.",
-        "SakaiSong2011",
-        d_ndcg,
-        (GAINS,),
+        name="D-nDCG",
+        title="Diversity nDCG",
+        help="nDCG with the global gain Σ P(intent)·gain(intent) of each document.",
+        citation="SakaiSong2011",
+        compute=d_ndcg,
+        parameters=(GAINS,),
         per_intent=True,
     ),
     MeasureKind(
-        "D#-nDCG",
-        "D-sharp nDCG",
-        "γ·I-rec + (1 − γ)·D-nDCG.",
-        "SakaiSong2011",
-        d_sharp_ndcg,
-        (GAMMA, GAINS, REL),
-        Cutoff(required=True),
+        name="D#-nDCG",
+        title="D-sharp nDCG",
+        help="γ·I-rec + (1 − γ)·D-nDCG.",
+        citation="SakaiSong2011",
+        compute=d_sharp_ndcg,
+        parameters=(GAMMA, GAINS, REL),
+        cutoff=Cutoff(required=True),
         per_intent=True,
         aliases=("Dsharp-nDCG", "D♯-nDCG"),
     ),

@@ -9,7 +9,8 @@ import numpy as np
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, one_of
-from cranfield.measures.lists import binary, cut, divide, per_unit, relevant, run, spread_units
+from cranfield.measures.lists import binary, cut, divide, per_unit, relevant, run
+from cranfield.measures.recipes import Over, Recipe, Walk, cutoff_of
 from cranfield.types import Array
 
 
@@ -18,34 +19,27 @@ def ones(view: View) -> Array:
     return np.ones(view.deepest + 1)
 
 
-def average_precision(view: View, measure: Measure) -> Array:
+def average_precision(view: View, measure: Measure) -> Recipe:
+    capped = measure["norm"] == "min" and measure.k is not None
+    over = Over.RELEVANT_OR_CUTOFF if capped else Over.RELEVANT  # S14 footnote 2
+    return Recipe(Walk.BLENDED, binary(view, measure["rel"]), over, cutoff_of(measure), beta=0.0)
+
+
+def precision(view: View, measure: Measure) -> Recipe:
+    return Recipe(Walk.WEIGHTED, binary(view, measure["rel"]), Over.CUTOFF, cutoff_of(measure), ones(view))
+
+
+def recall(view: View, measure: Measure) -> Recipe:
+    return Recipe(Walk.WEIGHTED, binary(view, measure["rel"]), Over.RELEVANT, cutoff_of(measure), ones(view))
+
+
+def r_precision(view: View, measure: Measure) -> Recipe:
     gain = binary(view, measure["rel"])
-    nothing = (np.zeros(view.units + 1, np.int64), np.zeros(1))
-    total = run(kernels.blended, view, gain, cut(view, measure.k), 0.0, *nothing)
-    needed = per_unit(view, gain > 0)
-    if measure["norm"] == "min" and measure.k is not None:
-        needed = np.minimum(needed, measure.k)  # S14 footnote 2
-    return divide(total, spread_units(view, needed))
+    return Recipe(Walk.WEIGHTED, gain, Over.RELEVANT, weight=ones(view), cut_at_relevant=True)
 
 
-def precision(view: View, measure: Measure) -> Array:
-    return run(kernels.weighted, view, binary(view, measure["rel"]), ones(view), cut(view, measure.k)) / measure.k
-
-
-def recall(view: View, measure: Measure) -> Array:
-    gain = binary(view, measure["rel"])
-    found = run(kernels.weighted, view, gain, ones(view), cut(view, measure.k))
-    return divide(found, spread_units(view, per_unit(view, gain > 0)))
-
-
-def r_precision(view: View, measure: Measure) -> Array:
-    gain = binary(view, measure["rel"])
-    needed = per_unit(view, gain > 0)
-    return divide(run(kernels.weighted, view, gain, ones(view), needed), spread_units(view, needed))
-
-
-def reciprocal_rank(view: View, measure: Measure) -> Array:
-    return run(kernels.first_relevant, view, binary(view, measure["rel"]), cut(view, measure.k))
+def reciprocal_rank(view: View, measure: Measure) -> Recipe:
+    return Recipe(Walk.FIRST_RELEVANT, binary(view, measure["rel"]), Over.NOTHING, cutoff_of(measure))
 
 
 def bpref(view: View, measure: Measure) -> Array:
@@ -73,72 +67,73 @@ NORM = Parameter(
 
 KINDS = (
     MeasureKind(
-        "AP",
-        "Average precision",
-        "The mean of the precision at every relevant document, those not found counting 0. Rewards finding all "
+        name="AP",
+        title="Average precision",
+        help="The mean of the precision at every relevant document, those not found counting 0. Rewards finding all "
         "relevant documents, early ones most. Its mean over topics is MAP.",
-        "BuckleyVoorhees2005",
-        average_precision,
-        (REL, NORM),
+        citation="BuckleyVoorhees2005",
+        recipe=average_precision,
+        parameters=(REL, NORM),
         aliases=("map", "MAP", "map_cut"),
     ),
     MeasureKind(
-        "P",
-        "Precision",
-        "The share of the first k documents that are relevant; a shorter list is filled up with non-relevant ones.",
-        "Rijsbergen1979",
-        precision,
-        (REL,),
-        Cutoff(required=True),
+        name="P",
+        title="Precision",
+        help="The share of the first k documents that are relevant; a shorter list is filled up with "
+        "non-relevant ones.",
+        citation="Rijsbergen1979",
+        recipe=precision,
+        parameters=(REL,),
+        cutoff=Cutoff(required=True),
         aliases=("P", "precision"),
     ),
     MeasureKind(
-        "R",
-        "Recall",
-        "The share of the relevant documents that are among the first k.",
-        "Rijsbergen1979",
-        recall,
-        (REL,),
-        Cutoff(required=True),
+        name="R",
+        title="Recall",
+        help="The share of the relevant documents that are among the first k.",
+        citation="Rijsbergen1979",
+        recipe=recall,
+        parameters=(REL,),
+        cutoff=Cutoff(required=True),
         aliases=("recall", "Recall"),
     ),
     MeasureKind(
-        "Rprec",
-        "R-precision",
-        "Precision at rank R, the number of relevant documents of the topic.",
-        "BuckleyVoorhees2005",
-        r_precision,
-        (REL,),
-        Cutoff(allowed=False),
+        name="Rprec",
+        title="R-precision",
+        help="Precision at rank R, the number of relevant documents of the topic.",
+        citation="BuckleyVoorhees2005",
+        recipe=r_precision,
+        parameters=(REL,),
+        cutoff=Cutoff(allowed=False),
         aliases=("R-prec",),
     ),
     MeasureKind(
-        "RR",
-        "Reciprocal rank",
-        "1 / the rank of the first relevant document. Its mean over topics is MRR.",
-        "KantorVoorhees2000",
-        reciprocal_rank,
-        (REL,),
+        name="RR",
+        title="Reciprocal rank",
+        help="1 / the rank of the first relevant document. Its mean over topics is MRR.",
+        citation="KantorVoorhees2000",
+        recipe=reciprocal_rank,
+        parameters=(REL,),
         aliases=("recip_rank", "MRR"),
     ),
     MeasureKind(
-        "Bpref",
-        "Binary preference",
-        "How seldom judged non-relevant documents stand above relevant ones; unjudged documents do not matter. "
+        name="Bpref",
+        title="Binary preference",
+        help="How seldom judged non-relevant documents stand above relevant ones; unjudged documents do not matter. "
         "Follows trec_eval: relevant documents that were not retrieved count 0.",
-        "BuckleyVoorhees2004",
-        bpref,
-        (REL,),
-        Cutoff(allowed=False),
+        citation="BuckleyVoorhees2004",
+        compute=bpref,
+        parameters=(REL,),
+        cutoff=Cutoff(allowed=False),
         aliases=("bpref",),
     ),
     MeasureKind(
-        "Judged",
-        "Judged documents",
-        "The share of the first k documents that have a judgment; if it is low, scores are unreliable. Negative "
+        name="Judged",
+        title="Judged documents",
+        help="The share of the first k documents that have a judgment; if it is low, scores are unreliable. Negative "
         "grades are no judgments.",
-        "MacAvaney2022",
-        judged,
-        (),
+        citation="MacAvaney2022",
+        compute=judged,
+        parameters=(),
     ),
 )

@@ -1,13 +1,12 @@
-"""A measure taken apart, for those who score the same lists time and again under other judgments.
+"""A measure as a recipe: which loop walks the lists, what every judgment and rank is worth, what the sum is divided by.
 
-Scoring a view once prepares gains, weights and ideal lists for it. Under the next set of judgments most of that is
-the same, so a recipe keeps it: which loop walks the lists, what every judgment is worth, what weight every rank has,
-and what the sum is divided by. What it gives is what the measure itself gives.
+A recipe is all that such a measure declares. `follow` scores a view by it; those who score the same lists time and
+again under other judgments keep the recipe, and gather several into one loop (`Recipes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -15,11 +14,8 @@ import numpy as np
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.cascade import stop_probability
 from cranfield.measures.declaration import Measure
-from cranfield.measures.lists import NO_CUTOFF, binary, discounts, gain_of, highest_gain
-from cranfield.measures.precision import ones
-from cranfield.measures.rank_biased import persistence
+from cranfield.measures.lists import NO_CUTOFF, cumulated, divide, ideal, per_unit, run, spread_units
 from cranfield.types import Array
 
 
@@ -88,87 +84,53 @@ class Recipes:
         )
 
 
-def recipe(view: View, measure: Measure) -> Recipe | None:
+def compute(view: View, measure: Measure) -> Array:
+    """Topics × systems × shards of a measure, by its recipe or by its own function."""
+    kind = measure.kind
+    return kind.compute(view, measure) if kind.recipe is None else follow(view, kind.recipe(view, measure))
+
+
+def follow(view: View, made: Recipe) -> Array:
+    """Topics × systems × shards of a view by a recipe."""
+    needed = per_unit(view, made.gain > 0)
+    cutoff = needed if made.cut_at_relevant else np.full(view.units, made.cutoff, np.int64)
+    score = _walk(view, view, made, cutoff)
+    if made.over is Over.CUTOFF:
+        score /= made.cutoff
+    elif made.over is Over.RELEVANT:
+        divide(score, spread_units(view, needed))
+    elif made.over is Over.RELEVANT_OR_CUTOFF:
+        divide(score, spread_units(view, np.minimum(needed, cutoff)))
+    elif made.over is Over.IDEAL:
+        divide(score, spread_units(view, _walk(view, ideal(view, made.gain), made, cutoff).ravel()))
+    return score if made.most == np.inf else np.minimum(score, made.most)
+
+
+def _walk(view: View, lists: View, made: Recipe, cutoff: Array) -> Array:
+    """The sums over the ``lists`` of a view, or over its ideal ones."""
+    if made.walk is Walk.WEIGHTED:
+        return run(kernels.weighted, lists, made.gain, made.weight, cutoff)
+    if made.walk is Walk.BLENDED:
+        best = cumulated(view, made.gain) if made.beta else (np.zeros(view.units + 1, np.int64), np.zeros(1))
+        return run(kernels.blended, lists, made.gain, cutoff, made.beta, *best)
+    if made.walk is Walk.PREFERRED:
+        return run(kernels.preferred, lists, made.gain, made.beta, *cumulated(view, made.gain))
+    return run(
+        kernels.first_relevant if made.walk is Walk.FIRST_RELEVANT else kernels.cascade, lists, made.gain, cutoff
+    )
+
+
+def kept_recipe(view: View, measure: Measure) -> Recipe | None:
     """The recipe of a measure, or None where it has none: it needs all judged documents, intents, or its own ideal.
 
     ``view`` has its judgments topic by topic, best grade first, so that an ideal list is simply what is left of them.
     """
-    make = _MAKERS.get(measure.kind.name)
-    if make is None:
+    if measure.kind.recipe is None:
         return None
-    made = make(view, measure)
+    made = measure.kind.recipe(view, measure)
     falls = np.diff(made.gain) <= 0
     return made if bool((falls | (np.diff(view.unit) != 0)).all()) else None
 
 
-def _cut(measure: Measure) -> int:
+def cutoff_of(measure: Measure) -> int:
     return NO_CUTOFF if measure.k is None else measure.k
-
-
-def _average_precision(view: View, measure: Measure) -> Recipe:
-    capped = measure["norm"] == "min" and measure.k is not None
-    over = Over.RELEVANT_OR_CUTOFF if capped else Over.RELEVANT
-    return Recipe(Walk.BLENDED, binary(view, measure["rel"]), over, _cut(measure), beta=0.0)
-
-
-def _precision(view: View, measure: Measure) -> Recipe:
-    return Recipe(Walk.WEIGHTED, binary(view, measure["rel"]), Over.CUTOFF, _cut(measure), ones(view))
-
-
-def _recall(view: View, measure: Measure) -> Recipe:
-    return Recipe(Walk.WEIGHTED, binary(view, measure["rel"]), Over.RELEVANT, _cut(measure), ones(view))
-
-
-def _r_precision(view: View, measure: Measure) -> Recipe:
-    gain = binary(view, measure["rel"])
-    return Recipe(Walk.WEIGHTED, gain, Over.RELEVANT, weight=ones(view), cut_at_relevant=True)
-
-
-def _reciprocal_rank(view: View, measure: Measure) -> Recipe:
-    return Recipe(Walk.FIRST_RELEVANT, binary(view, measure["rel"]), Over.NOTHING, _cut(measure))
-
-
-def _ndcg(view: View, measure: Measure) -> Recipe:
-    log, cutoff = (None, 1) if measure.kind.name == "nG@1" else (measure["log"], _cut(measure))
-    gain = gain_of(view.grade, measure["gains"])
-    return Recipe(Walk.WEIGHTED, gain, Over.IDEAL, cutoff, discounts(view, log), most=1.0)
-
-
-def _q_measure(view: View, measure: Measure) -> Recipe:
-    over = Over.RELEVANT if measure.k is None else Over.RELEVANT_OR_CUTOFF
-    gain = gain_of(view.grade, measure["gains"])
-    return Recipe(Walk.BLENDED, gain, over, _cut(measure), beta=float(measure["beta"]))
-
-
-def _p_plus(view: View, measure: Measure) -> Recipe:
-    gain = gain_of(view.grade, measure["gains"])
-    return Recipe(Walk.PREFERRED, gain, Over.NOTHING, beta=float(measure["beta"]))
-
-
-def _err(view: View, measure: Measure) -> Recipe:
-    over = Over.IDEAL if measure.kind.name == "nERR" else Over.NOTHING
-    return Recipe(Walk.CASCADE, stop_probability(view, measure), over, _cut(measure))
-
-
-def _rbp(view: View, measure: Measure) -> Recipe:
-    if measure["gains"] == "binary":
-        gain = binary(view, measure["rel"])
-    else:
-        gain = gain_of(view.grade, measure["gains"]) / (highest_gain(view, measure) or 1.0)
-    return Recipe(Walk.WEIGHTED, gain, Over.NOTHING, _cut(measure), persistence(view, measure["p"]))
-
-
-_MAKERS: dict[str, Callable[[View, Measure], Recipe]] = {
-    "AP": _average_precision,
-    "P": _precision,
-    "R": _recall,
-    "Rprec": _r_precision,
-    "RR": _reciprocal_rank,
-    "nDCG": _ndcg,
-    "nG@1": _ndcg,
-    "Q": _q_measure,
-    "P+": _p_plus,
-    "ERR": _err,
-    "nERR": _err,
-    "RBP": _rbp,
-}

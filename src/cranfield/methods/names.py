@@ -1,6 +1,6 @@
 """The names of tests, corrections, estimates and plans, with their titles: what may be chosen, declared once.
 
-The keys of every dictionary of titles are the values of the type above it, in the same order. Only the standard
+The keys of every dictionary of titles are values of the type above it, in the same order. Only the standard
 library is imported, so that a form or a command can list its choices without loading the methods.
 """
 
@@ -67,6 +67,34 @@ ESTIMATE_TITLES: dict[str, str] = {
     "one-way": "one-way ANOVA",
     "two-way": "two-way ANOVA",
 }
+
+MethodName = Literal[
+    "blocked",
+    "exact",
+    "sakai",
+    "max-t",
+    "tukey",
+    "holm",
+    "dunnett",
+    "t",
+    "normal",
+    "unpaired",
+    "tost",
+    "interval",
+    "interval-probability",
+    "clt",
+]
+"""Methods that a number of topics is computed by."""
+METHOD_TITLES: dict[str, str] = {
+    "blocked": "blocked: two-way ANOVA, systems share topics",
+    "exact": "exact: one-way ANOVA, systems share no topics",
+    "sakai": "sakai: as in the tables of Sakai (2014)",
+    "t": "t: paired t test",
+    "normal": "normal approximation",
+    "tost": "tost: two one-sided tests",
+    "clt": "clt: central limit theorem",
+}
+"""Of those whose name does not say it."""
 
 PlanName = Literal["fixed", "iterative", "hybrid", "group-sequential", "anytime"]
 """Plans of a study."""

@@ -10,7 +10,6 @@ from cranfield.errors import RequestError
 from cranfield.methods.names import RULE_TITLES, RuleName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions import target_parameters as goal
 from cranfield.questions.parameters import Counts, Param, Source, question
 from cranfield.results import Result
 from cranfield.runtime.progress import listener
@@ -79,15 +78,15 @@ def budget(
             titles=RULE_TITLES,
         ),
     ] = "equal-power",
-    systems: goal.Systems = None,
-    min_range: goal.MinRange = None,
-    difference: goal.Difference = None,
-    width: goal.Width = None,
-    test: goal.Test = None,
+    systems: shared.Systems = None,
+    min_range: shared.MinRange = None,
+    difference: shared.Difference = None,
+    width: shared.Width = None,
+    test: shared.Test = None,
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
-    method: goal.Method = "blocked",
-    estimate: goal.Estimate = None,
+    method: shared.Method = "blocked",
+    estimate: shared.Estimate = None,
     price: Annotated[float, Param("Price of a judgment.", label="Price of a judgment", ge=0, le=1e9)] = 1.0,
     topic_price: Annotated[
         float, Param("Price of a topic, in addition to its judgments.", label="Price of a topic", ge=0, le=1e9)
@@ -173,7 +172,7 @@ def budget(
         study = _designs(
             collections, measures, choice, target, {"budget": budget, "rule": rule, "prices": prices}, estimate, asked
         )
-    inputs = {**goal.target_inputs(target), "pair": choice.pair}
+    inputs = {**shared.target_inputs(target), "pair": choice.pair}
     return BudgetResult(study=study, inputs=inputs, warnings=sources.collection_warnings(collections, measures))
 
 
@@ -189,7 +188,7 @@ def _check_alone(pairs: int | None, reuse: bool, unused: Mapping[str, Any]) -> N
 
 def _target(collections: Mapping[str, Collection], choice: SystemChoice, aims: dict[str, Any]) -> Target:
     """The goal for the chosen systems; that of a pair may have no value, and is then the difference that it has."""
-    from cranfield.methods.design.target_defaults import target_for
+    from cranfield.methods.design.target import target_for
 
     if choice.pair is None:
         return target_for(choice.best or max(len(each.systems) for each in collections.values()), **aims)
@@ -230,7 +229,7 @@ def _designs(
     estimate: str | None,
     asked: dict[str, Any],
 ) -> Budget | AffordableDesigns:
-    from cranfield.methods.design.target_defaults import check_design
+    from cranfield.methods.design.target import check_design
     from cranfield.methods.pooling import affordable_designs, depth_study, equivalent_designs
     from cranfield.methods.pooling.costs import own_difference
 

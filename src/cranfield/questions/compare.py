@@ -11,7 +11,7 @@ from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionNa
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
-from cranfield.results import Result
+from cranfield.results import Result, rendering
 from cranfield.runtime.progress import listener
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ class ComparisonResult(Result):
 
     comparisons: Mapping[str, Comparison]
     audits: Mapping[str, Audit] = field(default_factory=dict)
+
+    def write_pairs(self, path: str) -> None:
+        """Write all pairs, one row per pair, to a file that ends in .csv or .tsv, also with .gz.
+
+        Rows are written as they are computed, and the file appears when it is complete.
+        """
+        rendering("comparison_document").write_pairs(self, path)
 
 
 @question(

@@ -108,7 +108,7 @@ class Parameter:
         return fspath(value) if isinstance(value, PathLike) else value
 
     def _grid(self, value: Any) -> list[float] | list[int]:
-        from cranfield.methods.design.grid import parse_counts, parse_grid
+        from cranfield.methods.design.request import parse_counts, parse_grid
 
         text = value if isinstance(value, str) else ",".join(map(str, [value] if _is_number(value) else value))
         return parse_counts(text, name=self.name) if self.kind == "counts" else parse_grid(text, name=self.name)

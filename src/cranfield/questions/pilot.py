@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions import target_parameters as goal
 from cranfield.questions.parameters import Counts, Param, Source, question
 from cranfield.results import Result
 from cranfield.runtime.progress import listener
@@ -63,15 +62,15 @@ def pilot(
         int | None,
         Param("Pool depth.", default="that of the judgments", label="Pool depth", ge=1, le=100_000, metavar="D"),
     ] = None,
-    estimate: goal.Estimate = None,
-    systems: goal.Systems = None,
-    min_range: goal.MinRange = None,
-    difference: goal.Difference = None,
-    width: goal.Width = None,
-    test: goal.Test = None,
+    estimate: shared.Estimate = None,
+    systems: shared.Systems = None,
+    min_range: shared.MinRange = None,
+    difference: shared.Difference = None,
+    width: shared.Width = None,
+    test: shared.Test = None,
     alpha: shared.Alpha = 0.05,
     power: shared.Power = 0.8,
-    method: goal.Method = "blocked",
+    method: shared.Method = "blocked",
     within: Annotated[
         float,
         Param(
@@ -111,7 +110,7 @@ def pilot(
     >>> len(found.study.teams), found.study.topics
     (5, 40)
     """
-    from cranfield.methods.design.target_defaults import target_for
+    from cranfield.methods.design.target import target_for
     from cranfield.methods.leave_out import pilot_study, write_leave_outs
 
     collection = sources.load_collection(runs, qrels=qrels, teams=teams, order=order, name=name)
@@ -143,4 +142,4 @@ def pilot(
         progress=listener(),
     )
     warnings = sources.collection_warnings({"": collection}, measures)
-    return PilotResult(study=study, inputs=goal.target_inputs(target), warnings=warnings)
+    return PilotResult(study=study, inputs=shared.target_inputs(target), warnings=warnings)

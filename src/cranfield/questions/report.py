@@ -190,7 +190,7 @@ def check_sections(names: Names) -> None:
 
 def _check_goal(goal: ReportGoal) -> None:
     """RequestError for a goal that is impossible, before anything is computed."""
-    from cranfield.methods.design.limits import broadcast
+    from cranfield.methods.design.request import broadcast
 
     broadcast({name: value for name, value in vars(goal).items() if value is not None})
 

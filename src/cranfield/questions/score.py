@@ -127,9 +127,11 @@ def score(
 
 def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: Any) -> ScoreTable:
     """Scores of the collection; of run files a few at a time where other processes do the work."""
+    from cranfield.scores.evaluation import score_collection
+
     paths = sources.run_files(runs)
     if paths is None or not is_elsewhere():
-        return sources.load_collection(runs, **files).score(measures, **policies)
+        return score_collection(sources.load_collection(runs, **files), measures, **policies)
     from cranfield.scores.many import score_files
 
     probabilities = files.pop("intent_probabilities")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
+from cranfield.methods.names import METHOD_TITLES, MethodName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Numbers, Param, question
@@ -14,23 +15,6 @@ if TYPE_CHECKING:
     from cranfield.methods.design.planning import PilotSize
     from cranfield.methods.design.request import Request
     from cranfield.methods.design.sample_size import Size
-
-MethodName = Literal[
-    "blocked",
-    "exact",
-    "sakai",
-    "max-t",
-    "tukey",
-    "holm",
-    "dunnett",
-    "t",
-    "normal",
-    "unpaired",
-    "tost",
-    "interval",
-    "interval-probability",
-    "clt",
-]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -166,20 +150,7 @@ def size(
     ] = False,
     method: Annotated[
         MethodName | None,
-        Param(
-            "Only this method.",
-            default="all that apply",
-            titles={
-                "": "all that apply",
-                "blocked": "blocked: two-way ANOVA, systems share topics",
-                "exact": "exact: one-way ANOVA, systems share no topics",
-                "sakai": "sakai: as in the tables of Sakai (2014)",
-                "t": "t: paired t test",
-                "normal": "normal approximation",
-                "tost": "tost: two one-sided tests",
-                "clt": "clt: central limit theorem",
-            },
-        ),
+        Param("Only this method.", default="all that apply", titles={"": "all that apply", **METHOD_TITLES}),
     ] = None,
     small_pilot: shared.SmallPilot = False,
     limit: Annotated[

@@ -15,7 +15,6 @@ from cranfield.runtime.progress import listener
 if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.errors import Caution
-    from cranfield.formats.problems import Problem
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
 
@@ -90,7 +89,7 @@ class Tables:
     """Score tables by the name of their collection, and what a result from them should be read with."""
 
     by_name: Mapping[str, ScoreTable]
-    warnings: tuple[Problem | Caution, ...] = ()
+    warnings: tuple[Caution, ...] = ()
 
     @property
     def only(self) -> ScoreTable:
@@ -127,6 +126,7 @@ def load_tables(
 
     Without a policy for missing scores, runs score 0 where they returned nothing, and tables with such are refused.
     """
+    from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
     from cranfield.scores.selection import complete_tables
 
@@ -137,7 +137,7 @@ def load_tables(
                 "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
             )
         collection = load_collection(scores, qrels=qrels)
-        tables = {name_of(scores): collection.score(measures or usual, missing=missing or "zero")}
+        tables = {name_of(scores): score_collection(collection, measures or usual, missing=missing or "zero")}
     else:
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
@@ -240,13 +240,12 @@ def load_collections(runs: Any, **files: Any) -> dict[str, Collection]:
     return {name_of(runs): load_collection(runs, **files)}
 
 
-def collection_warnings(
-    collections: Mapping[str, Collection], measures: Sequence[str]
-) -> tuple[Problem | Caution, ...]:
+def collection_warnings(collections: Mapping[str, Collection], measures: Sequence[str]) -> tuple[Caution, ...]:
     """What a result from collections, which go by their names, should be read with."""
+    from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
 
-    return table_warnings({name: collection.score(measures) for name, collection in collections.items()})
+    return table_warnings({name: score_collection(collection, measures) for name, collection in collections.items()})
 
 
 def run_files(runs: Any) -> list[str] | None:

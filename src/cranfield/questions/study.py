@@ -182,7 +182,7 @@ def study_past(
     >>> cf.study_past(table, difference=0.05).to_frame()["topics"].tolist()
     [34, 60]
     """
-    from cranfield.methods.sequential.past import past_experience
+    from cranfield.methods.sequential.trial import past_experience
 
     tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
     found = past_experience(
@@ -443,8 +443,8 @@ def study_peek(
     >>> cf.study_peek(table, first=3, high=0.9, repeats=20).near_misses.pairs
     1
     """
-    from cranfield.methods.sequential.optional_stopping import near_misses
     from cranfield.methods.sequential.paired_differences import all_pairs
+    from cranfield.methods.sequential.paths import near_misses
 
     tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
     found = near_misses(

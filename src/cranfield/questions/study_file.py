@@ -154,8 +154,7 @@ def study_new(
     """
     from cranfield.methods.sequential.plans import prospect
     from cranfield.methods.sequential.study import create_study, estimate_sd
-    from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from
-    from cranfield.methods.sequential.topic_order import read_topics
+    from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from, read_topics
 
     if seed is not None and topics is None:
         raise RequestError("`seed` has no effect without candidate topics", fix="Add `topics`, or leave out `seed`.")
@@ -179,8 +178,8 @@ def study_new(
     )
     lowest, highest = bounds_from(bounds)
     goal = Goal(
-        difference,
-        estimate.sd,
+        difference=difference,
+        sd=estimate.sd,
         sd_from=estimate.source,
         plan=plan,
         alpha=alpha,

@@ -182,7 +182,7 @@ def verify(
     (73, True)
     """
     from cranfield.methods.verification import verify as run
-    from cranfield.methods.verification.design_request import DesignRequest
+    from cranfield.methods.verification.designs import DesignRequest
 
     grids: dict[str, Any] = {
         "systems": systems,
@@ -236,7 +236,7 @@ def _pilots(
     scores: Any, *, shards: int | None, seed: int, measure: Names, **source: Any
 ) -> tuple[list[ScoreTable | None], tuple[Any, ...]]:
     """A pilot for every measure, and its warnings; runs are split into shards first where that is asked for."""
-    from cranfield.methods.verification.design_sizes import pilots_of
+    from cranfield.methods.verification.designs import pilots_of
 
     if scores is None:
         sources.check_no_scores(measure=measure, shards=shards, **source)

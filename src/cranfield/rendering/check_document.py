@@ -31,7 +31,9 @@ def document(result: CheckResult) -> Document:
     )
     tables = [files, *listed, *([summary] if counts else [])]
     rows = [warning_row(problem) for problem in report.problems]
-    return Document("check", result.inputs, tables, rows, _sentence(report, result.strict))
+    return Document(
+        method="check", inputs=result.inputs, tables=tables, rows=rows, sentence=_sentence(report, result.strict)
+    )
 
 
 def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None) -> Table:

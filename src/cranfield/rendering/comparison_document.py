@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from cranfield.errors import Caution, RequestError
+from cranfield.formats.text import write_pieces
 from cranfield.methods.comparison.audits import REASONS, Audit
-from cranfield.methods.comparison.comparison import Comparison
+from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, Table, Warnings
+from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.sketch import interval_sketch
+from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.rendering.views import View
+from cranfield.runtime.progress import listener
 
 SHOWN = 20  # contested pairs in a table
+MOST_IN_MATRIX = 1000  # systems, a million cells
 
 CITATIONS = {
     "max-t": "RomanoWolf2005",
@@ -46,25 +54,29 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
 
     The interval is that of the test; for tests without an interval around means, that of the system's standard error.
     """
-    groups = [] if found.baselines else found.groups()
-    rows = []
-    for at, system in enumerate(found.systems):
-        mine = [str(number + 1) for number, (first, last) in enumerate(groups) if first <= at <= last]
-        mean, own = float(found.means[at]), float(found.intervals.standard_error[at])
-        reach = own if found.half_width != found.half_width else found.half_width
-        rows.append(
-            {
-                "measure": found.measure,
-                "rank": at + 1,
-                "system": system,
-                "score": mean,
-                "lower": mean - reach,
-                "upper": mean + reach,
-                "interval_standard_error": own,
-                **({"groups": "–".join(dict.fromkeys((mine[0], mine[-1])))} if mine else {}),
-            }
-        )
-    return rows
+    groups = [] if found.baselines else _group_labels(found)
+    reach = found.intervals.standard_error if found.half_width != found.half_width else found.half_width
+    columns = {
+        "system": found.systems,
+        "score": found.means.tolist(),
+        "lower": (found.means - reach).tolist(),
+        "upper": (found.means + reach).tolist(),
+        "interval_standard_error": found.intervals.standard_error.tolist(),
+        **({"groups": groups} if groups else {}),
+    }
+    return [
+        {"measure": found.measure, "rank": at, **dict(zip(columns, row, strict=True))}
+        for at, row in enumerate(zip(*columns.values(), strict=True), start=1)
+    ]
+
+
+def _group_labels(found: Comparison) -> list[str]:
+    """The groups of every system: its only one, or the first and the last."""
+    groups = np.array(found.groups())  # in order, both by their first systems and by their last
+    ranks = np.arange(len(found.systems))
+    first = np.searchsorted(groups[:, 1], ranks, side="left") + 1
+    last = np.searchsorted(groups[:, 0], ranks, side="right")
+    return [f"{a}" if a == b else f"{a}–{b}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
 
 
 def compare_document(
@@ -74,25 +86,68 @@ def compare_document(
     *,
     most_pairs: int | None = 66,
 ) -> Document:
-    """Return the ranking with its groups and the pairs of every comparison (all pairs if there are few)."""
+    """Return the ranking with its groups and the pairs of every comparison (all pairs if there are few).
+
+    Where there are many pairs, only those are listed that `Comparison.listed` has, unless ``most_pairs`` is None: then
+    JSON and CSV have all, and tables the listed ones.
+    """
     comparisons = [found] if isinstance(found, Comparison) else list(found)
+    every = most_pairs is None
     summaries = [_summary(each) for each in comparisons]
+    rankings = [ranking_rows(each) for each in comparisons]
+    left_out = 0 if every else sum(len(each.pairs) - each.listed_count for each in comparisons)
     extra = {
         # The sentences of one comparison come first; those of several come with each of them.
         **(summaries[0] if len(summaries) == 1 else {"comparisons": summaries}),
-        "pairs": [{"measure": each.measure, **pair} for each in comparisons for pair in each.to_dict()],
+        **({"pairs_left_out": left_out} if left_out else {}),
+        "pairs": _pair_rows(comparisons, every=every),
     }
     return Document(
         method="compare",
         inputs=inputs,
-        tables=[table for each in comparisons for table in _tables(each, most_pairs)],
-        rows=[row for each in comparisons for row in ranking_rows(each)],
+        tables=[
+            table for each, rows in zip(comparisons, rankings, strict=True) for table in _tables(each, rows, most_pairs)
+        ],
+        rows=[row for rows in rankings for row in rows],
         sentence=_text(comparisons, most_pairs),
         citations=tuple(dict.fromkeys(CITATIONS[each.test] for each in comparisons)),
-        warnings=(*warnings, *_cautions(comparisons)),
+        warnings=(*warnings, *_cautions(comparisons), *_left_out(comparisons, every=every)),
         seed=next((each.seed for each in comparisons if each.seed is not None), None),
         extra=extra,
     )
+
+
+def _pair_rows(comparisons: Sequence[Comparison], *, every: bool) -> Sequence[Mapping[str, Any]]:
+    """The pairs for JSON: few as a list, many made when they are written."""
+    if all(len(each.pairs) <= LISTED_PAIRS for each in comparisons):
+        return [{"measure": each.measure, **pair} for each in comparisons for pair in each.to_dict()]
+    count = sum(len(each.pairs) if every else each.listed_count for each in comparisons)
+    return StreamedRows(count, partial(_pair_columns, tuple(comparisons), every=every))
+
+
+def _pair_columns(comparisons: Sequence[Comparison], *, every: bool) -> Iterator[dict[str, Sequence[Any]]]:
+    step, done = listener(), 0
+    total = sum(len(each.pairs) for each in comparisons)
+    for found in comparisons:
+        for pairs in found.parts() if every else [found.listed]:
+            yield {"measure": [found.measure] * len(pairs), **found.columns_of(pairs)}
+            done += len(pairs)
+            if step is not None and every:
+                step(done, total)
+
+
+def _left_out(comparisons: Sequence[Comparison], *, every: bool) -> list[Caution]:
+    """Say that not all pairs are listed, and where they are."""
+    large = [each for each in comparisons if each.listed_count < len(each.pairs)]
+    if not large:
+        return []
+    count, listed = (
+        sum(counts) for counts in zip(*((len(each.pairs), each.listed_count) for each in large), strict=True)
+    )
+    which = f"the first {listed:,}" if large[0].baselines else f"the {listed:,} of the best {LISTED_SYSTEMS} systems"
+    shown = "tables" if every else "tables and JSON"
+    fix = "CSV and JSON have all pairs." if every else "`all_pairs=True` lists all pairs in CSV and JSON."
+    return [Caution("pairs-left-out", f"{count:,} pairs are too many to list: {shown} have {which}", fix)]
 
 
 def _text(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
@@ -149,7 +204,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
+def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: int | None) -> list[Table]:
     columns = (
         Column("rank", "rank", "count"),
         Column("system", "system"),
@@ -159,11 +214,20 @@ def _tables(found: Comparison, most_pairs: int | None) -> list[Table]:
         *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
         *([] if found.baselines else [Column("groups", "groups")]),  # the groups need all pairs
     )
-    title = f"{found.measure}: {TEST_TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
-    ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in ranking_rows(found)], title)
-    if most_pairs is not None and len(found.first) > most_pairs:
+    shown = rows[: LISTED_PAIRS if most_pairs is None else LISTED_SYSTEMS]
+    title = _title(found) + (f"; {_best(shown, rows)}, CSV and JSON have all" if len(shown) < len(rows) else "")
+    ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in shown], title)
+    if most_pairs is not None and len(found.pairs) > most_pairs:
         return [ranking]
     return [ranking, _pairs_table(found, found.to_dict())]
+
+
+def _title(found: Comparison) -> str:
+    return f"{found.measure}: {TEST_TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
+
+
+def _best(shown: Sequence[Any], rows: Sequence[Any]) -> str:
+    return f"the best {len(shown):,} of {len(rows):,} systems"
 
 
 def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table:
@@ -198,7 +262,7 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
 
 def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], list[str]]:
     """Return the verdicts about pairs with a baseline, and the sentences about all pairs."""
-    count = len(found.first)
+    count = len(found.pairs)
     listed = most_pairs is None or count <= most_pairs
     verdicts = [found.verdict(at) for at in range(count)] if found.baselines and listed else []
     text = [found.summary()]
@@ -219,13 +283,13 @@ def _margin_sentences(found: Comparison) -> list[str]:
     if found.equivalence is not None:
         close, within = int(found.equivalence.shown.sum()), found.equivalence
         text.append(
-            f"{close:,} of {len(found.first):,} pairs {'is' if close == 1 else 'are'} shown to be equivalent within "
+            f"{close:,} of {len(found.pairs):,} pairs {'is' if close == 1 else 'are'} shown to be equivalent within "
             f"± {within.margin:g}: their {within.interval} interval lies within it."
         )
     if found.non_inferiority is not None:
         good, within = int(found.non_inferiority.shown.sum()), found.non_inferiority
         text.append(
-            f"{good:,} of {len(found.first):,} candidates {'is' if good == 1 else 'are'} shown to be non-inferior by a "
+            f"{good:,} of {len(found.pairs):,} candidates {'is' if good == 1 else 'are'} shown to be non-inferior by a "
             f"margin of {within.margin:g}: their {within.interval} interval lies above -{within.margin:g}."
         )
     return text
@@ -277,7 +341,17 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
     one = next(iter(found.values()))
     seed = one.comparisons["max-t"].seed
     citations = tuple(dict.fromkeys(CITATIONS[test] for test in one.comparisons))
-    return Document("audit", inputs, tables, rows, sentence, citations, (*warnings, *cautions), seed, extra)
+    return Document(
+        method="audit",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=citations,
+        warnings=(*warnings, *cautions),
+        seed=seed,
+        extra=extra,
+    )
 
 
 def _audit_tables(measure: str, found: Audit) -> list[Table]:
@@ -343,12 +417,33 @@ def document(result: ComparisonResult) -> Document:
     return found.showing("pairs") if every else found
 
 
-def _first(result: ComparisonResult) -> Document:
-    """Return the document of the first measure."""
-    return compare_document(next(iter(result.comparisons.values())), result.inputs)
+def charted(
+    found: Comparison, document: Document, *, every: bool = False
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]], str]:
+    """The rows and pairs that charts of a comparison show, and a note where they are not all.
+
+    Of more than 200 systems the best 200 are shown, unless ``every`` one is wanted; the pairs are then those with the
+    best system, or with the baselines.
+    """
+    rows, pairs = document.rows, document.extra["pairs"]
+    if len(rows) <= LISTED_SYSTEMS:
+        return rows, pairs, ""
+    if every:
+        with_best = found.pairs.part(0, len(found.pairs)) if found.baselines else found.pairs.with_system(0)
+        return rows, found.rows_of(with_best), ""
+    best = rows[:LISTED_SYSTEMS]
+    names = {row["system"] for row in best}
+    chosen = [pair for pair in pairs if pair["system_a"] in names and (found.baselines or pair["system_b"] in names)]
+    return best, chosen, _best(best, rows)
 
 
-def _only(result: ComparisonResult) -> Document:
+def _first(result: ComparisonResult) -> tuple[Comparison, Document]:
+    """Return the first measure, and its document."""
+    found = next(iter(result.comparisons.values()))
+    return found, compare_document(found, result.inputs)
+
+
+def _only(result: ComparisonResult) -> tuple[Comparison, Document]:
     if len(result.comparisons) > 1:
         raise RequestError("a chart shows one measure of one table", fix="Choose it with `measure`.")
     if result.audits:
@@ -358,26 +453,55 @@ def _only(result: ComparisonResult) -> Document:
 
 def intervals(result: ComparisonResult) -> Any:
     """Intervals around means, or around differences from the best system or the baselines."""
-    shown = _only(result)
-    return interval_chart(shown.rows, shown.extra, title=shown.tables[0].title)
+    found, shown = _only(result)
+    rows, pairs, note = charted(found, shown, every=bool(result.inputs["all_pairs"]))
+    return interval_chart(rows, shown.extra, title=_noted(_title(found), note), pairs=pairs)
 
 
 def matrix(result: ComparisonResult) -> Any:
     """Every pair as a coloured cell."""
-    shown = _only(result)
-    return matrix_chart(shown.rows, shown.extra["pairs"], title=shown.tables[0].title)
+    found, shown = _only(result)
+    if result.inputs["all_pairs"]:
+        _check_matrix(found)
+        rows, note = shown.rows, ""
+        pairs: Sequence[Mapping[str, Any]] = [{"measure": found.measure, **pair} for pair in found.rows()]
+    else:
+        rows, pairs, note = charted(found, shown)
+    return matrix_chart(rows, pairs, title=_noted(_title(found), note))
+
+
+def _check_matrix(found: Comparison) -> None:
+    if len(found.systems) > MOST_IN_MATRIX:
+        raise RequestError(
+            f"a matrix of {len(found.systems):,} systems has too many cells to draw",
+            fix=f"Leave out `all_pairs`, and it shows the best {LISTED_SYSTEMS} systems.",
+        )
+
+
+def _noted(title: str, note: str) -> str:
+    return f"{title}; {note}" if note else title
 
 
 def sketch(result: ComparisonResult) -> tuple[str, str]:
     if result.audits:
         return "", ""
-    shown = _first(result)
-    measure = shown.rows[0]["measure"]
+    found, shown = _first(result)
+    best, pairs, note = charted(found, shown)
     if shown.extra["interval_of_means"] != "standard error":
-        return interval_sketch(shown.rows, title=f"mean {measure} and its interval"), ""
-    rows = [{**row, "score": row["difference"]} for row in difference_rows(shown.rows, shown.extra["pairs"])]
+        return interval_sketch(best, title=_noted(f"mean {found.measure} and its interval", note)), ""
+    rows = [{**row, "score": row["difference"]} for row in difference_rows(best, pairs)]
     against = " or ".join(list(dict.fromkeys(row["against"] for row in rows))[:3])
-    return interval_sketch(rows, title=f"difference in {measure} from {against}"), ""
+    return interval_sketch(rows, title=_noted(f"difference in {found.measure} from {against}", note)), ""
+
+
+def write_pairs(result: ComparisonResult, path: str) -> None:
+    """Write all pairs of all measures, as `ComparisonResult.write_pairs` says."""
+    name = path.removesuffix(".gz")
+    if not name.endswith((".csv", ".tsv")):
+        raise RequestError(f"«{path}» is no name of a file of pairs", fix="End it in .csv or .tsv, also with .gz.")
+    pairs = _pair_rows(list(result.comparisons.values()), every=True)
+    document = Document(method="compare", inputs={}, tables=[], rows=[], extra={"pairs": pairs}).showing("pairs")
+    write_pieces(path, csv_pieces(document, mark="\t" if name.endswith(".tsv") else ","))
 
 
 VIEWS = {"ComparisonResult": View(document, {"intervals": intervals, "matrix": matrix}, sketch)}

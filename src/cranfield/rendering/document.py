@@ -11,8 +11,9 @@ from typing import Any
 import cranfield
 from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem, Severity, count_by_kind
+from cranfield.rendering.streamed_rows import StreamedRows
 
-Warnings = Sequence[Problem | Caution]
+Warnings = Sequence[Caution]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Table:
     title: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """A result for output. ``rows`` are those of JSON; tables may arrange them differently."""
 
@@ -82,12 +83,12 @@ def spoken(document: Document, interface: str) -> Document:
     )
 
 
-def spoken_warnings(warnings: Warnings, interface: str) -> tuple[Problem | Caution, ...]:
+def spoken_warnings(warnings: Warnings, interface: str) -> tuple[Caution, ...]:
     """The same warnings in the words of the ``interface``; problems of files name no parameters in `warning_lines`."""
     return tuple(
-        replace(each, what=speak(each.what, interface), fix=speak(each.fix, interface))
-        if isinstance(each, Caution)
-        else each
+        each
+        if isinstance(each, Problem)
+        else replace(each, what=speak(each.what, interface), fix=speak(each.fix, interface))
         for each in warnings
     )
 
@@ -108,9 +109,9 @@ def known(row: Mapping[str, Any]) -> dict[str, Any]:
     return {word: None if value != value else value for word, value in row.items()}
 
 
-def warning_row(problem: Problem | Caution) -> dict[str, Any]:
-    """Return a problem for JSON."""
-    if isinstance(problem, Caution):
+def warning_row(problem: Caution) -> dict[str, Any]:
+    """Return a warning for JSON; one about a file says where it stands and what it does to the scores."""
+    if not isinstance(problem, Problem):
         return {"kind": problem.slug, "severity": "warning", "problem": problem.what, "fix": problem.fix}
     return {
         "kind": problem.slug,
@@ -118,9 +119,9 @@ def warning_row(problem: Problem | Caution) -> dict[str, Any]:
         "file": problem.file,
         "line": problem.line or None,
         "text": problem.text,
-        "problem": str(problem),
+        "problem": problem.what,
         "effect": problem.kind.effect,
-        "fix": problem.kind.fix,
+        "fix": problem.fix,
         "count": problem.count,
     }
 
@@ -129,7 +130,7 @@ def warning_lines(problems: Warnings) -> list[str]:
     """Return one line per kind of warning, with its count and first place."""
     found = [problem for problem in problems if isinstance(problem, Problem)]
     notable = [problem for problem in found if problem.severity is not Severity.NOTE]
-    lines = _caution_lines([caution for caution in problems if isinstance(caution, Caution)])
+    lines = _caution_lines([caution for caution in problems if not isinstance(caution, Problem)])
     for slug, count in count_by_kind(notable).items():
         places = [problem for problem in notable if problem.slug == slug]
         first = places[0]
@@ -185,6 +186,6 @@ def finite(value: Any) -> Any:
     """Return the value with null for every number that JSON cannot represent."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | StreamedRows):
         return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,12 +1,15 @@
-"""A document as JSON, CSV, Markdown and LaTeX."""
+"""A document as JSON, CSV, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any
 
-from cranfield.formats.scores import format_scores
+from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Document, Table, finite, show, warning_lines
+from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.scores.frames import make_frame
 from cranfield.scores.table import ScoreTable
 
@@ -15,7 +18,35 @@ _FORMULA = ("=", "+", "-", "@", "\t")  # characters that may start a formula in 
 
 def to_json(document: Document) -> str:
     """One object: inputs, method, citations, warnings, seed, version, rows."""
-    return json.dumps(to_dict(document), ensure_ascii=False, indent=1, allow_nan=False)
+    return "".join(json_pieces(document))
+
+
+def json_pieces(document: Document) -> Iterator[str]:
+    """The same text in pieces: rows that are too many to hold are never all in memory."""
+    details = {**document.details(), "rows": list(document.rows)}
+    streamed = {word: value for word, value in details.items() if isinstance(value, StreamedRows)}
+    text = _json({**details, **{word: f"{_PLACE}{word}" for word in streamed}})
+    for word, rows in streamed.items():
+        before, text = text.split(f'"{_PLACE}{word}"', 1)
+        yield before
+        yield from _json_rows(rows)
+    yield text
+
+
+_PLACE = "\ufdd0"  # no character: it stands in no text, and marks where streamed rows go
+
+
+def _json(value: Any) -> str:
+    return json.dumps(finite(value), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _json_rows(rows: StreamedRows) -> Iterator[str]:
+    """A list of rows, one level deep, as ``json`` would write it."""
+    mark = "["
+    for row in rows:
+        yield f"{mark}{_json([row])[1:-2]}".replace("\n", "\n ")
+        mark = ","
+    yield "\n ]" if mark == "," else "[]"
 
 
 def to_dict(document: Document) -> dict[str, Any]:
@@ -32,10 +63,31 @@ def to_frame(document: Document, backend: str = "pandas") -> Any:
 
 def to_csv(document: Document) -> str:
     """The rows, with every digit; a name that a spreadsheet would take for a formula has an apostrophe before it."""
+    return "".join(csv_pieces(document)).rstrip("\n")
+
+
+def csv_pieces(document: Document, *, mark: str = ",") -> Iterator[str]:
+    """The same text in pieces of whole lines: rows that are too many to hold are never all in memory."""
     listed = document.extra[document.listed] if document.listed else document.rows
+    if isinstance(listed, StreamedRows):
+        return _streamed_lines(listed, mark)
     columns = list(dict.fromkeys(key for row in listed for key in row))
     rows = ([no_formula(row.get(column)) for column in columns] for row in listed)
-    return format_scores([no_formula(column) for column in columns], rows).rstrip("\n")
+    return score_lines([no_formula(column) for column in columns], rows, mark=mark)
+
+
+def _streamed_lines(rows: StreamedRows, mark: str) -> Iterator[str]:
+    yield format_scores([no_formula(word) for word in rows.words], [], mark=mark)
+    for part in rows.parts():
+        yield column_lines({word: _safe(column) for word, column in part.items()}, mark=mark)
+
+
+def _safe(column: Sequence[Any]) -> Sequence[Any]:
+    """A column of one kind: of text no formula, numbers as they are."""
+    if not column or not isinstance(column[0], str):
+        return column
+    known = {text: no_formula(text) for text in dict.fromkeys(column)}
+    return [known[text] for text in column]
 
 
 def scores_csv(table: ScoreTable) -> str:
@@ -143,3 +195,27 @@ def latex_table(table: Table) -> str:
         cells = (latex_text(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+MOST_ROWS = 20  # of a table in a notebook
+
+
+def to_html(document: Document) -> str:
+    """Every name is escaped, and nothing is loaded from anywhere."""
+    lines = [f"<p>{escape(line)}</p>" for line in document.sentence.splitlines()]
+    lines += [f"<p><strong>Warning.</strong> {escape(line)}</p>" for line in warning_lines(document.warnings)]
+    return "<div>" + "".join([*lines, *map(_table, document.tables)]) + "</div>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(column.title)}</th>" for column in table.columns)
+    body = "".join(_row(table, row) for row in table.rows[:MOST_ROWS])
+    left = len(table.rows) - MOST_ROWS
+    rest = f'<tr><td colspan="{len(table.columns)}">… {left:,} more rows</td></tr>' if left > 0 else ""
+    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}{rest}</tbody></table>"
+
+
+def _row(table: Table, row: tuple[object, ...]) -> str:
+    cells = (escape(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -22,7 +22,13 @@ def document(result: PackResult) -> Document:
     }
     columns = tuple(Column(word, word, "text" if word == "file" else "count") for word in row)
     sentence = f"Packed. Every command takes {result.file} in place of runs and judgments."
-    return Document("pack", result.inputs, [Table(columns, [tuple(row.values())])], [row], sentence)
+    return Document(
+        method="pack",
+        inputs=result.inputs,
+        tables=[Table(columns, [tuple(row.values())])],
+        rows=[row],
+        sentence=sentence,
+    )
 
 
 VIEWS = {"PackResult": View(document)}

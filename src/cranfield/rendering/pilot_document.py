@@ -1,15 +1,157 @@
-"""Pilot studies as documents."""
+"""Pilot studies, budgets, pairs of runs and reusability as documents and charts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cranfield.errors import RequestError
 from cranfield.methods.leave_out import PilotStudy
+from cranfield.methods.pooling import AffordableDesigns, Budget, PairStudy, Reusability
+from cranfield.methods.pooling.costs import RAW_DIFFERENCE
+from cranfield.questions.budget import BudgetResult
 from cranfield.questions.pilot import PilotResult
+from cranfield.rendering.charts import COLOURS, styled
 from cranfield.rendering.document import Column, Document, Table, known
-from cranfield.rendering.pilot_charts import pilot_chart
 from cranfield.rendering.views import View
+
+DETECTABLE = {"min_range": "detectable range", "difference": "detectable difference", "width": "interval width"}
+
+
+def pilot_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Draw the variance against k, one panel per measure: Sakai and Shang (2016), Fig. 1; below it fewer topics."""
+    import altair
+
+    sizes = sorted({row["pilot_topics"] for row in rows})
+    shown = [sizes[-1], sizes[0]] if len(sizes) > 1 else sizes
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    whole = [row for row in rows if row["left_out"] == 0 and row["pilot_topics"] == sizes[-1]]
+    full = {row["measure"]: row["variance"] for row in whole}
+    values = [
+        {**known(row), "full": full[row["measure"]], "size": f"{row['pilot_topics']} topics"}
+        for row in rows
+        if row["pilot_topics"] in shown and row["variance"] == row["variance"]
+    ]
+    data = altair.Data(values=values)  # type: ignore[no-untyped-call]
+    words = ("left_out", "variance", "lower", "upper", "topics", "lost")
+    hover = [altair.Tooltip(f"{word}:Q", title=word.replace("_", " ")) for word in words]
+    x = altair.X("left_out:Q", title="teams left out (k)", axis=altair.Axis(tickMinStep=1))
+    base = altair.Chart().encode(x=x, tooltip=hover)
+    y = altair.Y("lower:Q", title="variance of scores", scale=altair.Scale(zero=True))
+    bars = base.mark_rule(color="#9ebcda", strokeWidth=2).encode(y=y, y2="upper:Q")
+    points = base.mark_point(filled=True, size=26, color=COLOURS[0], opacity=1).encode(y="variance:Q")
+    line = altair.Chart().mark_rule(color=COLOURS[1], strokeDash=[4, 3]).encode(y="mean(full):Q")
+    panel = altair.layer(line, bars, points).properties(width=210, height=170)
+    grid = panel.facet(
+        data=data,
+        column=altair.Column("measure:N", sort=measures, title=None),
+        row=altair.Row("size:N", sort=[f"{size} topics" for size in shown], title=None),
+    )
+    return styled(grid.resolve_scale(y="independent"))
+
+
+def budget_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Draw topics against documents judged per topic, one curve per measure: Sakai (2014), Fig. 4."""
+    import altair
+
+    hover = ("depth", "judged", "topics", "judgments", "cost", "variance")
+    x = altair.X("judged:Q", title="documents judged per topic", scale=altair.Scale(zero=False))
+    y = altair.Y("topics:Q", title="required topics (n)", scale=altair.Scale(zero=True))
+    values = [known(row) for row in rows if row["topics"] is not None]
+    highest = {
+        row["depth"]: row for row in sorted(values, key=lambda row: row["topics"])
+    }  # one label per depth is enough
+    for row in values:
+        row["label"] = row["depth"] if row is highest[row["depth"]] else ""
+    return _curves(values, x, y, hover, "cheapest", "numbers: pool depth; ring: cheapest")
+
+
+def affordable_chart(rows: Sequence[Mapping[str, Any]], goal: str) -> Any:
+    """Draw the detectable difference of a budget against the depth, one curve per measure."""
+    import altair
+
+    hover = ("depth", "judged", "topics", "judgments", "cost", "detectable")
+    x = altair.X("depth:Q", title="pool depth", scale=altair.Scale(zero=False))
+    y = altair.Y("detectable:Q", title=DETECTABLE[goal], scale=altair.Scale(zero=True))
+    values = [{**known(row), "label": ""} for row in rows if row["detectable"] == row["detectable"]]
+    return _curves(values, x, y, hover, "best", "ring: best")
+
+
+def _curves(values: Sequence[Mapping[str, Any]], x: Any, y: Any, hover: Sequence[str], mark: str, title: str) -> Any:
+    import altair
+
+    if not values:
+        raise RequestError("there is nothing to draw", fix="Ask for a larger difference, or give a larger budget.")
+    data = altair.Data(values=list(values))  # type: ignore[no-untyped-call]
+    order = list(dict.fromkeys(row["measure"] for row in values))
+    scale = altair.Scale(domain=order, range=(COLOURS * len(order))[: len(order)])
+    colour = altair.Color("measure:N", title="measure", scale=scale, sort=None)
+    tips = [altair.Tooltip("measure:N"), *(altair.Tooltip(f"{word}:Q") for word in hover)]
+    base = altair.Chart(data, width=520, height=320, title=title).encode(x=x, y=y, tooltip=tips)
+    line = base.mark_line(point={"size": 22}, strokeWidth=2).encode(
+        color=colour, order="depth:Q", strokeDash=altair.StrokeDash("measure:N", legend=None, sort=None)
+    )
+    ring = base.transform_filter(f"datum.{mark}").mark_point(size=160, strokeWidth=2, filled=False)
+    depth = base.mark_text(dy=-12, fontSize=11, color="#444444").encode(text="label:N")
+    return styled(line + ring.encode(color=colour) + depth)
+
+
+def pair_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Draw effect sizes by depth, and the detectable share: Webber et al. (2008), Fig. 7 and Fig. 8."""
+    import altair
+
+    once = [row for row in rows if row["judgments"] == rows[0]["judgments"]]
+    x = altair.X("depth:O", title="assessed to depth")
+    box = altair.Chart(altair.Data(values=[known(row) for row in once]), width=240, height=300).encode(x=x)  # type: ignore[no-untyped-call]
+    most = max(row["effect_size_high"] for row in once)
+    low = altair.Y(
+        "effect_size_low:Q", title="effect size of a pair (|mean| / sd)", scale=altair.Scale(domain=[0, 1.1 * most])
+    )
+    quarters = box.mark_bar(color="#9ebcda", size=18).encode(y=low, y2="effect_size_high:Q")
+    median = box.mark_tick(color=COLOURS[0], thickness=3, size=18).encode(y="effect_size:Q")
+    depths = [str(depth) for depth in dict.fromkeys(row["depth"] for row in rows)]
+    data = altair.Data(values=[{**known(row), "depth": str(row["depth"])} for row in rows])  # type: ignore[no-untyped-call]
+    tips = (("depth", "N"), ("judgments", "Q"), ("topics", "Q"), ("detectable", "Q"))
+    curve = (
+        altair.Chart(data, width=420, height=300)
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=altair.X("judgments:Q", title="judgments", scale=altair.Scale(type="log")),
+            y=altair.Y("detectable:Q", title="share of pairs detectable", axis=altair.Axis(format="%")),
+            color=altair.Color(
+                "depth:N", title="depth", sort=None, scale=altair.Scale(domain=depths, range=COLOURS[: len(depths)])
+            ),
+            strokeDash=altair.StrokeDash("depth:N", legend=None, sort=None),
+            tooltip=[altair.Tooltip(f"{word}:{kind}") for word, kind in tips],
+        )
+    )
+    return styled(altair.hconcat(quarters + median, curve))
+
+
+def reuse_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Draw the largest drop of a run of every team left out, one panel per measure, one colour per depth."""
+    import altair
+
+    data = altair.Data(values=[{**known(row), "depth": f"depth {row['depth']}"} for row in rows])  # type: ignore[no-untyped-call]
+    order = sorted({row["team"] for row in rows}, key=lambda team: -max(r["drop"] for r in rows if r["team"] == team))
+    tips = [
+        altair.Tooltip(f"{word}:{'N' if word in ('team', 'run', 'depth') else 'Q'}")
+        for word in ("team", "run", "depth", "drop", "tau", "unjudged")
+    ]
+    depths = list(dict.fromkeys(f"depth {row['depth']}" for row in rows))
+    colours = altair.Scale(domain=depths, range=(COLOURS * len(depths))[: len(depths)])
+    chart = (
+        altair.Chart(data, width=max(300, min(900, 16 * len(order))), height=220)
+        .mark_point(filled=True, size=40)
+        .encode(
+            x=altair.X("team:N", sort=order, title="team left out of the pool", axis=altair.Axis(labelAngle=-60)),
+            y=altair.Y("drop:Q", title="largest drop of a run"),
+            color=altair.Color("depth:N", title=None, scale=colours, sort=None),
+            tooltip=tips,
+        )
+    )
+    return styled(chart.facet(row=altair.Row("measure:N", title=None, sort=None)).resolve_scale(y="independent"))
+
 
 SHOWN = 12  # values of k in the terminal; files and charts have all of them
 
@@ -24,7 +166,17 @@ def pilot_document(found: PilotStudy, inputs: Mapping[str, Any]) -> Document:
         "unknown_contributions": found.unknown,
         "measures": [known(_need(found, measure)) for measure in found.measures],
     }
-    return Document("pilot", inputs, tables, rows, found.summary(), found.citations, found.warnings, found.seed, extra)
+    return Document(
+        method="pilot",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=found.summary(),
+        citations=found.citations,
+        warnings=found.warnings,
+        seed=found.seed,
+        extra=extra,
+    )
 
 
 def _need(found: PilotStudy, measure: str) -> dict[str, Any]:
@@ -55,7 +207,7 @@ def _needs(found: PilotStudy) -> Table:
     return Table(columns, rows, title)
 
 
-def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
+def _pilot_table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
     titles = {
         "left_out": "teams left out",
         "pilot_topics": "pilot topics",
@@ -80,7 +232,7 @@ def _fewer_topics(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table
         key=lambda row: (found.measures.index(row["measure"]), -row["pilot_topics"]),
     )
     words = (*("measure", "pilot_topics", "variance", "lower", "upper", "topics", "topics_low", "topics_high"), "error")
-    return _table(words, mine, f"Fewer topics, all teams ({found.trials} random pilots each)")
+    return _pilot_table(words, mine, f"Fewer topics, all teams ({found.trials} random pilots each)")
 
 
 def _fewer_teams(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -91,7 +243,7 @@ def _fewer_teams(found: PilotStudy, rows: Sequence[Mapping[str, Any]]) -> Table:
         *("error", "lost", "most_lost"),
     )
     more = "" if len(shown) == len(found.left_out) - 1 else "; every k in the CSV output"
-    return _table(words, mine, f"Fewer teams, all topics ({found.trials} random pilots each{more})")
+    return _pilot_table(words, mine, f"Fewer teams, all topics ({found.trials} random pilots each{more})")
 
 
 def _some(numbers: Sequence[int]) -> set[int]:
@@ -101,7 +253,7 @@ def _some(numbers: Sequence[int]) -> set[int]:
     return {numbers[round(at * (len(numbers) - 1) / (SHOWN - 1))] for at in range(SHOWN)}
 
 
-def document(result: PilotResult) -> Document:
+def _pilot_view(result: PilotResult) -> Document:
     return pilot_document(result.study, result.inputs)
 
 
@@ -110,10 +262,220 @@ def variance(result: PilotResult) -> Any:
     return pilot_chart(result.study.to_dict())
 
 
+TITLES = {
+    "judged": "judged per topic",
+    "lost": "topics lost",
+    "signal_to_noise": "σ_s²/σ_e²",
+    "relative_topics": "relative topics",
+    "topics": "topics n",
+    "topics_low": "n, low",
+    "topics_high": "n, high",
+    "reliability": "Eρ²",
+    "judgments": "total judgments",
+    "documents": "documents per topic",
+    "detectable_low": "low",
+    "detectable_high": "high",
+    "effect_size": "effect size, median",
+    "effect_size_low": "1st quartile",
+    "effect_size_high": "3rd quartile",
+    "effect_size_most": "largest",
+    "own_tau": "leave-one-team-out τ",
+    "least_tau": "smallest τ of a team",
+    "tau": "τ",
+    "drop": "largest drop",
+    "drop_share": "share of its score",
+    "rank_drop": "ranks lost",
+    "unjudged": "unjudged in top 10",
+    "most_unjudged": "at most",
+    "unique": "unique per topic",
+}
+KINDS = {
+    **dict.fromkeys(("measure", "run", "team"), "text"),
+    **dict.fromkeys(("judged", "documents", "unique"), "decimal"),
+    **dict.fromkeys(("coverage", "drop_share", "unjudged", "most_unjudged"), "percent"),
+    **dict.fromkeys(("judgments", "cost"), "whole"),
+    **dict.fromkeys(("cheapest", "frontier", "best"), "yes"),
+    "relative_topics": "number",
+    **dict.fromkeys(
+        (
+            "variance",
+            "signal_to_noise",
+            "reliability",
+            "detectable",
+            "detectable_low",
+            "detectable_high",
+            "own_tau",
+            "least_tau",
+            "tau",
+            "drop",
+            "effect_size",
+            "effect_size_low",
+            "effect_size_high",
+            "effect_size_most",
+        ),
+        "score",
+    ),
+}
+
+
+def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
+    columns = tuple(Column(word, TITLES.get(word, word), KINDS.get(word, "count")) for word in words)
+    return Table(columns, [tuple(row[word] for word in words) for row in rows], title)
+
+
+def budget_document(found: Budget, inputs: Mapping[str, Any]) -> Document:
+    """Equivalent designs by measure, cheapest first: Sakai (2014), Table 9 and Fig. 4."""
+    rows = found.to_dict()
+    words = (
+        *("measure", "depth", "judged", "coverage", "lost", "variance", "signal_to_noise", "relative_topics", "topics"),
+        *("topics_low", "topics_high", "reliability", "judgments", *_cost(found), "cheapest", "frontier"),
+    )
+    order = list(dict.fromkeys(row["measure"] for row in rows))
+    ranked = sorted(rows, key=lambda row: (order.index(row["measure"]), _last(row["cost"])))
+    rule = "equal raw differences" if found.rule == RAW_DIFFERENCE else "equal power for the same systems"
+    title = f"Designs that {found.target.goal_words()}; {rule}, {found.estimate} variance, cheapest first"
+    return Document(
+        method="budget",
+        inputs=inputs,
+        tables=[_table(words, ranked, title)],
+        rows=rows,
+        sentence=found.summary(),
+        citations=found.citations,
+        warnings=found.warnings,
+        extra=_details(found),
+    )
+
+
+def _details(found: Budget | AffordableDesigns) -> dict[str, Any]:
+    return {"estimate": found.estimate, "rule": found.rule, "chosen": dict(found.chosen)}
+
+
+def _cost(found: Budget | AffordableDesigns) -> list[str]:
+    return [] if (found.prices.judgment, found.prices.topic) == (1.0, 0.0) else ["cost"]
+
+
+def _last(value: float) -> float:
+    return value if value == value else float("inf")
+
+
+def affordable_document(found: AffordableDesigns, inputs: Mapping[str, Any]) -> Document:
+    """The detectable difference at each depth for one budget."""
+    rows = found.to_dict()
+    words = (
+        *("measure", "depth", "judged", "coverage", "lost", "variance", "signal_to_noise", "topics", "reliability"),
+        *("judgments", *_cost(found), "detectable", "detectable_low", "detectable_high", "best"),
+    )
+    table = _table(words, rows, f"Designs for a budget of {found.budget:,.0f}, {found.estimate} variance")
+    columns = tuple(
+        Column(column.word, DETECTABLE[found.target.goal] if column.word == "detectable" else column.title, column.kind)
+        for column in table.columns
+    )
+    return Document(
+        method="budget",
+        inputs=inputs,
+        tables=[Table(columns, table.rows, table.title)],
+        rows=rows,
+        sentence=found.summary(),
+        citations=found.citations,
+        warnings=found.warnings,
+        extra={**_details(found), "budget": found.budget, "goal": found.target.goal},
+    )
+
+
+def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | None = None) -> Document:
+    """Effect sizes at each depth, and the share that is detectable: Webber et al. (2008), Fig. 7 and Fig. 8."""
+    rows = found.to_dict()
+    once = [row for row in rows if row["judgments"] == found.budgets[0]]
+    words = ("depth", "documents", "effect_size_low", "effect_size", "effect_size_high", "effect_size_most")
+    sizes = _table(words, once, f"{found.measure}: effect sizes of {len(found.pairs):,} pairs of runs by depth")
+    shown = [at for at in found.budgets if at == budget] or list(found.budgets[:: max(1, len(found.budgets) // 6)])
+    columns = (
+        Column("judgments", "judgments", "count"),
+        *(Column(f"depth_{each.depth}", f"depth {each.depth}", "percent") for each in found.depths),
+    )
+    shares = [
+        (count, *(float(each.detectable[found.budgets.index(count)]) for each in found.depths)) for count in shown
+    ]
+    title = f"Share of the pairs detectable with power {found.power:g} at α = {found.alpha:g}"
+    extra = {"pairs": len(found.pairs), "alpha": found.alpha, "power": found.power}
+    return Document(
+        method="pairs",
+        inputs=inputs,
+        tables=[sizes, Table(columns, shares, title)],
+        rows=rows,
+        sentence=found.summary(budget),
+        citations=found.citations,
+        warnings=found.warnings,
+        seed=found.seed,
+        extra=extra,
+    )
+
+
+def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
+    """Results with each team left out in turn: the largest effect at each depth, then all teams."""
+    words = (
+        "measure",
+        "depth",
+        "own_tau",
+        "least_tau",
+        "drop",
+        "drop_share",
+        "run",
+        "rank_drop",
+        "unjudged",
+        "most_unjudged",
+    )
+    tables = [_table(words, found.overview(), "Each team in turn left out of the pool")]
+    each = ("team", "runs", "tau", "drop", "drop_share", "run", "rank_drop", "unjudged", "unique")
+    for measure in found.measures:
+        for depth in found.depths:
+            teams = sorted(found.of(measure, depth), key=lambda team: -team.drop)
+            tables.append(_table(each, [team.to_dict() for team in teams], f"{measure}, depth {depth}"))
+    extra = {"overview": [known(row) for row in found.overview()]}
+    return Document(
+        method="reuse",
+        inputs=inputs,
+        tables=tables,
+        rows=found.to_dict(),
+        sentence=found.summary(),
+        citations=found.citations,
+        warnings=found.warnings,
+        extra=extra,
+    )
+
+
+def _budget_view(result: BudgetResult) -> Document:
+    study, inputs = result.study, result.inputs
+    if isinstance(study, PairStudy):
+        budget = inputs["budget"]
+        return pair_document(study, inputs, None if budget is None else int(budget))
+    if isinstance(study, Reusability):
+        return reuse_document(study, inputs)
+    return (
+        affordable_document(study, inputs) if isinstance(study, AffordableDesigns) else budget_document(study, inputs)
+    )
+
+
+def _budget_chart(result: BudgetResult) -> Any:
+    """The _budget_chart of whichever result was asked for, against the pool depth."""
+    study = result.study
+    rows = study.to_dict()
+    if isinstance(study, PairStudy):
+        return pair_chart(rows)
+    if isinstance(study, Reusability):
+        return reuse_chart(rows)
+    return affordable_chart(rows, study.target.goal) if isinstance(study, AffordableDesigns) else budget_chart(rows)
+
+
 VIEWS = {
     "PilotResult": View(
-        document,
+        _pilot_view,
         {"variance": variance},
         pictures=lambda result: [("Variance against the teams left out", variance(result))],
-    )
+    ),
+    "BudgetResult": View(
+        _budget_view,
+        {"depths": _budget_chart},
+        pictures=lambda result: [(_budget_view(result).tables[0].title, _budget_chart(result))],
+    ),
 }

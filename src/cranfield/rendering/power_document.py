@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.methods.design.curves import card_curves
-from cranfield.methods.design.power_card import Card, Gate
+from cranfield.methods.design.power_card import Card, Gate, card_curves
 from cranfield.methods.design.sample_size import ORDER
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
@@ -56,7 +55,9 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
         sentences += [_gate_sentence(gate, card) for card in cards]
-    return Document("power", inputs, tables, rows, " ".join(sentences), CARD_CITATIONS)
+    return Document(
+        method="power", inputs=inputs, tables=tables, rows=rows, sentence=" ".join(sentences), citations=CARD_CITATIONS
+    )
 
 
 CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
@@ -103,7 +104,9 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
         sentence = " ".join(_gate_sentence(gate, card) for card in cards)
-    return Document("power", inputs, [table], rows, sentence, CARD_CITATIONS)
+    return Document(
+        method="power", inputs=inputs, tables=[table], rows=rows, sentence=sentence, citations=CARD_CITATIONS
+    )
 
 
 def document(result: PowerResult) -> Document:

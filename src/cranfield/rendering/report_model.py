@@ -59,7 +59,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Start:
     """The initial values of the calculators of page and workbook: a goal, and the estimates of one measure.
 
@@ -76,7 +76,7 @@ class Start:
     variances: Mapping[str, tuple[float, float, float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """A report about an input."""
 
@@ -87,7 +87,7 @@ class Report:
     starts: tuple[Start, ...] = ()
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=versions)
-    input_warnings: tuple[Problem | Caution, ...] = ()
+    input_warnings: tuple[Caution, ...] = ()
 
     @property
     def documents(self) -> list[Document]:
@@ -110,7 +110,7 @@ class Report:
         return command_of(find_question("report"), self.inputs)
 
     @property
-    def warnings(self) -> tuple[Problem | Caution, ...]:
+    def warnings(self) -> tuple[Caution, ...]:
         """The warnings of the input and the sections, without repetitions."""
         found = (problem for document in self.documents for problem in document.warnings)
         return tuple(dict.fromkeys((*self.input_warnings, *found)))
@@ -118,7 +118,7 @@ class Report:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """The warnings about results; problems of files are listed in the section on the input."""
-        return tuple(warning for warning in self.warnings if isinstance(warning, Caution))
+        return tuple(warning for warning in self.warnings if not isinstance(warning, Problem))
 
     def spoken(self, interface: str) -> Report:
         """The same with every message in the words of the ``interface``."""
@@ -142,7 +142,16 @@ class Report:
             for section in self.sections
             for part in section.parts
         ]
-        whole = Document("report", self.inputs, [], rows, "", self.citations, self.warnings, self.seed)
+        whole = Document(
+            method="report",
+            inputs=self.inputs,
+            tables=[],
+            rows=rows,
+            sentence="",
+            citations=self.citations,
+            warnings=self.warnings,
+            seed=self.seed,
+        )
         extra = {"title": self.title, "methods": self.methods, "command": self.command, "versions": dict(self.versions)}
         left = [{"title": each.title, "reason": each.reason} for each in self.left_out]
         return {**whole.details(), **extra, "left_out": left, "rows": rows}

@@ -10,7 +10,15 @@ from cranfield.formats.problems import Problem, Severity
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.variance import Variances
 from cranfield.questions.report import ReportInput, ReportResult
-from cranfield.rendering import report_charts
+from cranfield.rendering.charts import (
+    card_chart,
+    interval_chart,
+    matrix_figure,
+    power_figure,
+    shards_figure,
+    size_figure,
+    variance_figure,
+)
 from cranfield.rendering.document import Column, Document, Table, show
 from cranfield.rendering.report_model import LeftOut, Part, Picture, Report, Section, Start
 from cranfield.rendering.score_document import measure_citation, score_document, spread_pictures
@@ -40,7 +48,15 @@ def read_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     tables = [Table(columns, [tuple(row[word] for word in words) for row in rows]), *_odd_tables(problems)]
     odd = len(warnings) - sum(problem.severity is Severity.NOTE for problem in problems)
     sentence = "There were no warnings." if not odd else "There were problems; the table shows how they were treated."
-    document = Document("read", result.inputs, tables, rows, sentence, (), tuple(warnings))
+    document = Document(
+        method="read",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=(),
+        warnings=tuple(warnings),
+    )
     return [Part(document)], _read_methods(rows)
 
 
@@ -104,7 +120,7 @@ def variance_section(result: ReportResult, found: Any) -> tuple[list[Part], str]
     from cranfield.rendering.variance_document import variance_document
 
     document = variance_document(found, result.inputs)
-    picture = Picture("Estimates of the variance with their intervals", report_charts.variance_figure(found.to_dict()))
+    picture = Picture("Estimates of the variance with their intervals", variance_figure(found.to_dict()))
     said = "; ".join(_variance_words(found, measure) for measure in result.about.measures)
     methods = (
         f"Variances of the scores were estimated by two-way ANOVA [@Sakai2014] ({said}), with "
@@ -132,7 +148,7 @@ def size_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         "difference": "Topics against the smallest difference to detect",
         "systems": "Topics against the number of systems",
     }
-    pictures = tuple(Picture(titles[x], report_charts.size_figure(rows, x=x)) for x, rows in found["curves"].items())
+    pictures = tuple(Picture(titles[x], size_figure(rows, x=x)) for x, rows in found["curves"].items())
     return [Part(document, pictures)], _size_methods(result.about, document)
 
 
@@ -172,7 +188,6 @@ def _counted(row: Mapping[str, Any]) -> str:
 
 def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the differences that the given topics detect."""
-    from cranfield.rendering.charts import card_chart
     from cranfield.rendering.power_document import card_document
 
     cards, goal = found["cards"], result.about.goal
@@ -182,7 +197,7 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         powers = found["powers"][card.measure]
         pictures += [
             Picture(f"{card.measure}: detectable differences by number of topics", card_chart(curve)),
-            Picture(f"{card.measure}: power against the number of topics", report_charts.power_figure(powers)),
+            Picture(f"{card.measure}: power against the number of topics", power_figure(powers)),
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
     first = cards[0]
@@ -196,21 +211,22 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
-    from cranfield.rendering.charts import interval_chart
-    from cranfield.rendering.comparison_document import CITATIONS, compare_document
+    from cranfield.rendering.comparison_document import CITATIONS, charted, compare_document
 
     parts, said, tests = [], [], []
     for title, each in found.items():
         tests.append(each.test)
         document = compare_document(each, result.inputs)
+        rows, pairs, note = charted(each, document)
+        of = f" of {note}" if note else ""
         pictures = (
-            Picture(f"{title}: differences with their intervals", interval_chart(document.rows, document.extra)),
             Picture(
-                f"{title}: every pair of systems", report_charts.matrix_figure(document.rows, document.extra["pairs"])
+                f"{title}: differences{of} with their intervals", interval_chart(rows, document.extra, pairs=pairs)
             ),
+            Picture(f"{title}: every pair of {note or 'systems'}", matrix_figure(rows, pairs)),
         )
         parts.append(Part(document, pictures, title))
-        said.append(f"{each.significant_pairs:,} of {len(each.first):,} pairs differ in {title}")
+        said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
     named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
     methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
@@ -229,7 +245,7 @@ def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     for study in found:
         once = [row for row in study.to_dict() if row["sample"] == 0]
         pictures = [
-            Picture(f"{measure}: significant pairs under every model", report_charts.shards_figure(_of(once, measure)))
+            Picture(f"{measure}: significant pairs under every model", shards_figure(_of(once, measure)))
             for measure in dict.fromkeys(row["measure"] for row in once)
         ]
         parts.append(Part(shard_document(study, result.inputs), tuple(pictures)))
@@ -238,8 +254,7 @@ def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def reliability_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the reliability of the collection: generalisability, swaps, halves, discrimination, rankings."""
-    from cranfield.rendering.reliability_charts import reliability_chart
-    from cranfield.rendering.reliability_document import reliability_document
+    from cranfield.rendering.reliability_document import reliability_chart, reliability_document
 
     pictures = (
         Picture("Swap rates against the difference of two systems", reliability_chart(found, "swaps")),
@@ -254,8 +269,7 @@ def reliability_section(result: ReportResult, found: Any) -> tuple[list[Part], s
 
 def pilot_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return the estimates of pilots with fewer teams and topics."""
-    from cranfield.rendering.pilot_charts import pilot_chart
-    from cranfield.rendering.pilot_document import pilot_document
+    from cranfield.rendering.pilot_document import pilot_chart, pilot_document
 
     document = pilot_document(found, result.inputs)
     picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
@@ -268,8 +282,7 @@ def pilot_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def budget_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return equivalent designs by pool depth, and their costs."""
-    from cranfield.rendering.budget_document import budget_document
-    from cranfield.rendering.pilot_charts import budget_chart
+    from cranfield.rendering.pilot_document import budget_chart, budget_document
 
     document = budget_document(found, result.inputs)
     picture = Picture("Judgments of equivalent designs against pool depth", budget_chart(document.rows))
@@ -308,12 +321,12 @@ def make_report(result: ReportResult) -> Report:
         except CranfieldError as error:  # there are findings, and nothing to draw
             left_out[name] = error.what
     return Report(
-        result.inputs.get("title") or _title(result.about),
-        result.inputs,
-        tuple(made),
-        tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
-        _starts(result.about) if "size" in result.findings else (),
-        result.about.seed,
+        title=result.inputs.get("title") or _title(result.about),
+        inputs=result.inputs,
+        sections=tuple(made),
+        left_out=tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
+        starts=_starts(result.about) if "size" in result.findings else (),
+        seed=result.about.seed,
         input_warnings=result.warnings,
     )
 
@@ -343,7 +356,15 @@ def document(result: ReportResult) -> Document:
     extra = {word: whole[word] for word in ("title", "methods", "command", "versions", "left_out")}
     sentence, seed = report.summary(), result.about.seed
     return Document(
-        "report", result.inputs, tables, whole["rows"], sentence, report.citations, report.warnings, seed, extra
+        method="report",
+        inputs=result.inputs,
+        tables=tables,
+        rows=whole["rows"],
+        sentence=sentence,
+        citations=report.citations,
+        warnings=report.warnings,
+        seed=seed,
+        extra=extra,
     )
 
 

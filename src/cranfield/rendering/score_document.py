@@ -10,10 +10,10 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.questions.score import ScoreResult
+from cranfield.rendering.charts import spread_figure, spreads_figure
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
-from cranfield.rendering.report_charts import spread_figure, spreads_figure
 from cranfield.rendering.views import View
 from cranfield.scores import ScoreTable
 
@@ -30,7 +30,15 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
         for system in ranked
     ]
     citations = dict.fromkeys(key for name in table.measures if (key := measure_citation(name)) is not None)
-    return Document("score", inputs, [shown], rows, _sentence(table, ranked), tuple(citations), table.warnings)
+    return Document(
+        method="score",
+        inputs=inputs,
+        tables=[shown],
+        rows=rows,
+        sentence=_sentence(table, ranked),
+        citations=tuple(citations),
+        warnings=table.warnings,
+    )
 
 
 def document(result: ScoreResult) -> Document:
@@ -125,7 +133,7 @@ def measures_document() -> Document:
     sentence = (
         'Ask for one with `measure`, e.g. `measure="nDCG(gains=exp)@10"`. `measures("nDCG")` tells more about one.'
     )
-    return Document("measures", {}, [Table(columns, rows)], words, sentence)
+    return Document(method="measures", inputs={}, tables=[Table(columns, rows)], rows=words, sentence=sentence)
 
 
 def measure_document(text: str) -> Document:
@@ -145,7 +153,9 @@ def measure_document(text: str) -> Document:
         ),
     ]
     table = Table((Column("about", ""), Column("text", kind.name)), about)
-    return Document("measures", {"measure": kind.name}, [table], [dict(about)], citations=(kind.citation,))
+    return Document(
+        method="measures", inputs={"measure": kind.name}, tables=[table], rows=[dict(about)], citations=(kind.citation,)
+    )
 
 
 def _look_up(text: str) -> MeasureKind:

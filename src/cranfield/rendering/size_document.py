@@ -6,14 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.methods.design.curves import curve_through
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
 from cranfield.questions.size import SizeResult
-from cranfield.rendering.charts import TITLES, is_wide, size_chart, size_curves
 from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.sketch import Curve, line_sketch
 from cranfield.rendering.views import View
 
 
@@ -22,7 +19,14 @@ def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
     tables = [_goal_table(group) for group in _by_goal(sizes)]
     rows = [row for size in sizes for row in size.to_dict()]
     citations = tuple(dict.fromkeys(size.method.citation for size in sizes))
-    return Document("size", inputs, [*tables, _methods_table(sizes)], rows, _sentence(sizes), citations)
+    return Document(
+        method="size",
+        inputs=inputs,
+        tables=[*tables, _methods_table(sizes)],
+        rows=rows,
+        sentence=_sentence(sizes),
+        citations=citations,
+    )
 
 
 def _by_goal(sizes: Sequence[Size]) -> Iterator[list[Size]]:
@@ -127,7 +131,15 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -
     firsts = list({size.measure: size for size in reversed(sizes)}.values())[::-1]
     warnings = dict.fromkeys(caution for size in firsts for caution in pilot_caution(size.estimate))
     sentence = " ".join(_pilot_sentence(size) for size in firsts)
-    return Document("size", inputs, tables, rows, sentence, citations, warnings=tuple(warnings))
+    return Document(
+        method="size",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=citations,
+        warnings=tuple(warnings),
+    )
 
 
 def _pilot_rows(pilot: PilotSize) -> list[dict[str, Any]]:
@@ -182,11 +194,17 @@ def document(result: SizeResult) -> Document:
 
 def curve(result: SizeResult) -> Any:
     """n against the input that varies most."""
+    from cranfield.rendering.charts import size_chart
+
     return size_chart(document(result).rows)
 
 
 def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
     """n along the curve that the first answer lies on, over ``axis`` or its goal, and a mark at the design itself."""
+    from cranfield.methods.design.power_card import curve_through
+    from cranfield.rendering.charts import TITLES, is_wide, size_curves
+    from cranfield.rendering.sketch import Curve, line_sketch
+
     first = result.sizes[0]
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.method.name)
     rows = plan(curve_through(request, axis))[0].to_dict()

@@ -54,7 +54,9 @@ def plans_document(result: StudyPlansResult) -> Document:
     )
     cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
     sentence = "Expected topics assume normal paired differences with the first estimate of the sd."
-    return Document("study plans", result.inputs, [takes, words], rows, sentence, cited)
+    return Document(
+        method="study plans", inputs=result.inputs, tables=[takes, words], rows=rows, sentence=sentence, citations=cited
+    )
 
 
 def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) -> Document:
@@ -66,12 +68,12 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
         f"total. Guarantee: {prospect.guarantee} {_order_sentence(status)}"
     )
     return Document(
-        "study new",
-        inputs,
-        [_goal_table(status)],
-        [row],
-        sentence,
-        _cited(status.plan.citation),
+        method="study new",
+        inputs=inputs,
+        tables=[_goal_table(status)],
+        rows=[row],
+        sentence=sentence,
+        citations=_cited(status.plan.citation),
         warnings=candidate_cautions(len(status.order.candidates), prospect),
         seed=status.order.seed,
     )
@@ -97,7 +99,13 @@ def next_document(topics: Sequence[str], status: Status, inputs: Mapping[str, An
         else "All candidate topics have been added."
     )
     return Document(
-        "study next", inputs, [table], rows, sentence, warnings=status.order.cautions(), seed=status.order.seed
+        method="study next",
+        inputs=inputs,
+        tables=[table],
+        rows=rows,
+        sentence=sentence,
+        warnings=status.order.cautions(),
+        seed=status.order.seed,
     )
 
 
@@ -143,12 +151,12 @@ def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
         else ""
     )
     return Document(
-        "study status",
-        inputs,
-        [_goal_table(status), now, *_edits_table(status)],
-        [status.to_dict()],
-        status.summary() + note,
-        _cited(status.plan.citation),
+        method="study status",
+        inputs=inputs,
+        tables=[_goal_table(status), now, *_edits_table(status)],
+        rows=[status.to_dict()],
+        sentence=status.summary() + note,
+        citations=_cited(status.plan.citation),
         warnings=status.order.cautions(),
     )
 
@@ -183,7 +191,13 @@ def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
     row = {"added": len(added.taken), "repeated": len(added.repeated), **added.status.to_dict()}
     sentence = f"{len(added.taken):,} topics added.{repeated} {document.sentence}"
     return Document(
-        "study add", inputs, document.tables, [row], sentence, document.citations, warnings=document.warnings
+        method="study add",
+        inputs=inputs,
+        tables=document.tables,
+        rows=[row],
+        sentence=sentence,
+        citations=document.citations,
+        warnings=document.warnings,
     )
 
 
@@ -195,12 +209,12 @@ def tested_document(tested: FinalTest, inputs: Mapping[str, Any]) -> Document:
         tables.append(Table((Column("caveat", "caveats"),), [(text,) for text in caveats]))
     tables.append(Table((Column("paragraph", "text for a paper"),), [(paragraph(tested),)]))
     return Document(
-        "study test",
-        inputs,
-        tables,
-        [tested.to_dict()],
-        tested.summary(),
-        tested.citations,
+        method="study test",
+        inputs=inputs,
+        tables=tables,
+        rows=[tested.to_dict()],
+        sentence=tested.summary(),
+        citations=tested.citations,
         warnings=tested.order.cautions(),
         seed=tested.order.seed,
         extra={"paragraph": paragraph(tested), "caveats": caveats},
@@ -341,7 +355,14 @@ def log_document(history: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     columns = (Column("step", "step", "count"), Column("at", "when"), Column("event", "step"), Column("what", "what"))
     table = Table(columns, [tuple(row.values()) for row in rows])
     sentence = f"{len(rows):,} steps, each with a checksum over the one before; none is missing or altered."
-    return Document("study log", inputs, [table], rows, sentence, extra={"steps": [dict(step) for step in history]})
+    return Document(
+        method="study log",
+        inputs=inputs,
+        tables=[table],
+        rows=rows,
+        sentence=sentence,
+        extra={"steps": [dict(step) for step in history]},
+    )
 
 
 def _cut_off(step: Mapping[str, Any]) -> str:
@@ -388,7 +409,15 @@ def past_document(result: StudyPastResult) -> Document:
     title = f"{found.measure}: {len(found.sds):,} pairs of {found.systems} systems, {found.topics} topics"
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in rows], title)
     extra = {"sds": found.sds.tolist()}
-    return Document("study past", result.inputs, [table], rows, found.summary(), found.citations, extra=extra)
+    return Document(
+        method="study past",
+        inputs=result.inputs,
+        tables=[table],
+        rows=rows,
+        sentence=found.summary(),
+        citations=found.citations,
+        extra=extra,
+    )
 
 
 def trial_document(result: StudyTrialResult) -> Document:
@@ -412,7 +441,14 @@ def _plan_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
         Column("best", "best", "yes"),
     )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in shown])
-    return Document("study trial", inputs, [table], rows, plan.summary(), plan.citations)
+    return Document(
+        method="study trial",
+        inputs=inputs,
+        tables=[table],
+        rows=rows,
+        sentence=plan.summary(),
+        citations=plan.citations,
+    )
 
 
 def _round(size: int, count: int) -> bool:
@@ -436,7 +472,15 @@ def _coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Docum
         f"The sd of {found.topics} topics: middle {100 * found.confidence:g} % of {found.repeats:,} samples per pair"
     )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in by_sd], title)
-    return Document("study trial", inputs, [table], rows, found.summary(), CITATIONS, seed=found.seed)
+    return Document(
+        method="study trial",
+        inputs=inputs,
+        tables=[table],
+        rows=rows,
+        sentence=found.summary(),
+        citations=CITATIONS,
+        seed=found.seed,
+    )
 
 
 def near_misses_document(result: StudyPeekResult) -> Document:
@@ -458,7 +502,14 @@ def near_misses_document(result: StudyPeekResult) -> Document:
     ]
     extra = {"paths": paths}
     return Document(
-        "study peek", result.inputs, [table], [row], found.summary(), found.citations, seed=found.seed, extra=extra
+        method="study peek",
+        inputs=result.inputs,
+        tables=[table],
+        rows=[row],
+        sentence=found.summary(),
+        citations=found.citations,
+        seed=found.seed,
+        extra=extra,
     )
 
 
@@ -514,12 +565,12 @@ def simulate_document(result: StudySimulationResult) -> Document:
         "notes": list(found.warnings),
     }
     return Document(
-        "study simulate",
-        result.inputs,
-        [table, words],
-        rows,
-        found.summary() + warnings,
-        found.citations,
+        method="study simulate",
+        inputs=result.inputs,
+        tables=[table, words],
+        rows=rows,
+        sentence=found.summary() + warnings,
+        citations=found.citations,
         seed=found.seed,
         extra=extra,
     )

@@ -10,8 +10,8 @@ from cranfield.methods.design.pair_sizes import PairSizes
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
+from cranfield.rendering.charts import variance_figure
 from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.report_charts import variance_figure
 from cranfield.rendering.views import View
 
 
@@ -39,7 +39,14 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
-    return Document("variance", inputs, tables, rows, _shared_topics_sentence(found), citations)
+    return Document(
+        method="variance",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=_shared_topics_sentence(found),
+        citations=citations,
+    )
 
 
 def _parts_table(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
@@ -92,7 +99,9 @@ def pairs_document(found: Mapping[str, PairSizes], inputs: Mapping[str, Any]) ->
     tables = [table for measure, each in found.items() for table in _pair_tables(measure, each)]
     rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
     sentence = "\n".join(_pair_sentence(measure if len(found) > 1 else "", each) for measure, each in found.items())
-    return Document("pairs", inputs, tables, rows, sentence, ("Dincer2013",))
+    return Document(
+        method="pairs", inputs=inputs, tables=tables, rows=rows, sentence=sentence, citations=("Dincer2013",)
+    )
 
 
 def _pair_tables(measure: str, found: PairSizes) -> list[Table]:

@@ -9,7 +9,7 @@ from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.methods.verification.monte_carlo import Verification
 from cranfield.questions.verify import VerificationResult
 from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.simulation_charts import power_chart
+from cranfield.rendering.simulation_document import power_chart
 from cranfield.rendering.views import View
 
 CITATIONS = ("Sakai2014", "UrbanoNagler2018", "Wilson1927", "Robbins1970")
@@ -30,7 +30,16 @@ def document(result: VerificationResult) -> Document:
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
         sentence += f" Left out, because their scores cannot have the means of the design: {names}."
-    return Document("verify", result.inputs, tables, rows, sentence, CITATIONS, seed=found[0].seed, extra=extra)
+    return Document(
+        method="verify",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=sentence,
+        citations=CITATIONS,
+        seed=found[0].seed,
+        extra=extra,
+    )
 
 
 def _many(found: Sequence[Verification]) -> str:

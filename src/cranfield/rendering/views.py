@@ -23,7 +23,7 @@ MODULES = {
     "ComparisonResult": "comparison_document",
     "ShardsResult": "shard_document",
     "PilotResult": "pilot_document",
-    "BudgetResult": "budget_document",
+    "BudgetResult": "pilot_document",
     "ReliabilityResult": "reliability_document",
     "SimulationResult": "simulation_document",
     "StudyNewResult": "study_document",

@@ -139,7 +139,7 @@ def _plain(value: Any) -> Any:
         return {"array": [array.dtype.str, array.shape, base64.b64encode(array.tobytes()).decode()]}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = type(value)
-        parts = {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        parts = {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value) if each.init}
         return {"made": [kind.__module__, kind.__qualname__, parts]}
     if isinstance(value, tuple):
         return {"tuple": [_plain(each) for each in value]}

@@ -2,18 +2,7 @@
 
 from cranfield.scores.balance import check_balance
 from cranfield.scores.columns import Columns
-from cranfield.scores.evaluation import score, score_view
 from cranfield.scores.score_files import read_score_files, read_scores, write_scores
 from cranfield.scores.table import Missing, ScoreTable
 
-__all__ = [
-    "Columns",
-    "Missing",
-    "ScoreTable",
-    "check_balance",
-    "read_score_files",
-    "read_scores",
-    "score",
-    "score_view",
-    "write_scores",
-]
+__all__ = ["Columns", "Missing", "ScoreTable", "check_balance", "read_score_files", "read_scores", "write_scores"]

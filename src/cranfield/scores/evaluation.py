@@ -8,13 +8,13 @@ import numpy as np
 
 from cranfield.collection import Collection, View
 from cranfield.errors import Caution, RequestError
-from cranfield.formats.problems import Problem
 from cranfield.measures import Measure, parse_measures
+from cranfield.measures.recipes import compute
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array
 
 
-def score(
+def score_collection(
     collection: Collection, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero"
 ) -> ScoreTable:
     """Score a collection.
@@ -51,7 +51,7 @@ def score(
     )
 
 
-def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[Problem | Caution, ...]:
+def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[Caution, ...]:
     """The collection's, with what became of topics for which a run returned nothing."""
     if policy is Missing.ZERO or not absent.any():
         return collection.warnings  # which count them, and say that they score 0
@@ -66,10 +66,10 @@ def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[P
 def score_view(view: View, measures: Sequence[Measure]) -> Array:
     """Measures × topics × systems × shards of any view: the whole collection, or one split into shards."""
     if len(measures) == 1:  # many shards make many scores, and copying them takes as long as computing them
-        return np.asarray(measures[0].kind.compute(view, measures[0]), np.float64)[np.newaxis]
+        return np.asarray(compute(view, measures[0]), np.float64)[np.newaxis]
     values = np.empty((len(measures), view.topics, view.systems, view.shards))
     for at, measure in enumerate(measures):
-        values[at] = measure.kind.compute(view, measure)
+        values[at] = compute(view, measure)
     return values
 
 

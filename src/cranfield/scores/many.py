@@ -14,6 +14,7 @@ from cranfield.errors import RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import parse_measures
 from cranfield.runtime.threads import tasks
+from cranfield.scores.evaluation import score_collection
 from cranfield.scores.table import ScoreTable
 from cranfield.types import Progress
 
@@ -68,7 +69,7 @@ def _score_some(work: _Work, files: tuple[str, ...]) -> ScoreTable:
     collection = read_collection(
         files, work.qrels, intents=work.intents, probabilities=work.probabilities, order=work.order, name=work.name
     )
-    return collection.score(work.measures, missing=work.missing, no_relevant=work.no_relevant)
+    return score_collection(collection, work.measures, missing=work.missing, no_relevant=work.no_relevant)
 
 
 def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measure
 from cranfield.scores.table import ScoreTable
 from cranfield.stats.tails import t_critical
@@ -165,12 +164,12 @@ def table_cautions(table: ScoreTable, measure: str | None = None) -> tuple[Cauti
     return tuple(caution for caution in found if caution is not None)
 
 
-def table_warnings(tables: Mapping[str, ScoreTable]) -> tuple[Problem | Caution, ...]:
+def table_warnings(tables: Mapping[str, ScoreTable]) -> tuple[Caution, ...]:
     """Everything a result from these tables should be read with: what reading them gave, then their cautions.
 
     This is the one place where the two come together; the commands, the page and the report all call it.
     """
-    found: list[Problem | Caution] = []
+    found: list[Caution] = []
     for name, table in tables.items():
         where = f"{name}: " if len(tables) > 1 else ""
         found += table.warnings

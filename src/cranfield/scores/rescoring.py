@@ -15,7 +15,7 @@ from cranfield.collection.collection import relevant_judgments
 from cranfield.collection.relevant_only import RelevantOnly, keep_relevant
 from cranfield.measures import Measure, kernels
 from cranfield.measures.lists import NO_CUTOFF
-from cranfield.measures.recipes import Recipe, Recipes, recipe
+from cranfield.measures.recipes import Recipe, Recipes, kept_recipe
 from cranfield.runtime.compiled import Kernel, pays
 from cranfield.scores.evaluation import require_judgments, score_view
 from cranfield.types import Array
@@ -46,7 +46,7 @@ class Rescorer:
     @cached_property
     def made(self) -> tuple[Recipe | None, ...]:
         """The recipe of every measure, None for those without."""
-        return tuple(recipe(self.relevant_only.view, measure) for measure in self.measures)
+        return tuple(kept_recipe(self.relevant_only.view, measure) for measure in self.measures)
 
     @cached_property
     def recipes(self) -> Recipes:

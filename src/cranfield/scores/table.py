@@ -12,7 +12,6 @@ import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.name_order import is_ascending, natural_key
-from cranfield.formats.problems import Problem
 from cranfield.types import Array
 
 COLUMNS = ("measure", "topic", "system", "score")
@@ -64,7 +63,7 @@ class ScoreTable:
     systems: tuple[str, ...]
     values: Array
     shards: tuple[str, ...] = ()
-    warnings: tuple[Problem | Caution, ...] = ()
+    warnings: tuple[Caution, ...] = ()
     empty: Mapping[Cell, str] = field(default_factory=dict)
     replicates: str = ""
 
@@ -205,11 +204,7 @@ class ScoreTable:
 
     @classmethod
     def from_rows(
-        cls,
-        rows: Iterable[Sequence[Any]],
-        *,
-        columns: Sequence[str] = COLUMNS,
-        warnings: Sequence[Problem | Caution] = (),
+        cls, rows: Iterable[Sequence[Any]], *, columns: Sequence[str] = COLUMNS, warnings: Sequence[Caution] = ()
     ) -> ScoreTable:
         """Make a table from (measure, topic, system, score) rows, or from rows with ``columns``, in any order."""
         from cranfield.scores.coded_table import rows_table

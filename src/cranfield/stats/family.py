@@ -13,9 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from cranfield.stats.chebyshev import Pieces, approximate
-from cranfield.stats.dunnett import dunnett_critical
-from cranfield.stats.studentized import studentized_range_critical
+from cranfield.stats.studentized import Pieces, approximate, dunnett_critical, studentized_range_critical
 from cranfield.types import Array, ArrayLike
 
 ALL_PAIRS_TEST = "max-t"

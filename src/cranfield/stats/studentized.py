@@ -1,35 +1,69 @@
-"""The studentised range: the distribution behind Tukey's test, right in its tail and fast on many values.
-
-The upper tail is computed as such. For k independent normals the range exceeds w with probability
-
-    T(w) = k ∫ φ(z) {Φ(z)^(k−1) − [Φ(z) − Φ(z − w)]^(k−1)} dz,
-
-whose braces are a product of positive terms once written with log1p and expm1; for ν degrees of freedom, with s the
-square root of a χ² over ν,
-
-    P(Q ≥ q) = E[T(q·s)].
-
-Both integrands are analytic and fall off at both ends, so the trapezoidal rule converges faster than any power of its
-step. log T is tabled once for each k, and log P for each (k, ν), by Chebyshev pieces.
-"""
+"""The studentised range (Tukey) and Dunnett's distribution: right in the tail and fast on many values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebval
 from scipy import special
 
-from cranfield.stats.chebyshev import Pieces, approximate
 from cranfield.stats.roots import crossing
 from cranfield.types import Array, ArrayLike
+
+DEGREE = 24
+_NODES = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))  # in (−1, 1), none at an end
+# Values at the nodes to coefficients: a discrete cosine transform, small enough to be a matrix.
+_TRANSFORM = 2 / (DEGREE + 1) * np.cos(np.outer(np.arange(DEGREE + 1), np.arccos(_NODES)))
+_TRANSFORM[0] /= 2
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Polynomials on neighbouring intervals; between ``edges[i]`` and ``edges[i + 1]`` the i-th holds."""
+
+    edges: Array
+    coefficients: Array  # pieces × degree
+
+    def __call__(self, x: Array) -> Array:
+        piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.coefficients) - 1)
+        low, high = self.edges[piece], self.edges[piece + 1]
+        t = (2 * x - low - high) / (high - low)
+        return np.asarray(chebval(t, self.coefficients.T[:, piece], tensor=False))
+
+
+def approximate(
+    function: Callable[[Array], Array], edges: Sequence[float], *, tolerance: float, most: int = 12
+) -> Pieces:
+    """Pieces that follow ``function`` to about ``tolerance``, halved until their last coefficients are below it.
+
+    ``edges`` are those of the pieces to begin with, ``most`` is how often one may be halved.
+    """
+    todo = list(pairwise(map(float, edges)))
+    done: list[tuple[float, float, Array]] = []
+    for depth in range(most + 1):
+        spans = np.array(todo)
+        nodes = (spans[:, :1] + spans[:, 1:]) / 2 + (spans[:, 1:] - spans[:, :1]) / 2 * _NODES
+        fitted = function(nodes.ravel()).reshape(nodes.shape) @ _TRANSFORM.T
+        fine = (np.abs(fitted[:, -3:]).max(axis=1) <= tolerance) | (depth == most)
+        done += [(*span, row) for span, row, good in zip(todo, fitted, fine, strict=True) if good]
+        middles = [((a + b) / 2, (a, b)) for (a, b), good in zip(todo, fine, strict=True) if not good]
+        todo = [half for middle, (a, b) in middles for half in ((a, middle), (middle, b))]
+        if not todo:
+            break
+    done.sort(key=lambda piece: piece[0])
+    return Pieces(np.array([piece[0] for piece in done] + [done[-1][1]]), np.array([piece[2] for piece in done]))
+
 
 _WIDEST = 50.0  # ranges beyond have a tail below 1e-270
 _TOLERANCE = 1e-10
 _MANY = 400  # degrees of freedom
 _NEAR = 1e-3  # ranges this small are not tabled
+FEW = 200  # values up to which the integral is computed for each, and no table is made
 # Of log P over log q, for many groups: where its pieces had best begin. For few it is smoother.
 _BENDS, _BENDING = (-1.7, 0.85, 1.2, 1.55, 2.2, 2.8), 20
 
@@ -164,19 +198,23 @@ def _tail_table(groups: int, df: float, low: float, high: float) -> Pieces:
     return approximate(lambda x: _log_tail(np.exp(x), groups, df, largest), edges, tolerance=_TOLERANCE)
 
 
-def studentized_range_tail(q: ArrayLike, groups: int, df: float) -> Array:
+def studentized_range_tail(q: ArrayLike, groups: int, df: float, *, span: tuple[float, float] | None = None) -> Array:
     """P(Q ≥ q) for the studentised range of ``groups`` means with ``df`` degrees of freedom.
+
+    ``span`` is the smallest and the largest of many q that are asked for in parts; every part then has the same bits as
+    all of them at once.
 
     >>> round(float(studentized_range_tail(3.578, 3, 20)), 4)
     0.05
     """
     values = np.asarray(q, float)
     flat = np.clip(values.ravel(), _NEAR, _farthest(df))
-    if len(flat) < 200:
+    if span is None and len(flat) < FEW:
         tail = _log_tail(flat, groups, df) if len(flat) else flat
     else:
+        least, most = (flat.min(), flat.max()) if span is None else np.clip(span, _NEAR, _farthest(df))
         # Ends at powers of two, so that tables are found again for other data of the same shape.
-        low, high = np.floor(np.log2(flat.min())), np.ceil(np.log2(flat.max()) + 1e-9)
+        low, high = np.floor(np.log2(least)), np.ceil(np.log2(most) + 1e-9)
         tail = _tail_table(groups, float(df), float(low * np.log(2)), float(high * np.log(2)))(np.log(flat))
     found = np.exp(np.minimum(tail, 0.0)).reshape(values.shape)
     # Next to 0 what is missing of 1 goes with the volume of k − 1 differences that small.
@@ -206,3 +244,48 @@ def critical_of(log_tail: Callable[[Array], Array], alpha: ArrayLike, comparison
 
 def _t_quantile(tail: Array, df: float) -> Array:
     return np.asarray(-special.ndtri(tail) if np.isinf(df) else -special.stdtrit(df, tail))
+
+
+def _log_largest_tail(w: Array, comparisons: int) -> Array:
+    """log T(w), by the trapezoidal rule over z ≥ 0, both sides being alike."""
+    step = 0.125
+    # Where w is large it takes a control near w/2 and a treatment near −w/2.
+    z = np.arange(0.0, 9.0 + w.max() / 2, step)
+    log_outside = np.logaddexp(
+        special.log_ndtr(-w[:, np.newaxis] - z), special.log_ndtr(np.minimum(-w[:, np.newaxis] + z, 40.0))
+    )
+    outside = np.exp(np.minimum(log_outside, -1e-300))
+    with np.errstate(divide="ignore"):
+        log_any = np.log(-np.expm1(comparisons * np.log1p(-outside)))
+    weight = np.where(z == 0, 0.5, 1.0) * 2 * step
+    log_terms = log_any - z**2 / 2 + np.log(weight) - 0.5 * np.log(2 * np.pi)
+    return np.asarray(np.minimum(special.logsumexp(log_terms, axis=1), 0.0))
+
+
+@lru_cache(maxsize=64)
+def _table(comparisons: int) -> Pieces:
+    edges = [0.0, 3.0, 4.5, *np.linspace(6.0, _WIDEST, 9)]
+    return approximate(partial(_log_largest_tail, comparisons=comparisons), edges, tolerance=1e-10)
+
+
+def dunnett_tail(t: ArrayLike, comparisons: int, df: float) -> Array:
+    """P(max |t| ≥ t) for ``comparisons`` with one control, ``df`` degrees of freedom of the common error.
+
+    >>> round(float(dunnett_tail(2.77, 9, 60)), 2)  # Dunnett (1964), two-sided, 9 treatments: 2.77
+    0.05
+    """
+    values = np.atleast_1d(np.asarray(t, float))
+    flat = np.maximum(values.ravel(), 1e-6) * np.sqrt(2)
+    tail = np.exp(log_mixed_tail(_table(comparisons), flat, df)) if len(flat) else flat
+    return np.asarray(tail.reshape(np.shape(t)))
+
+
+@lru_cache(maxsize=4096)
+def dunnett_critical(alpha: float, comparisons: int, df: float) -> float:
+    """t with P(max |t| ≥ t) = α.
+
+    >>> round(dunnett_critical(0.05, 3, 20), 2)  # Dunnett (1964)
+    2.54
+    """
+    log_tail = partial(log_mixed_tail, _table(comparisons), df=df)
+    return float(critical_of(log_tail, alpha, comparisons, df)) / float(np.sqrt(2))

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import Collection, open_collection
 from cranfield.questions.command_line import command_line
-from cranfield.web.upload_store import PACKED
+from cranfield.web.uploads import PACKED
 
 if TYPE_CHECKING:
     from cranfield.types import Progress
+    from cranfield.web.forms import Query
     from cranfield.web.page import Reply
-    from cranfield.web.queries import Query
 
 About = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, kw_only=True)
+class DataPage:
     """What can be asked of an upload: everything a page, its form, its JSON and its work are made from.
 
     ``name`` is the address and, with spaces for dashes, the command; ``files`` are the command's flags for files other
@@ -47,7 +47,7 @@ class Question:
 class Asked:
     """A question, what it is asked of, and how to say how far the answer is."""
 
-    question: Question
+    question: DataPage
     about: About
     query: Any
     progress: Progress

@@ -1,20 +1,63 @@
-"""Forms made from what a question takes."""
+"""What a page may be asked, in the words of the flags, and the forms made from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 
-from cranfield.web.queries import LISTS, Query
+
+def _absent(value: Any) -> Any:
+    """A field left empty in a form is one that was not given."""
+    if isinstance(value, list):
+        return [each for each in value if each != ""] or None
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+Given = BeforeValidator(_absent)
+
+
+def field(title: str, about: str = "", default: Any = None, **bounds: Any) -> Any:
+    """A parameter: its label in a form, what it means, and what it is unless given."""
+    return Field(default=default, title=title, description=about or f"{title}.", **bounds)
+
+
+LISTS = " A number, a list or a range (from:to:step)."
+
+
+Names = Annotated[list[Annotated[str, Field(max_length=200)]] | None, Given]
+Flag = Annotated[bool, BeforeValidator(lambda value: False if _absent(value) is None else value)]
+
+
+Choices = dict[str, dict[str, str]]
+
+
+class Query(BaseModel):
+    """A mistyped name is refused, not ignored; a field left empty takes its default.
+
+    ``choices`` are the words for a field's values in a form, ``front`` the fields that stand in front; the others are
+    folded away.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    choices: ClassVar[Choices] = {}
+    front: ClassVar[tuple[str, ...]] = ()
+    scored_by: ClassVar[str] = "AP"  # what runs are scored by unless something is named
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given_alone(cls, given: Any) -> Any:
+        return {name: value for name, value in given.items() if _absent(value) is not None}
+
 
 USUAL = {"alpha": "0.05", "power": "0.8"}  # of those that may also be lists
 
 
 @dataclass(frozen=True)
-class Field:
+class FormField:
     """One field of a form. ``kind`` is text, choice, tick, measure or system."""
 
     name: str
@@ -30,8 +73,8 @@ class Field:
 class Form:
     """The fields in front, and those folded away."""
 
-    front: list[Field]
-    more: list[Field]
+    front: list[FormField]
+    more: list[FormField]
 
     @property
     def used(self) -> bool:
@@ -46,7 +89,7 @@ def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
     return Form(front, [each for name, each in made.items() if name not in model.front])
 
 
-def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> Field:
+def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormField:
     values = _values(info.annotation)
     usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
     words = model.choices.get(name, {})
@@ -60,7 +103,7 @@ def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> Field:
         kind = "choice"
         choices = {value: text for value, text in choices.items() if value or not usual}
     usual = model.scored_by if kind == "measure" else usual
-    return Field(name, info.title or name, kind, _text(typed), _hint(info), usual, choices)
+    return FormField(name, info.title or name, kind, _text(typed), _hint(info), usual, choices)
 
 
 def _hint(info: FieldInfo) -> str:

@@ -1,4 +1,4 @@
-"""Pages from templates; whatever is put into one is escaped."""
+"""Pages from templates, and answers as files; whatever is put into a page is escaped."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib import resources
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
+from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
 
 import cranfield
 from cranfield.rendering import output_formats
@@ -69,7 +73,7 @@ class Reply(Protocol):
     def is_slow(self) -> bool: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a page shows: a document, its charts where there are some, and the command that gives the same.
 
@@ -131,7 +135,7 @@ class Answer:
             return self.drawn
         if self.sketch:
             return [(self.caption, self.sketch)]
-        from cranfield.rendering.inline_charts import inline_svg
+        from cranfield.rendering.report_page import inline_svg
 
         return [(each.title, inline_svg(each.chart, each.title, f"chart{at}")) for at, each in enumerate(self.pictures)]
 
@@ -143,8 +147,7 @@ class Answer:
 def _is_wide(markup: str) -> bool:
     if 'class="sketch"' in markup[:100]:
         return False
-    from cranfield.rendering.inline_charts import picture_width
-    from cranfield.rendering.report_page import WIDE
+    from cranfield.rendering.report_page import WIDE, picture_width
 
     return picture_width(markup) > WIDE
 
@@ -181,3 +184,43 @@ def download(answer: Reply, kind: str) -> bytes:
     """The answer as a file."""
     made = answer.files()[kind]()
     return made if isinstance(made, bytes) else made.encode()
+
+
+class ResultAnswer(BaseModel):
+    """What ``--json`` prints; some results have more keys, such as ``pairs``."""
+
+    model_config = ConfigDict(extra="allow")
+    inputs: dict[str, Any]
+    method: str
+    citations: list[str]
+    warnings: list[dict[str, Any]]
+    seed: int | None
+    version: str
+    rows: list[dict[str, Any]]
+
+
+def asked(query: BaseModel) -> str:
+    """A query as it stands in an address."""
+    pairs = [
+        (name, str(each).lower() if isinstance(each, bool) else each)
+        for name, value in query.model_dump(exclude_none=True, exclude_defaults=True).items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def links_of(page: str, query: BaseModel, answer: Reply) -> dict[str, str]:
+    return {kind: f"{page}.{kind}{asked(query)}" for kind in answer.files()}
+
+
+def file_response(answer: Reply, kind: str, name: str) -> Response:
+    if kind not in answer.files():
+        raise HTTPException(404)
+    return as_file(download(answer, kind), kind, name)
+
+
+def as_file(content: str | bytes, kind: str, name: str) -> Response:
+    """JSON is shown, everything else is kept."""
+    file = f"cranfield-{name}.{ENDINGS.get(kind, kind)}"
+    headers = {} if kind == "json" else {"content-disposition": f'attachment; filename="{file}"'}
+    return Response(content, media_type=MEDIA[kind], headers=headers)

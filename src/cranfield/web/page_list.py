@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web import report_answer
-from cranfield.web.asking import Question
-from cranfield.web.page_maker import make_page
+from cranfield.web.asking import DataPage
+from cranfield.web.page_maker import make_page, report_answer
 
 CHECK = make_page("check", front=(), files=("order", "name"), of=("files", "collection", "scores", "shards"))
 SCORE = make_page(
@@ -85,25 +84,33 @@ STUDY_PEEK = make_page(
     alone=True,
     example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))},
 )
-GROUPS: dict[str, tuple[Question, ...]] = {
+REPORT = make_page(
+    "report",
+    front=("measure", "systems", "min_range", "difference", "width", "alpha", "power"),
+    files=("qrels", "teams"),
+    of=("collection", "scores", "shards"),
+    scored_by="AP nDCG@10",
+    answer=report_answer,
+)
+GROUPS: dict[str, tuple[DataPage, ...]] = {
     "Data": (CHECK, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, PILOT, BUDGET),
     "Systems": (COMPARE, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
-    "Everything": (report_answer.QUESTION,),
+    "Everything": (REPORT,),
 }
-QUESTIONS: dict[str, Question] = {each.name: each for group in GROUPS.values() for each in group}
+QUESTIONS: dict[str, DataPage] = {each.name: each for group in GROUPS.values() for each in group}
 
 
-def askable(about: Mapping[str, Any]) -> list[Question]:
+def askable(about: Mapping[str, Any]) -> list[DataPage]:
     """The questions that make sense for an upload."""
     several = about["kind"] != "collection" and len(about["names"]) > 1
     there = [each for each in QUESTIONS.values() if about["kind"] in each.of and not (several and each.alone)]
     return [each for each in there if about["files"] or each is not CHECK]
 
 
-def grouped(about: Mapping[str, Any]) -> dict[str, list[Question]]:
+def grouped(about: Mapping[str, Any]) -> dict[str, list[DataPage]]:
     """The same by what they are about."""
     there = askable(about)
     found = {title: [each for each in group if each in there] for title, group in GROUPS.items()}

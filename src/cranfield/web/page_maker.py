@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import chdir
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from cranfield.errors import speak
+from cranfield.errors import CranfieldError, RequestError, speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
+from cranfield.questions.report import ReportResult
+from cranfield.rendering.document import Document
+from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
+from cranfield.rendering.report_sections import make_report
+from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting
-from cranfield.web.asking import About, Asked, Question
-from cranfield.web.page import Answer
-from cranfield.web.page_limits import parse_numbers
-from cranfield.web.queries import Flag, Given, Names, Query
-from cranfield.web.upload_store import FILES
+from cranfield.web.asking import About, Asked, DataPage
+from cranfield.web.forms import Flag, Given, Names, Query
+from cranfield.web.page import Answer, Makers, render
+from cranfield.web.settings import parse_numbers
+from cranfield.web.uploads import FILES
 
 LONGEST_TEXT, MOST_NAMES = 5000, 50
+MOST_LISTED = 500_000  # rows of a file to download
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
 
 
@@ -38,22 +45,22 @@ def make_page(
     remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
-) -> Question:
+) -> DataPage:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
     no sense with data, ``remark`` ends the sentence."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
-    return Question(
-        question.command.replace(" ", "-"),
-        question.title,
-        question.summary.rstrip("."),
-        make_query(question, front, scored_by, without, **_chart_field(question)),
-        answer or (lambda asked: _answer(question, asked, remark)),
-        files,
-        data,
-        of,
-        alone,
-        example,
+    return DataPage(
+        name=question.command.replace(" ", "-"),
+        title=question.title,
+        summary=question.summary.rstrip("."),
+        query=make_query(question, front, scored_by, without, **_chart_field(question)),
+        answer=answer or (lambda asked: _answer(question, asked, remark)),
+        files=files,
+        word=data,
+        of=of,
+        alone=alone,
+        example=example,
     )
 
 
@@ -113,8 +120,19 @@ def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
+    check_length(document)
     document = replace(document, sentence=f"{document.sentence} {remark}".strip())
-    return Answer(document, asked.command(), **shown(result, getattr(asked.query, "chart", None)))
+    return Answer(document=document, command=asked.command(), **shown(result, getattr(asked.query, "chart", None)))
+
+
+def check_length(document: Document) -> None:
+    """Refuse lists that are made while they are written and take minutes."""
+    for part in document.extra.values():
+        if isinstance(part, StreamedRows) and len(part) > MOST_LISTED:
+            raise RequestError(
+                f"{len(part):,} rows are too many for a page",
+                fix=f"A page lists at most {MOST_LISTED:,}; the command has no such limit.",
+            )
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
@@ -155,3 +173,48 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
     drawn = how.pictures(result) if how.pictures and not sketch else []
     pictures = tuple(Picture(title, chart) for title, chart in drawn)
     return {"sketch": sketch, "caption": caption, "pictures": pictures, "more": more}
+
+
+@dataclass(frozen=True)
+class WholeAnswer:
+    """A report, and the formats that this machine can write it in."""
+
+    result: ReportResult
+    command: str
+    endings: tuple[str, ...]
+    note: str = ""
+
+    def html(self, links: Mapping[str, str]) -> str:
+        return render("whole.html", answer=self, report=make_report(self.result).spoken("page"), links=links)
+
+    def files(self) -> Makers:
+        return {ending.removeprefix("."): partial(self._file, ending) for ending in self.endings}
+
+    def _file(self, ending: str) -> bytes:
+        return FORMATS[ending](make_report(self.result))
+
+    def noting(self, note: str) -> WholeAnswer:
+        return replace(self, note=" ".join(filter(None, (self.note, note))))
+
+    def kept(self) -> WholeAnswer:
+        return self
+
+    @property
+    def is_slow(self) -> bool:
+        """A PDF starts a browser, and every chart is drawn anew."""
+        return True
+
+
+def report_answer(asked: Asked) -> WholeAnswer:
+    """Compute the report; its files are written when they are asked for."""
+    result = result_of(find_question("report"), asked)
+    if asked.about["kind"] == "collection":  # the command names it after the first of its files
+        tables = {result.inputs["scores"][0]: result.about.table}
+        result = replace(result, about=replace(result.about, tables=tables))
+    endings, note = tuple(FORMATS), ""
+    try:
+        find_browser()
+    except CranfieldError as error:  # which prints the PDF, and which not every machine has
+        endings = tuple(ending for ending in FORMATS if ending != ".pdf")
+        note = f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it."
+    return WholeAnswer(result, asked.command(), endings, note)

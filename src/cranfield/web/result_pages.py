@@ -14,16 +14,14 @@ from starlette.exceptions import HTTPException
 from cranfield.errors import CranfieldError
 from cranfield.rendering.report_page import served_policy
 from cranfield.web import work
-from cranfield.web.asking import Question
-from cranfield.web.data import WAIT, Known, not_read, reading, runner_of
-from cranfield.web.downloads import ResultAnswer, as_file, asked
+from cranfield.web.asking import DataPage
+from cranfield.web.data import WAIT, JobAnswer, Known, not_read, progress_page, reading, runner_of
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
-from cranfield.web.jobs import JobAnswer, progress_page
-from cranfield.web.page import render
+from cranfield.web.page import ResultAnswer, as_file, asked, render
 from cranfield.web.page_list import QUESTIONS, askable, grouped
 from cranfield.web.runner import Job, Runner
-from cranfield.web.upload_store import Data
+from cranfield.web.uploads import Data
 
 router = APIRouter()
 ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -33,7 +31,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _json(question: Question) -> Callable[..., Response]:
+def _json(question: DataPage) -> Callable[..., Response]:
     """The JSON answer of a question, with its parameters as the document of the interface lists them."""
 
     def endpoint(request: Request, data: Data, query: Any) -> Response:
@@ -103,7 +101,7 @@ def result_page(request: Request, data: Known, name: str) -> Response:
 CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it anew.")
 
 
-def given(request: Request, data: Data, question: Question) -> dict[str, Any]:
+def given(request: Request, data: Data, question: DataPage) -> dict[str, Any]:
     """The query of an address, repeated names as lists; measures of a collection may also stand side by side."""
     several = {name for name, each in question.query.model_fields.items() if "list" in str(each.annotation)}
     asked_for = request.query_params
@@ -116,13 +114,13 @@ def given(request: Request, data: Data, question: Question) -> dict[str, Any]:
     return found
 
 
-def _question(name: str) -> Question:
+def _question(name: str) -> DataPage:
     if name not in QUESTIONS:
         raise HTTPException(404)
     return QUESTIONS[name]
 
 
-def _waiting(request: Request, data: Data, question: Question) -> Response | None:
+def _waiting(request: Request, data: Data, question: DataPage) -> Response | None:
     """What to answer while data is not there; files that cannot be read can still be asked why."""
     job = reading(request, data)
     if job.state == "failed" and "files" in question.of and data.is_known:
@@ -130,7 +128,7 @@ def _waiting(request: Request, data: Data, question: Question) -> Response | Non
     return not_read(request, data, job)
 
 
-def _job(request: Request, data: Data, question: Question, query: Any) -> Job:
+def _job(request: Request, data: Data, question: DataPage, query: Any) -> Job:
     """The work that answers a query, started when it is asked for the first time, waited for a moment."""
     if question not in askable(data.about):
         raise CranfieldError(
@@ -172,7 +170,7 @@ def _make_room(runner: Runner, data: Data) -> None:
         shutil.rmtree(data.folder / job.id, ignore_errors=True)
 
 
-def _file(request: Request, data: Data, question: Question, kind: str, query: Any) -> Response:
+def _file(request: Request, data: Data, question: DataPage, kind: str, query: Any) -> Response:
     job = _job(request, data, question, query)
     if job.is_open:
         return progress_page(request, job, f"/data/{data.key}")
@@ -206,7 +204,7 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     return job
 
 
-def _page(data: Data, question: Question, typed: dict[str, Any], shown: str, status: int) -> Response:
+def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, status: int) -> Response:
     page = render(
         "result.html",
         here="data",

@@ -1,18 +1,20 @@
-"""Where the page listens, whom it answers, and how much it takes."""
+"""Where the page listens, whom it answers, how much it takes, and how much it answers in a moment."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cranfield.errors import RequestError
+from cranfield.methods.design.request import parse_grid
 from cranfield.runtime.threads import available_workers
 
 SHORTEST_TOKEN = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Sizes are in bytes, times in seconds."""
 
@@ -65,3 +67,39 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+MOST_ROWS = 2_000  # of a grid
+REACH = {
+    "systems": (2, 1e4),
+    "correlation": (1e-6, 1),
+    "topics": (2, 1e7),
+    "trial_size": (2, 1e5),
+    "alpha": (1e-6, 1),
+    "power": (1e-6, 1),
+}
+
+
+def parse_numbers(given: Mapping[str, str], *, counts: tuple[str, ...] = ()) -> dict[str, list[float]]:
+    """The numbers, as many and as extreme as a page answers in a moment; ``counts`` are whole and may be large."""
+    found = {name: parse_grid(text, name=name, most=MOST_ROWS) for name, text in given.items()}
+    cells = 1
+    for name, values in found.items():
+        _check_reach(name, values, REACH.get(name, (0, 1e7) if name in counts else (1e-5, 1e3)))
+        cells *= len(values)
+    if cells > MOST_ROWS:
+        raise RequestError(
+            f"the grid has {cells:,} cells", fix=f"A page shows at most {MOST_ROWS:,}; the command has no such limit."
+        )
+    return found
+
+
+def _check_reach(name: str, values: list[float], reach: tuple[float, float]) -> None:
+    """Far out, the distributions take minutes; that is for the command, which can be interrupted."""
+    low, high = reach
+    bad = next((value for value in values if not value <= high or 0 < value < low), None)
+    if bad is not None:
+        raise RequestError(
+            f"{name.replace('_', ' ')} cannot be {bad:g} on a page",
+            fix=f"A page takes {low:g} to {high:,g}; the command has no such limit.",
+        )

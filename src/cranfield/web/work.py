@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.web.asking import Asked
 from cranfield.web.page import Reply, download
 from cranfield.web.page_list import QUESTIONS
-from cranfield.web.upload_store import PACKED
+from cranfield.web.uploads import PACKED
 
 if TYPE_CHECKING:
     from cranfield.types import Progress

@@ -148,12 +148,15 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
     return min(max(epsilon, 1 / rank), 1.0), p_value
 
 
-def one_error_term(scores: Array, sd: Array, test: str) -> Caution | None:
-    """Warn if one error term does not fit all pairs, as Tukey's, Dunnett's and the permutation test assume."""
+def one_error_term(scores: Array, sd: Array | None, test: str) -> Caution | None:
+    """Warn if one error term does not fit all pairs, as Tukey's, Dunnett's and the permutation test assume.
+
+    ``sd`` has the sds of the pairs' differences, where they are known.
+    """
     epsilon, p_value = box_epsilon(scores)
     if epsilon >= DOUBTED_EPSILON or p_value > DOUBTED_LEVEL:
         return None
-    least, most = float(sd[sd > 0].min(initial=np.inf)), float(sd.max())
+    least, most = (0.0, 0.0) if sd is None else (float(sd[sd > 0].min(initial=np.inf)), float(sd.max()))
     ratio = f"; the largest sd of a pair's differences is {most / least:.1f} times the smallest" if most > least else ""
     return Caution(
         "one-error-term",

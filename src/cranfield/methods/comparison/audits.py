@@ -90,7 +90,7 @@ class Audit:
 
     def summary(self) -> str:
         """Return a sentence with the number of verdicts that depend on the test."""
-        pairs = len(self.comparisons[self.default].first)
+        pairs = len(self.comparisons[self.default].pairs)
         text = f"The verdict on {len(self.disagreements):,} of {pairs:,} pairs changes with the test"
         if self.not_informative:
             text += (

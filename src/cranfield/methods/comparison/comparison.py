@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -24,13 +23,31 @@ from cranfield.methods.comparison.corrections import correction
 from cranfield.methods.comparison.equivalence import MarginTest
 from cranfield.methods.comparison.equivalence import equivalence as show_equivalence
 from cranfield.methods.comparison.equivalence import non_inferiority as show_non_inferiority
-from cranfield.methods.comparison.families import FAMILY, RESAMPLED, Pairs, Verdicts, judge
+from cranfield.methods.comparison.families import (
+    FAMILY,
+    ONE_THRESHOLD,
+    RESAMPLED,
+    Pairs,
+    Verdicts,
+    find_threshold,
+    judge,
+    percent,
+)
+from cranfield.methods.comparison.pair_order import pair_count, pairs_at
+from cranfield.methods.comparison.tested_pairs import (
+    HeldPairs,
+    PairColumns,
+    PairsOnDemand,
+    TestedPairs,
+    effect_size,
+    unvarying_pairs,
+)
 from cranfield.methods.comparison.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.balance import REMEDY, check_balance
-from cranfield.scores.frames import rows_frame
+from cranfield.scores.frames import make_frame
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -41,7 +58,10 @@ __all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "chosen_test", "co
 ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
-MOST_PAIRS = 2_000_000  # that are resampled
+MOST_PAIRS = 2_000_000  # that are measured each by its own error
+HELD_PAIRS = 20_000  # kept in memory even where one threshold decides about all of them
+LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
+ROWS_AT_ONCE = 20_000
 RESAMPLES = 10_000
 
 
@@ -56,6 +76,9 @@ class Comparison:
     significant, unless ``interval`` calls them unadjusted; they are nan for pairs whose differences do not vary.
     ``intervals`` has half-widths of intervals around means: Tukey's, which do not overlap exactly if two systems differ
     (nan if the test has none); ANOVA's; that of the standard error.
+
+    Of many pairs under a test with one threshold (Tukey's tests), ``pairs`` computes the numbers when they are asked
+    for; the arrays of all pairs are then made at their first use.
     """
 
     measure: str
@@ -66,26 +89,75 @@ class Comparison:
     systems: tuple[str, ...]
     means: Array
     intervals: Intervals
-    first: Array
-    second: Array
-    difference: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
+    pairs: TestedPairs
     interval: str
-    effect_size: Array
     denominator: str
-    p_value: Array
-    p_adjusted: Array
-    wins: Array
-    ties: Array
-    losses: Array
     equivalence: MarginTest | None = None
     non_inferiority: MarginTest | None = None
     baselines: tuple[str, ...] = ()
     seed: int | None = None
     resamples: int | None = None
     warnings: tuple[Caution, ...] = ()
+
+    @property
+    def first(self) -> Array:
+        """The first system of every pair, by rank."""
+        return self.pairs.column("first")
+
+    @property
+    def second(self) -> Array:
+        """The second system of every pair, by rank."""
+        return self.pairs.column("second")
+
+    @property
+    def difference(self) -> Array:
+        """The mean of the first system minus that of the second."""
+        return self.pairs.column("difference")
+
+    @property
+    def standard_error(self) -> Array:
+        """The standard error of every difference."""
+        return self.pairs.column("standard_error")
+
+    @property
+    def lower(self) -> Array:
+        """The lower ends of the intervals of differences."""
+        return self.pairs.column("lower")
+
+    @property
+    def upper(self) -> Array:
+        """The upper ends of the intervals of differences."""
+        return self.pairs.column("upper")
+
+    @property
+    def effect_size(self) -> Array:
+        """Every difference over its ``denominator``."""
+        return self.pairs.column("effect_size")
+
+    @property
+    def p_value(self) -> Array:
+        """p of every pair, before the correction."""
+        return self.pairs.column("p_value")
+
+    @property
+    def p_adjusted(self) -> Array:
+        """p of every pair, adjusted for all of them."""
+        return self.pairs.column("p_adjusted")
+
+    @property
+    def wins(self) -> Array:
+        """Topics on which the first system of a pair scores higher."""
+        return self.pairs.column("wins")
+
+    @property
+    def ties(self) -> Array:
+        """Topics on which both systems of a pair score the same."""
+        return self.pairs.column("ties")
+
+    @property
+    def losses(self) -> Array:
+        """Topics on which the first system of a pair scores lower."""
+        return self.pairs.column("losses")
 
     @property
     def half_width(self) -> float:
@@ -98,32 +170,32 @@ class Comparison:
 
     @property
     def significant_pairs(self) -> int:
-        return int(self.significant.sum())
+        return self.pairs.significant_pairs
 
     @property
     def relative_difference(self) -> Array:
         """The difference relative to the mean of the second system; nan if that is not above 0."""
-        base = self.means[self.second]
+        return self._relative(self.difference, self.second)
+
+    def _relative(self, difference: Array, second: Array) -> Array:
+        base = self.means[second]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(base > 0, self.difference / base, np.nan)
+            return np.where(base > 0, difference / base, np.nan)
 
     @property
     def top_group(self) -> tuple[str, ...]:
         """The best system and those not significantly different from it; empty with baselines."""
         if self.baselines:
             return ()
-        with_best = (self.first == 0) & ~self.significant
-        return (self.systems[0], *(self.systems[at] for at in self.second[with_best].tolist()))
+        return (self.systems[0], *(self.systems[at] for at in self.pairs.not_different(0).tolist()))
 
     def groups(self) -> list[tuple[int, int]]:
         """Return maximal groups of adjacent ranks of which no two differ, as (first, last) positions."""
-        count = len(self.systems)
-        differ = np.zeros((count, count), bool)
-        differ[self.first, self.second] = self.significant
         runs: list[tuple[int, int]] = []
-        for start in range(count):
-            last = start
-            while last + 1 < count and not differ[start : last + 1, last + 1].any():
+        last, differ = 0, self.pairs.last_better.tolist()
+        for start in range(len(self.systems)):
+            last = max(last, start)
+            while last + 1 < len(differ) and differ[last + 1] < start:
                 last += 1
             if not runs or last > runs[-1][1]:
                 runs.append((start, last))
@@ -131,7 +203,7 @@ class Comparison:
 
     def summary(self) -> str:
         """Return a sentence with the number of significant pairs and the top group."""
-        found = f"{self.significant_pairs:,} of {len(self.first):,} pairs differ significantly"
+        found = f"{self.significant_pairs:,} of {len(self.pairs):,} pairs differ significantly"
         return f"{found}; {self._about_the_best()}."
 
     def _about_the_best(self) -> str:
@@ -145,68 +217,134 @@ class Comparison:
 
     def verdict(self, at: int) -> str:
         """Return the result of one pair in a sentence."""
-        candidate, baseline = self.systems[self.first[at]], self.systems[self.second[at]]
-        difference, share = float(self.difference[at]), float(self.relative_difference[at])
+        return next(_Rows(self, self.pairs.part(at, at + 1)).verdicts())
+
+    def parts(self, start: int = 0, stop: int | None = None) -> Iterator[PairColumns]:
+        """Yield the pairs from one place among all pairs to before another, some thousands at a time."""
+        end = len(self.pairs) if stop is None else min(stop, len(self.pairs))
+        for begin in range(start, end, ROWS_AT_ONCE):
+            yield self.pairs.part(begin, min(begin + ROWS_AT_ONCE, end))
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Iterator[dict[str, Any]]:
+        """Yield one row per pair, from one place among all pairs to before another."""
+        for pairs in self.parts(start, stop):
+            yield from self.rows_of(pairs)
+
+    def rows_of(self, pairs: PairColumns) -> list[dict[str, Any]]:
+        """One row per pair of some that ``pairs`` gave, such as those of one system or of the best ones."""
+        columns = self.columns_of(pairs)
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def columns_of(self, pairs: PairColumns) -> dict[str, list[Any]]:
+        """The same as columns."""
+        return _Rows(self, pairs).columns()
+
+    @property
+    def listed(self) -> PairColumns:
+        """The pairs that tables and JSON list: all up to 20,000, else those of the best 200 systems.
+
+        With baselines, the first 20,000.
+        """
+        if len(self.pairs) <= LISTED_PAIRS or self.baselines:
+            return self.pairs.part(0, LISTED_PAIRS)
+        return self.pairs.among_best(LISTED_SYSTEMS)
+
+    @property
+    def listed_count(self) -> int:
+        """The number of pairs that are listed."""
+        if len(self.pairs) <= LISTED_PAIRS or self.baselines:
+            return min(len(self.pairs), LISTED_PAIRS)
+        return pair_count(LISTED_SYSTEMS)
+
+    def to_frame(self, backend: str = "pandas", *, all_pairs: bool = False) -> Any:
+        """Return the pairs that are ``listed``, or all of them, as a data frame."""
+        return make_frame(self.columns_of(self.pairs.part(0, len(self.pairs)) if all_pairs else self.listed), backend)
+
+    def to_dict(self, *, all_pairs: bool = False) -> list[dict[str, Any]]:
+        """One row per pair that is ``listed``, or per pair."""
+        return list(self.rows()) if all_pairs else self.rows_of(self.listed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Some pairs of a comparison as rows: the words of JSON and CSV, and Python's own numbers."""
+
+    found: Comparison
+    pairs: PairColumns
+
+    def columns(self) -> dict[str, list[Any]]:
+        pairs = self.pairs
+        p_value = pairs.p_value.tolist()
+        return {
+            "system_a": self._names(pairs.first),
+            "system_b": self._names(pairs.second),
+            "difference": pairs.difference.tolist(),
+            "relative_difference": self._relative.tolist(),
+            "lower": pairs.lower.tolist(),
+            "upper": pairs.upper.tolist(),
+            "standard_error": pairs.standard_error.tolist(),
+            "effect_size": pairs.effect_size.tolist(),
+            "p_value": p_value,
+            "p_adjusted": p_value if pairs.p_adjusted is pairs.p_value else pairs.p_adjusted.tolist(),
+            "significant": self._significant.tolist(),
+            "wins": pairs.wins.tolist(),
+            "ties": pairs.ties.tolist(),
+            "losses": pairs.losses.tolist(),
+            **self._margins(),
+            **({"verdict": list(self.verdicts())} if self.found.baselines else {}),
+        }
+
+    def _names(self, ranks: Array) -> list[str]:
+        return [self.found.systems[at] for at in ranks.tolist()]
+
+    @property
+    def _relative(self) -> Array:
+        return self.found._relative(self.pairs.difference, self.pairs.second)
+
+    @property
+    def _significant(self) -> Array:
+        return np.asarray(self.pairs.p_adjusted <= self.found.alpha)
+
+    def _margins(self) -> dict[str, list[Any]]:
+        columns: dict[str, Array] = {}
+        if (equal := self.found.equivalence) is not None:
+            columns |= {
+                "p_equivalent": equal.p_adjusted,
+                "equivalent": equal.shown,
+                "equivalence_lower": equal.lower,
+                "equivalence_upper": equal.upper,
+            }
+        if (good := self.found.non_inferiority) is not None:
+            columns |= {
+                "p_non_inferior": good.p_adjusted,
+                "non_inferior": good.shown,
+                "non_inferiority_lower": good.lower,
+            }
+        return {name: column[self.pairs.place].tolist() for name, column in columns.items()}
+
+    def verdicts(self) -> Iterator[str]:
+        """The result of every pair in a sentence."""
+        relative, significant = self._relative.tolist(), self._significant.tolist()
+        for at in range(len(self.pairs)):
+            yield self._verdict(at, relative[at], significant=significant[at])
+
+    def _verdict(self, at: int, share: float, *, significant: bool) -> str:
+        found, pairs = self.found, self.pairs
+        candidate, baseline = found.systems[pairs.first[at]], found.systems[pairs.second[at]]
         relative = f" ({share:+.1%})" if share == share else ""
-        if self.lower[at] == self.lower[at]:
-            interval = f", {self.interval} interval [{self.lower[at]:+.4f}, {self.upper[at]:+.4f}]"
+        if pairs.lower[at] == pairs.lower[at]:
+            interval = f", {found.interval} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
         else:
             interval = ", no interval as the differences do not vary"
-        shown = float(self.p_adjusted[at])
+        shown = float(pairs.p_adjusted[at])
         p_value = f"p = {shown:.4f}" if shown >= 0.0001 else f"p = {shown:.1e}"
-        counted = (("win", "wins", self.wins), ("tie", "ties", self.ties), ("loss", "losses", self.losses))
+        counted = (("win", "wins", pairs.wins), ("tie", "ties", pairs.ties), ("loss", "losses", pairs.losses))
         counts = ", ".join(f"{each[at]:,} {one if each[at] == 1 else many}" for one, many, each in counted)
-        verdict = "differs significantly" if self.significant[at] else "does not differ significantly"
+        verdict = "differs significantly" if significant else "does not differ significantly"
         return (
-            f"{candidate} {verdict} from {baseline} in {self.measure}: {difference:+.4f}{relative}{interval}, "
-            f"{p_value}; {counts} on {self.topics:,} topics."
+            f"{candidate} {verdict} from {baseline} in {found.measure}: {float(pairs.difference[at]):+.4f}{relative}"
+            f"{interval}, {p_value}; {counts} on {found.topics:,} topics."
         )
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the pairs as a data frame."""
-        return rows_frame(self.to_dict(), backend)
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """One row per pair."""
-        relative, significant = self.relative_difference, self.significant
-        return [
-            {
-                "system_a": self.systems[self.first[at]],
-                "system_b": self.systems[self.second[at]],
-                "difference": float(self.difference[at]),
-                "relative_difference": float(relative[at]),
-                "lower": float(self.lower[at]),
-                "upper": float(self.upper[at]),
-                "standard_error": float(self.standard_error[at]),
-                "effect_size": float(self.effect_size[at]),
-                "p_value": float(self.p_value[at]),
-                "p_adjusted": float(self.p_adjusted[at]),
-                "significant": bool(significant[at]),
-                "wins": int(self.wins[at]),
-                "ties": int(self.ties[at]),
-                "losses": int(self.losses[at]),
-                **self._margins(at),
-                **({"verdict": self.verdict(at)} if self.baselines else {}),
-            }
-            for at in range(len(self.first))
-        ]
-
-    def _margins(self, at: int) -> dict[str, Any]:
-        row: dict[str, Any] = {}
-        if self.equivalence is not None:
-            row |= {
-                "p_equivalent": float(self.equivalence.p_adjusted[at]),
-                "equivalent": bool(self.equivalence.shown[at]),
-                "equivalence_lower": float(self.equivalence.lower[at]),
-                "equivalence_upper": float(self.equivalence.upper[at]),
-            }
-        if self.non_inferiority is not None:
-            row |= {
-                "p_non_inferior": float(self.non_inferiority.p_adjusted[at]),
-                "non_inferior": bool(self.non_inferiority.shown[at]),
-                "non_inferiority_lower": float(self.non_inferiority.lower[at]),
-            }
-        return row
 
 
 def compare(
@@ -278,10 +416,13 @@ def compare(
     scores = _checked(table, measure)
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     names = tuple(table.systems[at] for at in order.tolist())
-    pairs = Pairs(scores[:, order], *_pairs(names, baselines))
+    which = _baseline_pairs(names, baselines) if baselines else None
+    count = pair_count(len(names)) if which is None else len(which[0])
     aloud = None
-    if test == "max-t" and len(pairs.first) > MOST_PAIRS:
-        aloud, test = _too_many(len(pairs.first), named=named), "tukey"
+    if count > MOST_PAIRS:
+        _check_size(count, test, named=named, has_margin=equivalence is not None or non_inferiority is not None)
+        if test == "max-t":
+            aloud, test = too_many_pairs(count, MOST_PAIRS), "tukey"
     if resamples is not None and test not in RESAMPLED:
         raise RequestError(
             f"a number of resamples has no effect on the test {test}",
@@ -290,44 +431,91 @@ def compare(
     resamples = resamples or RESAMPLES
     label = label or measure or table.measures[0]
     stream = sequence(seed, "compare", test, label)
-    correct = correct or ("none" if len(pairs.first) == 1 else None)  # one pair is no family
-    found = judge(pairs, test, correct=correct, alpha=alpha, resamples=resamples, seed=stream, progress=progress)
-    show = partial(_margin, pairs, correct=correct or "holm", alpha=alpha)
-    wins, ties, losses = pairs.wins
-    effect_size, denominator = _effect_size(pairs, test)
-    correct = "none" if test in FAMILY else (correct or "holm")
+    correct = correct or ("none" if count == 1 else None)  # one pair is no family
+    margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
+    drawn: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": stream, "progress": progress}
+    if which is None and test in ONE_THRESHOLD and count > HELD_PAIRS and not any(margins.values()):
+        found = _on_demand(Pairs(scores[:, order], *np.empty((2, 0), np.int64)), names, test, **drawn)
+    else:
+        first, second = np.triu_indices(len(names), k=1) if which is None else which
+        found = _held(Pairs(scores[:, order], first, second), names, test, correct=correct, margins=margins, **drawn)
     return Comparison(
         measure=label,
         test=test,
-        correct=correct,
+        correct="none" if test in FAMILY else (correct or "holm"),
         alpha=alpha,
-        topics=pairs.topics,
+        topics=len(scores),
         systems=names,
-        means=pairs.scores.mean(axis=0),
-        intervals=_intervals(pairs, found.half_width, alpha),
+        denominator="sd within systems" if test == "unpaired" else "sd of the differences",
+        baselines=baselines,
+        seed=seed if test in RESAMPLED else None,
+        resamples=resamples if test in RESAMPLED else None,
+        **{**found, "warnings": tuple(each for each in (aloud, *found["warnings"]) if each)},
+    )
+
+
+def _held(
+    pairs: Pairs,
+    names: tuple[str, ...],
+    test: str,
+    *,
+    correct: str | None,
+    margins: dict[str, float | None],
+    alpha: float,
+    resamples: int,
+    **drawn: Any,
+) -> dict[str, Any]:
+    """What a comparison has of pairs that are tested and kept one by one."""
+    found = judge(pairs, test, correct=correct, alpha=alpha, resamples=resamples, **drawn)
+    wins, ties, losses = pairs.wins
+    columns = PairColumns(
+        place=np.arange(len(pairs.first)),
         first=pairs.first,
         second=pairs.second,
         difference=pairs.difference,
         standard_error=found.standard_error,
         lower=found.lower,
         upper=found.upper,
-        interval=found.interval,
-        effect_size=effect_size,
-        denominator=denominator,
+        effect_size=effect_size(pairs, _within(pairs, test)),
         p_value=found.p_value,
         p_adjusted=found.p_adjusted,
         wins=wins,
         ties=ties,
         losses=losses,
-        equivalence=show(show_equivalence, equivalence),
-        non_inferiority=show(show_non_inferiority, non_inferiority),
-        baselines=baselines,
-        seed=seed if test in RESAMPLED else None,
-        resamples=resamples if test in RESAMPLED else None,
-        warnings=tuple(
-            each for each in (aloud, *_cautions(pairs, names, test, correct, alpha, resamples, found)) if each
-        ),
     )
+    corrected = "none" if test in FAMILY else (correct or "holm")
+    return {
+        "means": pairs.means,
+        "intervals": _intervals(pairs, found.half_width, alpha),
+        "pairs": HeldPairs(columns, len(names), alpha),
+        "interval": found.interval,
+        "equivalence": _margin(pairs, show_equivalence, margins["equivalence"], correct=correct or "holm", alpha=alpha),
+        "non_inferiority": _margin(
+            pairs, show_non_inferiority, margins["non_inferiority"], correct=correct or "holm", alpha=alpha
+        ),
+        "warnings": _cautions(pairs, names, test, corrected, alpha, resamples, found),
+    }
+
+
+def _on_demand(
+    pairs: Pairs, names: tuple[str, ...], test: str, *, alpha: float, resamples: int, **drawn: Any
+) -> dict[str, Any]:
+    """The same of pairs that are not kept, under a test with one threshold."""
+    unvarying = np.empty(0, np.int64) if test == "unpaired" else unvarying_pairs(pairs)
+    threshold = find_threshold(pairs, test, alpha=alpha, resamples=resamples, **drawn)
+    tested = PairsOnDemand(pairs.scores, threshold, alpha, unvarying, _within(pairs, test))
+    return {
+        "means": pairs.means,
+        "intervals": _intervals(pairs, threshold.margin / 2, alpha),
+        "pairs": tested,
+        "interval": f"simultaneous {percent(alpha)}",
+        "warnings": _cautions_on_demand(pairs, names, test, alpha, resamples, tested),
+    }
+
+
+def _within(pairs: Pairs, test: str) -> float | None:
+    """The sd within systems, where effect sizes are relative to it."""
+    return float(np.sqrt(pairs.squares.within_systems)) if test == "unpaired" else None
 
 
 def pair_p_values(
@@ -384,14 +572,11 @@ def _checked(table: ScoreTable, measure: str | None) -> Array:
     return scores
 
 
-def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, Array]:
-    """All pairs, the better first; or all candidates with each baseline, which is second.
+def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, Array]:
+    """All candidates with each baseline, which is second.
 
     Two baselines are one pair, and the one named first is its baseline.
     """
-    if not baselines:
-        first, second = np.triu_indices(len(names), k=1)
-        return first, second
     unknown = [name for name in baselines if name not in names]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
@@ -407,13 +592,15 @@ def _pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple[Array, A
     return first, second
 
 
-def _too_many(pairs: int, *, named: bool) -> Caution:
-    if named:
+def _check_size(pairs: int, test: str, *, named: bool, has_margin: bool) -> None:
+    """Refuse what needs the own error of each of too many pairs, where it was asked for."""
+    what = "equivalence and non-inferiority measure" if has_margin else f"{test} measures"
+    if has_margin or (named and test not in (*ONE_THRESHOLD, "dunnett")):
         raise RequestError(
-            f"max-t resamples every pair, and {pairs:,} are more than {MOST_PAIRS:,}",
-            fix='Compare fewer systems, name a baseline, or use `test="tukey"`.',
+            f"{what} every pair by its own error, and {pairs:,} are more than {MOST_PAIRS:,}",
+            fix="Compare fewer systems, name a baseline, or "
+            + ("leave out the margin." if has_margin else 'use `test="tukey"`.'),
         )
-    return too_many_pairs(pairs, MOST_PAIRS)
 
 
 def _margin(
@@ -434,15 +621,6 @@ def _intervals(pairs: Pairs, half_width: float, alpha: float) -> Intervals:
     return Intervals(half_width, reach, standard_error_reach(pairs.scores, alpha=alpha))
 
 
-def _effect_size(pairs: Pairs, test: str) -> tuple[Array, str]:
-    sd, denominator = pairs.sd, "sd of the differences"
-    if test == "unpaired":
-        within = float(np.sqrt(pairs.squares.within_systems))
-        sd, denominator = np.full(len(pairs.sd), within), "sd within systems"
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(sd > 0, pairs.difference / sd, np.nan), denominator
-
-
 def _cautions(
     pairs: Pairs, names: tuple[str, ...], test: str, correct: str, alpha: float, resamples: int, found: Verdicts
 ) -> list[Caution | None]:
@@ -460,3 +638,26 @@ def _cautions(
         blocked = judge(pairs, "tukey", alpha=alpha, resamples=resamples, seed=0)
         cautions.append(unpaired_loses(*(int((each.p_adjusted <= alpha).sum()) for each in (found, blocked))))
     return cautions
+
+
+def _cautions_on_demand(
+    pairs: Pairs, names: tuple[str, ...], test: str, alpha: float, resamples: int, tested: PairsOnDemand
+) -> list[Caution | None]:
+    """Return the warnings where pairs are not kept."""
+    nothing = nothing_to_tell(pairs.scores)
+    cautions = [
+        nothing,
+        None if nothing else _constant_on_demand(pairs, names, tested.unvarying),
+        one_error_term(pairs.scores, None, test) if test in ONE_ERROR else None,
+        too_few_resamples(resamples, len(tested), "none", alpha) if test in RESAMPLED else None,
+    ]
+    if test == "unpaired":
+        threshold = find_threshold(pairs, "tukey", alpha=alpha, resamples=0, seed=0)
+        blocked = PairsOnDemand(pairs.scores, threshold, alpha, unvarying_pairs(pairs))
+        cautions.append(unpaired_loses(tested.significant_pairs, blocked.significant_pairs))
+    return cautions
+
+
+def _constant_on_demand(pairs: Pairs, names: tuple[str, ...], unvarying: Array) -> Caution | None:
+    chosen = pairs.chosen(*pairs_at(unvarying, len(names)))
+    return constant_differences(chosen.constant, names, chosen.first, chosen.second)

@@ -17,11 +17,13 @@ from cranfield.methods.comparison.maxima import (
     resampled_p,
     shuffled_ranges,
 )
-from cranfield.methods.comparison.pairwise import TESTS, t_interval
-from cranfield.methods.comparison.tukey import ErrorTerm, tukey
+from cranfield.methods.comparison.pairwise import TESTS, moments
+from cranfield.methods.comparison.thresholds import PermutationThreshold, Threshold, TukeyThreshold
+from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.runtime.random import Seed
-from cranfield.stats.dunnett import dunnett_critical, dunnett_tail
+from cranfield.stats.studentized import dunnett_critical, dunnett_tail
+from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
 
 FAMILY = (
@@ -31,8 +33,10 @@ FAMILY = (
     "tukey-permutation",
     "unpaired",
 )  # these control the family's error by themselves
+ONE_THRESHOLD = ("tukey", "tukey-permutation", "unpaired")  # one difference decides about all pairs
 RESAMPLED = ("max-t", "tukey-permutation", "bootstrap", "permutation")
-_BLOCK = 4_000_000  # differences at a time, so that memory does not grow with the number of pairs
+_BLOCK = 500_000  # differences at a time, which fit into the cache of a core
+_TOGETHER = 64_000_000  # differences of pairs that are tested together; more are tested in blocks
 _ROUNDING = 1e-12  # of the largest score: differences that vary by no more do not vary
 
 
@@ -69,18 +73,33 @@ class Pairs:
         return len(self.scores)
 
     @cached_property
+    def means(self) -> Array:
+        return np.asarray(self.scores.mean(axis=0))
+
+    @cached_property
     def difference(self) -> Array:
         """Mean differences, without the table of all differences, which may be large."""
-        means = self.scores.mean(axis=0)
-        return np.asarray(means[self.first] - means[self.second])
+        return np.asarray(self.means[self.first] - self.means[self.second])
 
     @cached_property
     def squares(self) -> Squares:
         return squares(self.scores)
 
+    @cached_property
+    def tiny(self) -> float:
+        """Differences that vary by no more do so by rounding only."""
+        return _ROUNDING * float(np.abs(self.scores).max())
+
+    def chosen(self, first: Array, second: Array) -> Pairs:
+        """Other pairs of the same systems; what belongs to the systems is not computed again."""
+        other = Pairs(self.scores, first, second)
+        other.__dict__.update(means=self.means, tiny=self.tiny)
+        return other
+
     @property
-    def differences(self) -> Array:
-        return np.asarray(self.scores[:, self.first] - self.scores[:, self.second])
+    def at_once(self) -> int:
+        """Pairs whose differences are computed together."""
+        return max(1, _BLOCK // self.topics)
 
     @cached_property
     def sd(self) -> Array:
@@ -95,11 +114,10 @@ class Pairs:
 
     @cached_property
     def _facts(self) -> tuple[Array, Array, Array]:
-        tiny = _ROUNDING * float(np.abs(self.scores).max())
+        tiny = self.tiny
         sd, above, below = np.empty(len(self.first)), *(np.empty(len(self.first), np.int64) for _ in range(2))
-        step = max(1, _BLOCK // self.topics)
-        for start in range(0, len(self.first), step):
-            part = slice(start, start + step)
+        for start in range(0, len(self.first), self.at_once):
+            part = slice(start, start + self.at_once)
             gaps = self.scores[:, self.first[part]] - self.scores[:, self.second[part]]
             above[part], below[part] = (gaps > tiny).sum(axis=0), (gaps < -tiny).sum(axis=0)
             spread = gaps.std(axis=0, ddof=1)
@@ -133,12 +151,12 @@ def judge(
     """The verdicts of a test that ``check_test`` knows."""
     if test == "max-t":
         found = _max_t(pairs, alpha, resamples, seed, progress)
-    elif test == "tukey-permutation":
-        found = _tukey_permutation(pairs, alpha, resamples, seed, progress)
     elif test == "dunnett":
         found = _dunnett(pairs, alpha)
-    elif test in ("tukey", "unpaired"):
-        found = _tukey(pairs, alpha, shared=test == "tukey")
+    elif test in ONE_THRESHOLD:
+        threshold = find_threshold(pairs, test, alpha=alpha, resamples=resamples, seed=seed, progress=progress)
+        p_value, margin = threshold.p_value(pairs.first, pairs.second), threshold.margin
+        found = _around(pairs, p_value, margin, pairs.pooled(threshold.variance), alpha, margin / 2)
     else:
         options: dict[str, Any] = (
             {"resamples": resamples, "seed": seed, "progress": progress} if test in RESAMPLED else {}
@@ -155,24 +173,21 @@ def _settled(found: Verdicts, vary: Array) -> Verdicts:
     return replace(found, p_value=p_value, p_adjusted=p_adjusted, lower=lower, upper=upper)
 
 
-def _tukey(pairs: Pairs, alpha: float, *, shared: bool) -> Verdicts:
+def find_threshold(
+    pairs: Pairs, test: str, *, alpha: float, resamples: int, seed: Seed, progress: Progress | None = None
+) -> Threshold:
+    """What one of ``ONE_THRESHOLD`` measures all pairs by."""
     n, m = pairs.scores.shape
+    if test == "tukey-permutation":
+        ranges = shuffled_ranges(pairs.scores, resamples=resamples, seed=seed, progress=progress)
+        return PermutationThreshold(pairs.means, ranges, pairs.squares.residual, alpha)
     found = pairs.squares
     error = (
-        ErrorTerm(found.residual, (m - 1) * (n - 1), n) if shared else ErrorTerm(found.within_systems, m * (n - 1), n)
+        ErrorTerm(found.within_systems, m * (n - 1), n)
+        if test == "unpaired"
+        else ErrorTerm(found.residual, (m - 1) * (n - 1), n)
     )
-    result = tukey(pairs.scores.mean(axis=0), error, alpha=alpha)
-    # Tukey's pairs come in the order of np.triu_indices: row by row, each one shorter.
-    low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
-    p_value = result.p_value[low * (2 * m - low - 1) // 2 + high - low - 1]
-    return _around(pairs, p_value, result.margin, pairs.pooled(error.ms), alpha, result.margin / 2)
-
-
-def _tukey_permutation(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Progress | None) -> Verdicts:
-    ranges = shuffled_ranges(pairs.scores, resamples=resamples, seed=seed, progress=progress)
-    margin = resampled_critical(ranges, alpha)
-    p_value = resampled_p(ranges, pairs.difference)
-    return _around(pairs, p_value, margin, pairs.pooled(pairs.squares.residual), alpha, margin / 2)
+    return TukeyThreshold(pairs.means, error, alpha)
 
 
 def _max_t(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Progress | None) -> Verdicts:
@@ -228,8 +243,8 @@ def _around(
 
 
 def _pairwise(pairs: Pairs, test: str, correct: str, alpha: float, options: dict[str, Any]) -> Verdicts:
-    gaps = pairs.differences
-    p_value = np.where(pairs.sd > 0, TESTS[test](gaps, alpha, **options).p_value, 1.0)
+    p_value, mean, error = _tested_alone(pairs, test, alpha, options)
+    p_value = np.where(pairs.sd > 0, p_value, 1.0)
     p_adjusted = correction(correct)(p_value)
     level, interval = alpha, f"unadjusted {percent(alpha)}"
     if test == "t" and len(pairs.first) == 1:
@@ -241,12 +256,45 @@ def _pairwise(pairs: Pairs, test: str, correct: str, alpha: float, options: dict
             "bh": f"{percent(alpha)} false coverage rate",
             "none": f"{percent(alpha)} of each pair",
         }[correct]
-    lower, upper = t_interval(gaps, level)
+    reach = t_critical(level / 2, pairs.topics - 1) * error
     return Verdicts(
         p_value=p_value,
         p_adjusted=p_adjusted,
-        lower=lower,
-        upper=upper,
+        lower=mean - reach,
+        upper=mean + reach,
         standard_error=pairs.sd / np.sqrt(pairs.topics),
         interval=interval,
     )
+
+
+def _tested_alone(pairs: Pairs, test: str, alpha: float, options: dict[str, Any]) -> tuple[Array, Array, Array]:
+    """p of every pair by itself, its mean difference and standard error; many pairs are tested some at a time.
+
+    All pairs are resampled alike, whether together or not.
+    """
+    count, step = len(pairs.first), len(pairs.first)
+    progress = options.get("progress")
+    if count * pairs.topics > _TOGETHER:
+        step = pairs.at_once
+        options = {**options, "largest": _largest_difference(pairs)}
+    p_value, mean, error = np.empty((3, count))
+    for start in range(0, count, step):
+        part = slice(start, start + step)
+        gaps = pairs.scores[:, pairs.first[part]] - pairs.scores[:, pairs.second[part]]
+        if progress is not None and step < count:
+            options["progress"] = _later(progress, start // step, -(-count // step))
+        p_value[part] = TESTS[test](gaps, alpha, **options).p_value
+        mean[part], error[part] = moments(gaps)
+    return p_value, mean, error
+
+
+def _largest_difference(pairs: Pairs) -> float:
+    """The largest difference of two scores on a topic, of any pair."""
+    ends = [pairs.scores[:, np.unique(each)] for each in (pairs.first, pairs.second)]
+    over = [(a.max(axis=1) - b.min(axis=1)).max() for a, b in (ends, ends[::-1])]
+    return float(max(over))
+
+
+def _later(progress: Progress, part: int, parts: int) -> Progress:
+    """Progress of one of several parts, as that of all of them."""
+    return lambda done, total: progress(part * total + done, parts * total)

@@ -26,14 +26,17 @@ class PairwiseTest:
     upper: Array
 
 
-def _moments(differences: Array) -> tuple[Array, Array]:
+def moments(differences: Array) -> tuple[Array, Array]:
     """Mean and standard error of every column."""
     return differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
 
 
-def settled(differences: Array) -> Array:
-    """Differences of which rounding decides no sign and no tie: scores of 0.3 and 0.2, and of 0.2 and 0.1."""
-    largest = np.abs(differences).max(initial=0.0)
+def settled(differences: Array, largest: float | None = None) -> Array:
+    """Differences of which rounding decides no sign and no tie: scores of 0.3 and 0.2, and of 0.2 and 0.1.
+
+    ``largest`` is the largest of all differences, where these are not all.
+    """
+    largest = np.abs(differences).max(initial=0.0) if largest is None else largest
     return np.round(differences / largest, 12) if largest > 0 else np.asarray(differences, float)
 
 
@@ -45,19 +48,19 @@ def _ratio(mean: Array, error: Array) -> Array:
 
 def t_interval(differences: Array, alpha: float) -> tuple[Array, Array]:
     """Student's interval for every mean difference."""
-    mean, error = _moments(differences)
+    mean, error = moments(differences)
     reach = t_critical(alpha / 2, len(differences) - 1) * error
     return mean - reach, mean + reach
 
 
 def paired_t(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
     """Student's paired t test, two-sided."""
-    mean, error = _moments(differences)
+    mean, error = moments(differences)
     p_value = 2 * special.stdtr(len(differences) - 1, -np.abs(_ratio(mean, error)))
     return PairwiseTest(p_value, *t_interval(differences, alpha))
 
 
-def wilcoxon(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
+def wilcoxon(differences: Array, alpha: float, *, largest: float | None = None, **_: Any) -> PairwiseTest:
     """Wilcoxon's signed ranks: equal scores left out, ties share ranks; exact for up to 50 topics that differ.
 
     With more of them, the normal approximation with its correction for ties.
@@ -66,7 +69,7 @@ def wilcoxon(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
     # zeros it takes the normal approximation for small samples, which is off by up to .006 for 50 topics.
     from scipy import stats
 
-    gaps = settled(differences)
+    gaps = settled(differences, largest)
     count = (gaps != 0).sum(axis=0)
     doubled = np.rint(2 * stats.rankdata(np.abs(gaps), axis=0)).astype(np.int64)
     doubled -= 2 * (len(gaps) - count)  # equal scores had the lowest ranks
@@ -109,9 +112,9 @@ def _normal_ranks(ranks: Array, above: Array) -> Array:
     return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))))
 
 
-def sign(differences: Array, alpha: float, **_: Any) -> PairwiseTest:
+def sign(differences: Array, alpha: float, *, largest: float | None = None, **_: Any) -> PairwiseTest:
     """The sign test, exact: how lopsided wins and losses are; ties left out."""
-    signs = np.sign(settled(differences))
+    signs = np.sign(settled(differences, largest))
     wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
     fewer, count = np.minimum(wins, losses), wins + losses
     p_value = np.where(count > 0, np.minimum(1.0, 2 * special.bdtr(fewer, np.maximum(count, 1), 0.5)), 1.0)
@@ -139,7 +142,7 @@ def _exceedances(
 
 
 def permutation(
-    differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None
+    differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None, **_: Any
 ) -> PairwiseTest:
     """Fisher's permutation test: had the two systems' names been swapped on some topics; p = (b + 1) / (B + 1)."""
     rng = generator(seed, "permutation")
@@ -156,12 +159,12 @@ def permutation(
 
 
 def bootstrap(
-    differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None
+    differences: Array, alpha: float, *, resamples: int, seed: Seed, progress: Progress | None = None, **_: Any
 ) -> PairwiseTest:
     """The paired bootstrap of the studentised mean difference, shifted to no difference; p = (b + 1) / (B + 1)."""
     rng = generator(seed, "bootstrap")
     n = len(differences)
-    mean, error = _moments(differences)
+    mean, error = moments(differences)
     centred = differences - mean
 
     def draws(first: int, last: int) -> Array:

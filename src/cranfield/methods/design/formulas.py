@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import RequestError
-from cranfield.methods.design import interval_width, power_functions
+from cranfield.methods.design import power_functions
 from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.stats.family import LEVELS
 from cranfield.stats.tails import normal_critical
@@ -123,15 +123,15 @@ def _margin_guess(inputs: Inputs, *, goal: str, tails: int) -> Array:
 
 
 def _probably_narrow(topics: Array, inputs: Inputs) -> Array:
-    return interval_width.width_probability(topics, inputs["sd"], inputs["alpha"], inputs["width"])
+    return power_functions.width_probability(topics, inputs["sd"], inputs["alpha"], inputs["width"])
 
 
 def _narrow(topics: Array, inputs: Inputs) -> Array:
-    return -interval_width.expected_width(topics, inputs["sd"], inputs["alpha"])
+    return -power_functions.expected_width(topics, inputs["sd"], inputs["alpha"])
 
 
 def _close(topics: Array, inputs: Inputs, *, sides: int) -> Array:
-    return -interval_width.sensitivity(topics, inputs["sd"], inputs["alpha"], sides)
+    return -power_functions.sensitivity(topics, inputs["sd"], inputs["alpha"], sides)
 
 
 def _z_guess(inputs: Inputs, *, name: str, sides: int, widths: int) -> Array:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.design import interval_width
+from cranfield.methods.design import power_functions
 from cranfield.methods.design.formulas import Method, range_method
-from cranfield.methods.design.limits import broadcast
+from cranfield.methods.design.request import broadcast
 from cranfield.methods.design.sample_size import as_difference, check_sides, pair_method, size
 from cranfield.stats.family import LEVELS, degrees
 from cranfield.stats.roots import crossing, smallest_integer
@@ -153,7 +153,7 @@ def significant_difference(
 def width_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05) -> Array:
     """The expected width of a confidence interval with ``topics``."""
     flat, shape = broadcast({"topics": topics, "sd": sd, "alpha": alpha})
-    return interval_width.expected_width(flat["topics"], flat["sd"], flat["alpha"]).reshape(shape)
+    return power_functions.expected_width(flat["topics"], flat["sd"], flat["alpha"]).reshape(shape)
 
 
 def sensitivity_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.05, sides: int = 2) -> Array:
@@ -163,4 +163,4 @@ def sensitivity_with(*, topics: ArrayLike, sd: ArrayLike, alpha: ArrayLike = 0.0
     '0.040995'
     """
     flat, shape = broadcast({"topics": topics, "sd": sd, "alpha": alpha})
-    return interval_width.sensitivity(flat["topics"], flat["sd"], flat["alpha"], check_sides(sides)).reshape(shape)
+    return power_functions.sensitivity(flat["topics"], flat["sd"], flat["alpha"], check_sides(sides)).reshape(shape)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import InputError
-from cranfield.methods.design.limits import broadcast
+from cranfield.methods.design.request import broadcast
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.stats.tails import normal_critical
@@ -32,7 +32,7 @@ class Bin:
     topics_mse: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PairSizes:
     """Topics that each pair requires for its own difference to be significant at α, best system first.
 
@@ -122,15 +122,15 @@ def pair_sizes(table: ScoreTable, *, measure: str | None = None, alpha: float = 
         t = np.abs(difference) / np.sqrt(paired / n)
     p_value = np.where(paired > 0, special.stdtr(n - 1, -np.nan_to_num(t)), np.where(difference == 0, 0.5, 0.0))
     return PairSizes(
-        measure or table.measures[0],
-        tuple(table.systems[at] for at in order.tolist()),
-        means,
-        difference,
-        topics,
-        independent,
-        p_value,
-        p_value <= alpha,
-        float(squares(scores).within_systems),
-        alpha,
-        n,
+        measure=measure or table.measures[0],
+        systems=tuple(table.systems[at] for at in order.tolist()),
+        means=means,
+        difference=difference,
+        topics=topics,
+        topics_independent=independent,
+        p_value=p_value,
+        significant=p_value <= alpha,
+        mse=float(squares(scores).within_systems),
+        alpha=alpha,
+        n=n,
     )

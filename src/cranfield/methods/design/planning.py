@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.design.formulas import Method
-from cranfield.methods.design.grid import MOST_CELLS
-from cranfield.methods.design.limits import broadcast
-from cranfield.methods.design.request import TYPICAL_CORRELATION, Request, chosen_methods
+from cranfield.methods.design.request import MOST_CELLS, TYPICAL_CORRELATION, Request, broadcast, chosen_methods
 from cranfield.methods.design.sample_size import Size, size
-from cranfield.methods.variance import VarianceEstimate, Variances
 from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.methods.variance import VarianceEstimate, Variances
 
 __all__ = ["PilotSize", "Request", "cautions_of", "check_pilot", "pilot_caution", "plan", "plan_from_pilot"]
 

@@ -1,10 +1,14 @@
-"""Requests for designs, the methods that apply to them, and parameters without effect."""
+"""Requests for designs: their numbers parsed and validated, the methods that apply, and parameters without effect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any
+
+import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import (
@@ -20,6 +24,132 @@ from cranfield.methods.design.formulas import (
 )
 from cranfield.methods.names import PLANNED_TEST_TITLES, fix_for_test
 from cranfield.stats.family import ALL_PAIRS_TEST
+from cranfield.types import Array
+
+MOST_CELLS = 1_000_000
+
+
+def parse_grid(text: str, *, name: str = "value", most: int = MOST_CELLS) -> list[float]:
+    """Parse ``0.05``, a list ``0.01,0.05``, a range ``0.02:0.10:0.02`` (ends included), or a mixture.
+
+    A range may have at most ``most`` values.
+
+    >>> parse_grid("0.02:0.06:0.02,0.1")
+    [0.02, 0.04, 0.06, 0.1]
+    """
+    values: list[float] = []
+    for piece in text.split(","):
+        values += _range(piece.strip(), name, most)
+    return list(dict.fromkeys(values))
+
+
+def parse_counts(text: str, *, name: str = "value", most: int = MOST_CELLS) -> list[int]:
+    """Parse whole numbers from a list or a range.
+
+    >>> parse_counts("2,5:7")
+    [2, 5, 6, 7]
+    """
+    return [whole(value, name) for value in parse_grid(text, name=name, most=most)]
+
+
+def whole(value: float, name: str) -> int:
+    """Parse a count; RequestError for anything else."""
+    if value != int(value):
+        raise RequestError(f"`{name}` cannot be {value:g}", fix="It takes a whole number.")
+    return int(value)
+
+
+def _range(piece: str, name: str, most: int) -> list[float]:
+    parts = piece.split(":")
+    try:
+        numbers = [Decimal(part) for part in parts]  # decimals, so that 0.02 + 0.02 + 0.02 is 0.06
+        if not all(map(_is_usual, numbers)) or len(parts) not in (1, 2, 3):
+            raise InvalidOperation
+    except InvalidOperation:
+        raise RequestError(
+            f"`{name}` cannot be «{piece}»",
+            fix="Write a number, a list such as 0.01,0.05, or a range from:to:step such as 10:100:10.",
+        ) from None
+    if len(numbers) == 1:
+        return [float(numbers[0])]
+    step = numbers[2] if len(numbers) == 3 else Decimal(1)
+    if step <= 0 or numbers[1] < numbers[0]:
+        raise RequestError(f"the range «{piece}» is empty", fix="Write from:to:step, with from below to.")
+    count = math.floor((numbers[1] - numbers[0]) / step) + 1
+    if count > most:
+        raise RequestError(f"the range «{piece}» has {count:,} values", fix="Take a larger step.")
+    return [float(numbers[0] + step * at) for at in range(count)]
+
+
+def _is_usual(number: Decimal) -> bool:
+    """Whether a number is finite and of moderate size."""
+    return number.is_finite() and abs(number.adjusted()) <= 100
+
+
+_POSITIVE = {
+    "variance": "Variance is the average squared distance from the mean; AP on news has about 0.05.",
+    "sd": "A standard deviation is above 0; paired AP differences on news have about 0.15.",
+    "min_range": "Equal systems have no range to detect; name the smallest one worth detecting, such as 0.1.",
+    "difference": "Equal systems have no difference to detect; name the smallest one worth detecting, such as 0.03.",
+    "effect_size": "Equal systems have no effect to detect; 0.2 is small, 0.5 medium.",
+    "width": "A width is above 0; 0.1 is a common choice.",
+    "equivalence": "A margin is above 0: the largest difference that does not matter, say 0.01.",
+    "non_inferiority": "A margin is above 0: the largest loss that does not matter, say 0.01.",
+    "sensitivity": "A sensitivity is above 0; ±0.05 is a common choice.",
+}
+_SHARES = {
+    "alpha": "α is a probability between 0 and 1; 0.05 is usual.",
+    "power": "Power is a probability between 0 and 1; 0.8 is usual.",
+    "probability": "A probability lies between 0 and 1; 0.9 is usual.",
+    "assurance": "Expected power is a probability between 0 and 1; 0.8 is usual.",
+}
+_WHOLE = {
+    "systems": (2, "A comparison needs two systems or more."),
+    "topics": (2, "A variance needs two topics or more."),
+}
+
+
+def broadcast(inputs: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[int, ...]]:
+    """Broadcast the inputs: flat arrays of equal length, and their common shape."""
+    if not inputs:
+        return {}, ()
+    arrays = {name: np.asarray(value, float) for name, value in inputs.items()}
+    for name, values in arrays.items():
+        _check_one(name, values)
+    try:
+        shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
+    except ValueError:
+        sizes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
+        raise RequestError(f"the inputs do not fit together: {sizes}") from None
+    flat = {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
+    if "power" in flat and "alpha" in flat and (flat["power"] <= flat["alpha"]).any():
+        at = int(np.argmax(flat["power"] <= flat["alpha"]))
+        raise RequestError(
+            f"a power of {flat['power'][at]:g} at α = {flat['alpha'][at]:g} needs no topics: it is reached by chance",
+            fix="Ask for a power above α; 0.8 is usual.",
+        )
+    return flat, shape
+
+
+def _check_one(name: str, values: Array) -> None:
+    bad, why = _verdict(name, values)
+    if bad.any():
+        value = values.ravel()[int(np.argmax(bad.ravel()))]
+        raise RequestError(f"{name.replace('_', ' ')} cannot be {value:g}", fix=why)
+
+
+def _verdict(name: str, values: Array) -> tuple[Array, str]:
+    if name in _POSITIVE:
+        return np.asarray(~((values > 0) & np.isfinite(values))), _POSITIVE[name]
+    if name in _SHARES:
+        return np.asarray(~((values > 0) & (values < 1))), _SHARES[name]
+    if name in _WHOLE:
+        least, why = _WHOLE[name]
+        return np.asarray(~((values >= least) & (values == np.floor(values)) & np.isfinite(values))), why
+    if name == "correlation":
+        return np.asarray(~((values > -1) & (values < 1))), "A correlation lies between −1 and 1; TREC-8 AP has 0.66."
+    return np.asarray(~np.isfinite(values)), "Give a finite number."
+
 
 Values = Sequence[float]
 
@@ -30,7 +160,7 @@ TYPICAL_CORRELATION = 0.66
 PAIR_METHODS = ("t", "normal", "unpaired")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A request for a design. Lists of several values request every combination.
 

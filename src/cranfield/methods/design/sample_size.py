@@ -21,7 +21,7 @@ from cranfield.methods.design.formulas import (
     sensitivity_method,
     width_method,
 )
-from cranfield.methods.design.limits import broadcast
+from cranfield.methods.design.request import broadcast
 from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.stats.roots import smallest_integer
 from cranfield.types import Array, ArrayLike

@@ -1,6 +1,5 @@
 """Pilots: the accuracy of variance estimates from fewer teams and fewer topics."""
 
-from cranfield.methods.leave_out.pilots import PilotPoint, PilotStudy, pilot_study
-from cranfield.methods.leave_out.qrels_files import write_leave_outs
+from cranfield.methods.leave_out.pilots import PilotPoint, PilotStudy, pilot_study, write_leave_outs
 
 __all__ = ["PilotPoint", "PilotStudy", "pilot_study", "write_leave_outs"]

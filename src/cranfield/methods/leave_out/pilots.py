@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,65 @@ from cranfield.collection import Collection
 from cranfield.collection.contributors import Contributors, pack_bits
 from cranfield.collection.kernels import stay
 from cranfield.errors import RequestError
+from cranfield.formats.name_order import file_name
 from cranfield.formats.problems import Problem
+from cranfield.formats.text import make_folder
 from cranfield.measures import parse_measures
-from cranfield.methods.design.target import Target
-from cranfield.methods.design.target_defaults import check_design, variance_words
-from cranfield.methods.leave_out.draws_of_teams import Draws, check_left_out, draw
+from cranfield.methods.design.target import Target, check_design, variance_words
 from cranfield.methods.variance.components import Squares
 from cranfield.methods.variance.kernels import every_squares
+from cranfield.runtime.random import generator
 from cranfield.runtime.threads import available_workers, pieces, tasks
 from cranfield.scores.rescoring import Rescorer
 from cranfield.types import Array, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """One row per trial: how many teams leave, which stay (trials × teams), and the topics in a random order."""
+
+    left_out: Array
+    staying: Array
+    topic_order: Array
+
+    def __len__(self) -> int:
+        return len(self.left_out)
+
+
+def draw(teams: int, topics: int, left_out: Sequence[int], trials: int, seed: int) -> Draws:
+    """``trials`` draws for every k of ``left_out``.
+
+    Every k has a stream of its own: whatever else is asked for, trial 3 of k = 5 is the same.
+    """
+    staying = np.ones((len(left_out) * trials, teams), bool)
+    order = np.empty((len(left_out) * trials, topics), np.int64)
+    for at, k in enumerate(left_out):
+        mine = slice(at * trials, (at + 1) * trials)
+        staying[mine] = _shuffled(teams, trials, generator(seed, "pilot", "teams", k)) >= k
+        order[mine] = _shuffled(topics, trials, generator(seed, "pilot", "topics", k))
+    return Draws(np.repeat(left_out, trials), staying, order)
+
+
+def _shuffled(count: int, trials: int, stream: np.random.Generator) -> Array:
+    """One random order of ``range(count)`` per row, row after row from the stream."""
+    return stream.permuted(np.tile(np.arange(count), (trials, 1)), axis=1)
+
+
+def check_left_out(left_out: Sequence[int] | None, teams: int) -> tuple[int, ...]:
+    """The numbers of teams to leave out: those asked for, or every one that leaves a team; 0 always comes first."""
+    if teams < 2:
+        raise RequestError("there is one team only, and it cannot be left out", fix="Give runs of two teams or more.")
+    wanted = range(1, teams) if left_out is None else sorted(set(left_out) - {0})
+    for k in wanted:
+        if k < 0:
+            raise RequestError(f"{k} teams cannot be left out", fix="Leave out one or more.")
+        if k >= teams:
+            raise RequestError(
+                f"{k} of {teams} teams cannot be left out: nobody is left to score",
+                fix=f"Leave out {teams - 1} at most.",
+            )
+    return (0, *wanted)
+
 
 ESTIMATES: dict[str, Callable[[Squares], Any]] = {
     "within": lambda found: found.within_systems,  # SS16 Eq. 1
@@ -441,3 +491,17 @@ def _finite_correction(sd: Array, shares: Array) -> Array:
         topics = np.maximum(sd**2 - teams, 0.0) / (1 - shares)  # Cochran 1977 ch. 2
         corrected = np.sqrt(np.minimum(sd**2, teams) + topics)
     return np.where(shares < 1, corrected, sd)
+
+
+def write_leave_outs(collection: Collection, folder: str | Path, *, depth: int | None = None) -> list[Path]:
+    """Write one qrels file per team, ``without-TEAM.txt``, without the judgments that only this team contributed."""
+    contributors = collection.contributors(depth)
+    if len(contributors.teams) < 2:
+        raise RequestError("there is one team only, and it cannot be left out", fix="Give runs of two teams or more.")
+    home = make_folder(folder)
+    written = []
+    for team in contributors.teams:
+        path = home / file_name(f"without-{team}.txt")
+        collection.keeping(contributors.kept([team])).write_qrels(path)
+        written.append(path)
+    return written

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.formats.problems import Problem
-from cranfield.methods.design.target import Target
-from cranfield.methods.design.target_defaults import variance_words
+from cranfield.methods.design.target import Target, variance_words
 from cranfield.methods.pooling.depths import DepthStudy, DepthVariance
 from cranfield.types import Array
 
@@ -105,7 +103,7 @@ class Budget:
     chosen: dict[str, str]
     prices: Prices
     citations: tuple[str, ...]
-    warnings: tuple[Problem | Caution, ...]
+    warnings: tuple[Caution, ...]
 
     def of(self, measure: str) -> list[PoolDesign]:
         """A measure's designs, shallowest first."""
@@ -308,7 +306,7 @@ class AffordableDesigns:
     chosen: dict[str, str]
     prices: Prices
     citations: tuple[str, ...]
-    warnings: tuple[Problem | Caution, ...]
+    warnings: tuple[Caution, ...]
 
     def of(self, measure: str) -> list[AffordableDesign]:
         return [design for design in self.designs if design.measure == measure]

@@ -128,7 +128,7 @@ class DepthStudy:
     estimate: str
     confidence: float
     points: tuple[DepthVariance, ...]
-    warnings: tuple[Problem | Caution, ...]
+    warnings: tuple[Caution, ...]
 
     def of(self, measure: str) -> list[DepthVariance]:
         """All depths of a measure."""

@@ -20,7 +20,7 @@ from cranfield.types import Array, Progress
 TOP = "Judged@10"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TeamReuse:
     """One team left out: documents that only it contributed leave the pool, and all runs are scored again.
 
@@ -174,17 +174,17 @@ class _AtDepth:
         share = float(drops.max() / before[worst]) if before[worst] > 0 else 0.0
         ranks = [int((after > after[at]).sum() - (before > before[at]).sum()) for at in mine.tolist()]
         return TeamReuse(
-            measure,
-            self._depth,
-            team,
-            len(mine),
-            kendall_tau(before, after),
-            float(drops.max()),
-            share,
-            self._all.collection.systems[worst],
-            max(ranks),
-            float(1 - judged[mine].mean()),
-            unique,
+            measure=measure,
+            depth=self._depth,
+            team=team,
+            runs=len(mine),
+            tau=kendall_tau(before, after),
+            drop=float(drops.max()),
+            drop_share=share,
+            run=self._all.collection.systems[worst],
+            rank_drop=max(ranks),
+            unjudged=float(1 - judged[mine].mean()),
+            unique=unique,
         )
 
     def own_tau(self) -> dict[tuple[str, int], float]:

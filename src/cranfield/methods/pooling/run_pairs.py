@@ -43,7 +43,7 @@ class PairDepth:
         return float(np.nanquantile(self.effect_sizes, share))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PairStudy:
     """Webber et al. (2008), Fig. 7 and Fig. 8, for any collection."""
 
@@ -147,16 +147,16 @@ def pair_study(
         (collection.systems[a], collection.systems[b]) for a, b in zip(one.tolist(), other.tolist(), strict=True)
     )
     return PairStudy(
-        str(wanted[0]),
-        len(collection.topics),
-        names,
-        ascending,
-        alpha,
-        power,
-        tuple(found),
-        seed,
-        ("Webber2008",),
-        collection.warnings,
+        measure=str(wanted[0]),
+        topics=len(collection.topics),
+        pairs=names,
+        budgets=ascending,
+        alpha=alpha,
+        power=power,
+        depths=tuple(found),
+        seed=seed,
+        citations=("Webber2008",),
+        warnings=collection.warnings,
     )
 
 

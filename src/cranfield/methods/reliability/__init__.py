@@ -1,19 +1,25 @@
 """Reliability of a collection."""
 
 from cranfield.methods.reliability.assessment import PARTS, MeasureReliability, Reliability, assess_reliability
-from cranfield.methods.reliability.discrimination import Discrimination, discriminative_power
 from cranfield.methods.reliability.generalisability import (
     ABSOLUTE,
     RELATIVE,
     Coefficient,
     Component,
     Generalisability,
+    Indicators,
     TopicsNeeded,
     generalise,
+    indicators,
 )
-from cranfield.methods.reliability.halves import SplitHalves, split_halves
-from cranfield.methods.reliability.indicators import Indicators, indicators
-from cranfield.methods.reliability.rankings import RankStability, rank_stability
+from cranfield.methods.reliability.replicability import (
+    Discrimination,
+    RankStability,
+    SplitHalves,
+    discriminative_power,
+    rank_stability,
+    split_halves,
+)
 from cranfield.methods.reliability.swaps import SwapRates, reer, swap_rates
 
 __all__ = [

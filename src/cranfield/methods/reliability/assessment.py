@@ -11,19 +11,23 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.comparison import check_test
 from cranfield.methods.design.pair_sizes import Bin, pair_sizes
-from cranfield.methods.reliability.discrimination import Discrimination, discriminative_power
-from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise
-from cranfield.methods.reliability.halves import SplitHalves, split_halves
-from cranfield.methods.reliability.indicators import indicators
-from cranfield.methods.reliability.rankings import RankStability, rank_stability
-from cranfield.methods.reliability.score_matrix import (
+from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise, indicators
+from cranfield.methods.reliability.replicability import (
+    Discrimination,
+    RankStability,
+    SplitHalves,
+    discriminative_power,
+    rank_stability,
+    split_halves,
+)
+from cranfield.methods.reliability.swaps import SwapRates, swap_rates
+from cranfield.methods.reliability.topic_samples import (
     check_alpha,
     check_confidence,
     check_target,
     check_topics,
     chosen_scores,
 )
-from cranfield.methods.reliability.swaps import SwapRates, swap_rates
 from cranfield.runtime.random import sequence
 from cranfield.scores import ScoreTable
 from cranfield.types import Progress
@@ -43,7 +47,7 @@ CITATIONS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MeasureReliability:
     """One measure of one table."""
 
@@ -62,7 +66,7 @@ class MeasureReliability:
         return enough[0].difference if enough else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Reliability:
     """The reliability of collections.
 
@@ -275,9 +279,30 @@ def assess_reliability(
         steps.next()(1, 1)
         kept = chosen_scores(table, measure, drop=drop)[1]
         bins = tuple(pair_sizes(table.select(systems=kept), measure=measure, alpha=alpha).bins())
-        found.append(MeasureReliability(name, measure, study, swaps, halves, power, rankings, bins))
+        found.append(
+            MeasureReliability(
+                collection=name,
+                measure=measure,
+                generalisability=study,
+                swaps=swaps,
+                halves=halves,
+                discrimination=power,
+                rankings=rankings,
+                bins=bins,
+            )
+        )
     ahead = tuple(topics) or _ahead(found)
-    return Reliability(tuple(found), ahead, tuple(targets), test, alpha, confidence, drop, trials, seed)
+    return Reliability(
+        studies=tuple(found),
+        topics=ahead,
+        targets=tuple(targets),
+        test=test,
+        alpha=alpha,
+        confidence=confidence,
+        drop=drop,
+        trials=trials,
+        seed=seed,
+    )
 
 
 def _check(

@@ -1,11 +1,4 @@
-"""Generalisability theory: the share of the variance that is due to systems, and the topics for a target share.
-
-Scores are a random sample of topics crossed with a random sample of systems; their variance has three components:
-systems σ_s², topics σ_t² and residual σ_e². With n topics, the share of the systems is
-
-    Eρ² = σ_s² / (σ_s² + σ_e²/n)              for differences between systems (relative),
-    Φ   = σ_s² / (σ_s² + (σ_t² + σ_e²)/n)     for the scores themselves (absolute).
-"""
+"""Generalisability theory: the share of the variance that is due to systems, and the topics for a target share."""
 
 from __future__ import annotations
 
@@ -15,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.reliability.score_matrix import check_confidence, check_target, check_topics, chosen_scores
+from cranfield.methods.reliability.topic_samples import check_confidence, check_target, check_topics, chosen_scores
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.scores import ScoreTable
 from cranfield.types import Array
@@ -24,7 +17,7 @@ RELATIVE, ABSOLUTE = "relative", "absolute"
 SOURCES = ("system", "topic", "residual")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Component:
     """One source of variance, with the jackknife's interval; ``variance`` is 0 where the estimate is negative."""
 
@@ -69,7 +62,7 @@ class Ratio:
     upper: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Generalisability:
     """A generalisability study: variance components, and coefficients for any number of topics."""
 
@@ -163,7 +156,16 @@ def _study(scores: Array, measure: str, confidence: float, dropped: tuple[str, .
     ratios = {RELATIVE: _relative_ratio(found, tail), ABSOLUTE: _absolute_ratio(found, tail)}
     parts = _components(found, jackknife_errors(scores), tail)
     n, m = scores.shape
-    return Generalisability(measure, n, m, parts, found, confidence, dropped, ratios)
+    return Generalisability(
+        measure=measure,
+        topics=n,
+        systems=m,
+        components=parts,
+        squares=found,
+        confidence=confidence,
+        dropped=dropped,
+        ratios=ratios,
+    )
 
 
 def _estimates(found: Squares) -> tuple[float, float, float]:
@@ -190,7 +192,16 @@ def _components(found: Squares, errors: Array, tail: float) -> tuple[Component, 
     reach = float(t_critical(tail, found.topics * found.systems - 1)) * errors
     total = sum(values) or 1.0
     return tuple(
-        Component(source, value, value / total, float(square), df, estimate - wide, estimate + wide, estimate)
+        Component(
+            source=source,
+            variance=value,
+            share=value / total,
+            mean_square=float(square),
+            df=df,
+            lower=estimate - wide,
+            upper=estimate + wide,
+            estimate=estimate,
+        )
         for source, value, estimate, square, df, wide in zip(
             SOURCES,
             values,
@@ -303,3 +314,40 @@ def _mean_error(pseudo: Array) -> float:
     n, m = pseudo.shape
     system, topic, residual = _estimates(squares(pseudo))
     return float(np.sqrt(max(system / m + topic / n + residual / (n * m), 0.0)))
+
+
+# Powers of Eρ², of 1 − Eρ² and of 1 − Φ.  Urbano et al. 2013 Fig. 3
+_OF_RELATIVE = {"tau": 2.84729794, "tau_ap": 3.98652984, "power": 4.77902510}
+_OF_RELATIVE_ERROR = {"minor_conflicts": 1.53337367, "major_conflicts": 2.62976839, "absolute_sensitivity": 1.54402997}
+_OF_ABSOLUTE_ERROR = {"relative_sensitivity": 1.29759126, "rmse": 3.27642726}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Indicators:
+    """Average values for collections with these coefficients; single collections can differ much."""
+
+    tau: float
+    tau_ap: float
+    power: float
+    minor_conflicts: float
+    major_conflicts: float
+    absolute_sensitivity: float
+    relative_sensitivity: float
+    rmse: float
+
+
+def indicators(relative: float, absolute: float) -> Indicators:
+    """τ, τ_AP, power and conflicts of paired t tests, sensitivities and error that go with Eρ² and Φ.
+
+    >>> found = indicators(0.95, 0.8)
+    >>> round(found.tau, 5), round(found.relative_sensitivity, 5)
+    (0.86412, 0.12389)
+    """
+    for value in (relative, absolute):
+        if not 0 <= value <= 1:
+            raise RequestError(f"no coefficient is {value:g}", fix="Eρ² and Φ lie between 0 and 1.")
+    return Indicators(
+        **{name: relative**power for name, power in _OF_RELATIVE.items()},
+        **{name: (1 - relative) ** power for name, power in _OF_RELATIVE_ERROR.items()},
+        **{name: (1 - absolute) ** power for name, power in _OF_ABSOLUTE_ERROR.items()},
+    )

@@ -19,8 +19,14 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.reliability.resampling import check_sizes, default_sizes, set_means, tasks
-from cranfield.methods.reliability.score_matrix import check_trials, chosen_scores
+from cranfield.methods.reliability.topic_samples import (
+    check_sizes,
+    check_trials,
+    chosen_scores,
+    default_sizes,
+    set_means,
+    tasks,
+)
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
@@ -32,7 +38,7 @@ _BLOCK = 60_000  # differences at a time: they stay in the cache, and memory doe
 BINS = 21  # of the difference: twenty of one width, and all beyond
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SwapRates:
     """Swaps by size of the topic set (rows) and of the difference (columns).
 
@@ -233,21 +239,21 @@ def swap_rates(
     own, paired = _pair_variances(scores, pairs)
     n, m = scores.shape
     return SwapRates(
-        measure or table.measures[0],
-        n,
-        m,
-        chosen,
-        edges,
-        seen,
-        swapped,
-        _share(total, seen),
-        np.abs(whole),
-        own,
-        paired,
-        trials,
-        replacement,
-        shared,
-        seed,
+        measure=measure or table.measures[0],
+        topics=n,
+        systems=m,
+        sizes=chosen,
+        edges=edges,
+        seen=seen,
+        swapped=swapped,
+        mean_difference=_share(total, seen),
+        difference=np.abs(whole),
+        own_variance=own,
+        paired_variance=paired,
+        trials=trials,
+        replacement=replacement,
+        shared=shared,
+        seed=seed,
     )
 
 

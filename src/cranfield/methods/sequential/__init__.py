@@ -3,9 +3,8 @@
 from cranfield.methods.sequential.conclusion import FinalTest
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence
 from cranfield.methods.sequential.groups import GroupDesign, group_design
-from cranfield.methods.sequential.optional_stopping import NearMisses, near_misses
 from cranfield.methods.sequential.paired_differences import PairedDifferences, all_pairs, one_pair, random_pairs
-from cranfield.methods.sequential.past import PastExperience, past_experience
+from cranfield.methods.sequential.paths import NearMisses, near_misses
 from cranfield.methods.sequential.plan_simulation import PlanSimulation, simulate
 from cranfield.methods.sequential.plans import CATALOG, Prospect, prospect
 from cranfield.methods.sequential.study import (
@@ -17,9 +16,8 @@ from cranfield.methods.sequential.study import (
     sd_from_past,
     sd_from_trial,
 )
-from cranfield.methods.sequential.study_goal import PLANS, Goal, even_looks
-from cranfield.methods.sequential.topic_order import TopicOrder, draw_order, read_topics
-from cranfield.methods.sequential.trial import TrialPlan, plan_trial, trial_coverage
+from cranfield.methods.sequential.study_goal import PLANS, Goal, TopicOrder, draw_order, even_looks, read_topics
+from cranfield.methods.sequential.trial import PastExperience, TrialPlan, past_experience, plan_trial, trial_coverage
 
 __all__ = [
     "CATALOG",

@@ -10,9 +10,8 @@ import numpy as np
 from cranfield.methods.sequential.confidence import TINY, beside_zero, bets_for, confidence_sequence
 from cranfield.methods.sequential.groups import levels_for
 from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
-from cranfield.methods.sequential.study_goal import Goal
+from cranfield.methods.sequential.study_goal import Goal, TopicOrder
 from cranfield.methods.sequential.study_state import Edit, StudyState, achieved_power
-from cranfield.methods.sequential.topic_order import TopicOrder
 from cranfield.types import Array
 
 SKEWED = 0.25  # skewness over √n beyond which t's level is off by a quarter or so

@@ -17,14 +17,16 @@ from cranfield.methods.sequential.paths import (
     Paths,
     Population,
     betting_paths,
+    effect_sizes,
     fixed_paths,
     inclusion,
     sd_rule_paths,
     t_rule_paths,
+    t_squares,
+    variance_limits,
 )
 from cranfield.methods.sequential.plans import CATALOG, NEVER, WITH_T
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, FEWEST, Goal
-from cranfield.methods.sequential.thresholds import effect_sizes, t_squares, variance_limits
 from cranfield.runtime.random import sequence
 from cranfield.types import Array, ArrayLike, Progress
 
@@ -74,7 +76,7 @@ def rate(hits: int, count: int) -> PathRate:
     return PathRate(hits / count, float(lower), float(upper))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PlanOutcome:
     """One plan. ``topics`` if the systems differ by the target difference, ``topics_null`` if they are equal.
 
@@ -118,7 +120,7 @@ class PlanOutcome:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PlanSimulation:
     """All plans on one population, or on several pairs' populations together.
 
@@ -353,23 +355,23 @@ def simulate(
         walked, drawn = _iterative(ask, NULL), ask.options("iterative", NULL)
         included = inclusion(population, walked, seed=drawn["seed"], workers=workers)
     return PlanSimulation(
-        given.measure,
-        given.names,
-        given.topics,
-        tuple(outcomes),
-        ask.differences,
-        population.sd,
-        population.mean,
-        alpha,
-        power,
-        ask.needed,
-        first,
-        step,
-        repeats,
-        seed,
-        given.differences,
-        included,
-        (*_warnings(ask), *left_out),
+        measure=given.measure,
+        names=given.names,
+        topic_names=given.topics,
+        outcomes=tuple(outcomes),
+        difference=ask.differences,
+        sd=population.sd,
+        mean=population.mean,
+        alpha=alpha,
+        wanted_power=power,
+        fixed_topics=ask.needed,
+        first=first,
+        step=step,
+        repeats=repeats,
+        seed=seed,
+        differences=given.differences,
+        included=included,
+        warnings=(*_warnings(ask), *left_out),
     )
 
 
@@ -420,7 +422,8 @@ def _request(
         sought = np.full(population.pairs, difference)
     guessed = population.sd if sd is None else np.full(population.pairs, sd)
     goals = [
-        Goal(gap, spread, first=first, **goal) for gap, spread in zip(sought.tolist(), guessed.tolist(), strict=True)
+        Goal(difference=gap, sd=spread, first=first, **goal)
+        for gap, spread in zip(sought.tolist(), guessed.tolist(), strict=True)
     ]
     needed = size_for_difference(
         difference=sought, sd=guessed * (1 - 1e-9), alpha=goal["alpha"], power=goal["power"]
@@ -440,17 +443,17 @@ def _outcome(name: str, ask: _Request) -> PlanOutcome:
     sds, wrong = null.sd.reshape(shape), null.significant.reshape(shape)
     low, high = np.percentile(real.topics, [5, 95])
     return PlanOutcome(
-        name,
-        float(real.topics.mean()),
-        float(low),
-        float(high),
-        float(null.topics.mean()),
-        _bias(sds / ask.population.sd[:, np.newaxis] - 1),
-        rate(int(null.significant.sum()), null.significant.size),
-        rate(int(real.significant.sum()), real.significant.size),
-        sds.mean(axis=1),
-        wrong.mean(axis=1),
-        null.topics.reshape(shape).mean(axis=1),
+        plan=name,
+        topics=float(real.topics.mean()),
+        topics_low=float(low),
+        topics_high=float(high),
+        topics_null=float(null.topics.mean()),
+        sd_bias=_bias(sds / ask.population.sd[:, np.newaxis] - 1),
+        false_positives=rate(int(null.significant.sum()), null.significant.size),
+        power=rate(int(real.significant.sum()), real.significant.size),
+        pair_sd=sds.mean(axis=1),
+        pair_false_positives=wrong.mean(axis=1),
+        pair_topics=null.topics.reshape(shape).mean(axis=1),
     )
 
 

@@ -11,8 +11,8 @@ from cranfield.errors import Caution
 from cranfield.methods.names import PLAN_TITLES
 from cranfield.methods.sequential import confidence
 from cranfield.methods.sequential.groups import group_design
+from cranfield.methods.sequential.paths import variance_limits
 from cranfield.methods.sequential.study_goal import FARTHEST_LOOK, PLANS, Goal, fixed_topics
-from cranfield.methods.sequential.thresholds import variance_limits
 from cranfield.runtime import random
 from cranfield.types import Array
 
@@ -92,7 +92,7 @@ def candidate_cautions(candidates: int, prospect: Prospect) -> tuple[Caution, ..
     return (Caution("too-few-candidates", what, "Name more topics, or choose a larger difference."),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Prospect:
     """The topics of a plan if the first estimate of the sd is right.
 
@@ -119,16 +119,27 @@ class Prospect:
 def prospect(goal: Goal) -> Prospect:
     """The topics of the goal's plan.
 
-    >>> round(prospect(Goal(0.033, 0.15, plan="fixed")).expected)  # WMZ08 §5.1 prints the truncated 164
+    >>> round(prospect(Goal(difference=0.033, sd=0.15, plan="fixed")).expected)  # WMZ08 §5.1 prints the truncated 164
     165
     """
     plan = CATALOG[goal.plan]
-    return Prospect(plan.name, plan.title, plan.guarantee, plan.holds, *_TAKES[goal.plan](goal))
+    first, expected, expected_null, enough, most = _TAKES[goal.plan](goal)
+    return Prospect(
+        plan=plan.name,
+        title=plan.title,
+        guarantee=plan.guarantee,
+        holds=plan.holds,
+        first=first,
+        expected=expected,
+        expected_null=expected_null,
+        enough=enough,
+        most=most,
+    )
 
 
 def all_prospects(difference: float, sd: float, **goal: Any) -> list[Prospect]:
     """The topics of every plan for the same goal."""
-    return [prospect(Goal(difference, sd, plan=plan, **goal)) for plan in PLANS]
+    return [prospect(Goal(difference=difference, sd=sd, plan=plan, **goal)) for plan in PLANS]
 
 
 def needed_topics(goal: Goal, sd: float | None = None) -> int:

@@ -14,12 +14,10 @@ from cranfield.methods.sequential import journal
 from cranfield.methods.sequential.conclusion import FinalTest, anytime_test, group_test, single_test
 from cranfield.methods.sequential.confidence import bets_for, confidence_sequence, rough_topics
 from cranfield.methods.sequential.paired_differences import PairedDifferences, complete_scores, one_pair
-from cranfield.methods.sequential.past import past_experience
 from cranfield.methods.sequential.plans import CATALOG, Plan, needed_topics
-from cranfield.methods.sequential.study_goal import Goal, check_effect
+from cranfield.methods.sequential.study_goal import Goal, TopicOrder, check_effect, draw_order
 from cranfield.methods.sequential.study_state import Edit, StudyState, achieved_power, paired_sd, replay
-from cranfield.methods.sequential.topic_order import TopicOrder, draw_order
-from cranfield.methods.sequential.trial import upper_limit
+from cranfield.methods.sequential.trial import past_experience, upper_limit
 from cranfield.scores import ScoreTable
 
 EDITABLE = ("difference", "alpha", "power", "sd", "plan", "first", "looks", "spending", "lowest", "highest")

@@ -12,8 +12,7 @@ from cranfield.errors import InputError
 from cranfield.methods.design import power_for_difference
 from cranfield.methods.sequential.groups import GroupDesign, group_design
 from cranfield.methods.sequential.plans import needed_topics
-from cranfield.methods.sequential.study_goal import Goal
-from cranfield.methods.sequential.topic_order import TopicOrder
+from cranfield.methods.sequential.study_goal import Goal, TopicOrder
 from cranfield.types import Array
 
 Step = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Trial experiments: their size, the sampling error of their sd, and the topics of trial and main experiment."""
+"""The sd before a study: from past experience with an earlier table, or from a trial experiment."""
 
 from __future__ import annotations
 
@@ -8,10 +8,130 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.design import size_for_difference
+from cranfield.methods.design import detectable_difference, power_for_difference, size_for_difference
+from cranfield.methods.sequential.paired_differences import complete_scores
+from cranfield.methods.sequential.study_goal import fixed_topics
+from cranfield.methods.variance.components import pair_variances
 from cranfield.runtime.random import sequence
+from cranfield.scores import ScoreTable
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
+
+TABLE_1_TOPICS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One estimate of the sd from the past, and the topics for it.
+
+    ``topics`` detect ``difference`` if the sd is ``sd``; ``misses`` is the share of the pairs whose own sd is too large
+    for the power with these topics; ``detectable`` is what 50 topics detect.
+    """
+
+    name: str
+    sd: float
+    topics: int
+    misses: float
+    detectable: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PastExperience:
+    """The sd of every pair of an earlier table, and two estimates from them: the mean and a high percentile."""
+
+    measure: str
+    systems: int
+    topics: int
+    sds: Array
+    difference: float
+    alpha: float
+    power: float
+    percentile: float
+    typical: Estimate
+    cautious: Estimate
+    citations: tuple[str, ...] = ("Webber2008",)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The middle 95 % of the pairs' sds."""
+        low, high = np.percentile(self.sds, [2.5, 97.5])
+        return float(low), float(high)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """One row per estimate: the columns of Table 1, and the topics for the difference."""
+        shared = {"measure": self.measure, "systems": self.systems, "pairs": len(self.sds)}
+        asked = {"difference": self.difference, "alpha": self.alpha, "power": self.power}
+        return [
+            {
+                **shared,
+                "estimate": each.name,
+                "sd": each.sd,
+                **asked,
+                "topics": each.topics,
+                "misses": each.misses,
+                "detectable_difference": each.detectable,
+            }
+            for each in (self.typical, self.cautious)
+        ]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rows as a data frame."""
+        from cranfield.scores.frames import rows_frame
+
+        return rows_frame(self.to_dict(), backend)
+
+    def summary(self) -> str:
+        """What may be claimed."""
+        low, high = self.spread
+        typical, cautious = self.typical, self.cautious
+        return (
+            f"A paired t test in {self.measure} requires {typical.topics:,} topics if the sd of the differences is the "
+            f"mean of {len(self.sds):,} pairs ({typical.sd:.3f}); {100 * typical.misses:.0f} % of such pairs would "
+            f"then miss the power. It requires {cautious.topics:,} topics at the {self.percentile:g}th percentile "
+            f"({cautious.sd:.3f}), where {100 * cautious.misses:.0f} % would. The middle 95 % of the sds are between "
+            f"{low:.3f} and {high:.3f}."
+        )
+
+
+def past_experience(
+    table: ScoreTable,
+    *,
+    difference: float,
+    measure: str | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    percentile: float = 95.0,
+) -> PastExperience:
+    """Estimate the sd from past experience: Webber et al. (2008), §5.1 and Table 1."""
+    scores, name = complete_scores(table, measure), measure or table.measures[0]
+    if scores.shape[1] < 2:
+        raise RequestError("one system is not a pair", fix="Give the scores of two systems or more.")
+    sds = np.sqrt(pair_variances(scores))
+    goal = {"difference": difference, "alpha": alpha, "power": power}
+    typical = _estimate("mean", float(sds.mean()), sds, goal)
+    cautious = _estimate("percentile", float(np.percentile(sds, percentile)), sds, goal)
+    return PastExperience(
+        measure=name,
+        systems=scores.shape[1],
+        topics=scores.shape[0],
+        sds=sds,
+        difference=difference,
+        alpha=alpha,
+        power=power,
+        percentile=percentile,
+        typical=typical,
+        cautious=cautious,
+    )
+
+
+def _estimate(name: str, sd: float, sds: Array, goal: dict[str, Any]) -> Estimate:
+    if not sd > 0:
+        raise RequestError("the systems of this table do not differ on any topic", fix="Give scores of other systems.")
+    topics = fixed_topics(sd=sd, **goal)
+    moving = np.maximum(sds, 1e-9)  # two equal systems never vary, and have all the power
+    reached = power_for_difference(topics=topics, difference=goal["difference"], sd=moving, alpha=goal["alpha"])
+    detectable = detectable_difference(topics=TABLE_1_TOPICS, sd=sd, alpha=goal["alpha"], power=goal["power"])
+    return Estimate(name, sd, topics, float(np.mean(reached < goal["power"])), float(detectable))
 
 
 def standard_error(sd: ArrayLike, topics: ArrayLike) -> Array:
@@ -35,7 +155,7 @@ def sd_interval(sd: ArrayLike, topics: int, *, confidence: float = 0.95) -> tupl
     return np.maximum(np.asarray(sd, float) - reach, 0.0), np.asarray(sd, float) + reach
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TrialPlan:
     """Trials of several sizes for several sds; arrays are sds × sizes.
 
@@ -120,7 +240,18 @@ def plan_trial(
     upper = upper_limit(sds[:, np.newaxis], sizes, confidence=confidence)
     main = size_for_difference(difference=difference, sd=upper, alpha=alpha, power=power).topics
     total = main + sizes.astype(np.int64)
-    return TrialPlan(difference, alpha, power, confidence, sds, sizes.astype(np.int64), upper, main, total, needed)
+    return TrialPlan(
+        difference=difference,
+        alpha=alpha,
+        power=power,
+        confidence=confidence,
+        sds=sds,
+        sizes=sizes.astype(np.int64),
+        upper=upper,
+        main=main,
+        total=total,
+        needed=needed,
+    )
 
 
 def _sizes(needed: Array) -> Array:
@@ -129,7 +260,7 @@ def _sizes(needed: Array) -> Array:
     return np.arange(5.0, most + 1, max(1, most // 500))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TrialCoverage:
     """The sampling distribution of the sd of a trial, by Eq. 4 and by resampling (Fig. 2).
 
@@ -176,5 +307,15 @@ def trial_coverage(
     sds = found.sd.reshape(population.pairs, repeats)
     tail = 50 * (1 - confidence)
     lower, upper = np.percentile(sds, [tail, 100 - tail], axis=1)
-    theory = sd_interval(population.sd, topics, confidence=confidence)
-    return TrialCoverage(topics, confidence, repeats, seed, population.sd, lower, upper, *theory)
+    theory_lower, theory_upper = sd_interval(population.sd, topics, confidence=confidence)
+    return TrialCoverage(
+        topics=topics,
+        confidence=confidence,
+        repeats=repeats,
+        seed=seed,
+        sd=population.sd,
+        lower=lower,
+        upper=upper,
+        theory_lower=theory_lower,
+        theory_upper=theory_upper,
+    )

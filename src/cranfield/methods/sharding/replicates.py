@@ -13,7 +13,7 @@ from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BootstrapAnova:
     """Verdicts on all pairs, ``first < second`` in the order of the means; Benjamini and Hochberg's correction."""
 
@@ -59,7 +59,16 @@ def bootstrap_anova(scores: Array, *, alpha: float = 0.05, resamples: int = 2000
     adjusted = benjamini_hochberg(p_value)
     reach = np.quantile(np.abs(moved), 1 - alpha, axis=1, method="higher")
     return BootstrapAnova(
-        means, first, second, difference, p_value, adjusted, adjusted <= alpha, reach, alpha, resamples
+        means=means,
+        first=first,
+        second=second,
+        difference=difference,
+        p_value=p_value,
+        p_adjusted=adjusted,
+        significant=adjusted <= alpha,
+        half_width=reach,
+        alpha=alpha,
+        resamples=resamples,
     )
 
 

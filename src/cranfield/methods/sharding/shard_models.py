@@ -37,8 +37,9 @@ from cranfield.methods.comparison.tukey import (
 from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anova
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks
-from cranfield.scores import ScoreTable, score_view
+from cranfield.scores import ScoreTable
 from cranfield.scores.balance import check_balance
+from cranfield.scores.evaluation import score_view
 from cranfield.scores.frames import rows_frame
 from cranfield.stats.kendall import kendall_tau
 from cranfield.types import Array, Progress
@@ -58,7 +59,7 @@ RESAMPLES = 2000
 REPLICATE_MODELS = {"crossed": (*FIXED, RANDOM, SAMPLED, BOOTSTRAP), "nested": (NESTED,)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ShardResult:
     """One model on one sharding of one measure; ``shards`` is 1 and ``sample`` 0 for the whole corpus.
 
@@ -128,7 +129,7 @@ class Undefined:
     by_topic: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ShardStudy:
     """All models on all shardings, with the seed they came from."""
 

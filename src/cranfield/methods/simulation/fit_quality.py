@@ -1,4 +1,4 @@
-"""How well simulated topics resemble those they were fitted to: means, variances, shapes, differences of systems."""
+"""How well simulated topics resemble those they were fitted to, and simulation in one step from a score table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.errors import RequestError
 from cranfield.methods.simulation.dependence import correlations
-from cranfield.methods.simulation.simulator import Simulator
+from cranfield.methods.simulation.simulator import Means, Simulator, fit_simulator
 from cranfield.scores import ScoreTable
-from cranfield.types import Array
+from cranfield.types import Array, Progress
 
 _SCORES = 4_000_000  # differences at a time, so that memory does not grow with the pairs
 
@@ -57,7 +58,7 @@ def _median(values: Array) -> float:
     return float(np.median(values)) if len(values) else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Fit:
     """Seen against simulated, column by column; of what was set on purpose, set against simulated.
 
@@ -160,23 +161,23 @@ def goodness_of_fit(simulator: Simulator, drawn: ScoreTable) -> Fit:
         for part in [scores[:, at * per_measure : (at + 1) * per_measure]]
     )
     return Fit(
-        simulator.measures,
-        columns,
-        tuple(margin.family for margin in simulator.margins),
-        len(pilot),
-        len(scores),
-        mean,
-        ours_mean,
-        _ratio(ours_mean - mean, mean_error, ours_mean_error),
-        variance,
-        ours_variance,
-        _ratio(ours_variance - variance, variance_error, ours_variance_error),
-        _distances(simulator, scores),
-        correlations(pilot),
-        correlations(scores),
-        outside,
-        moved,
-        _differences(simulator, scores),
+        measures=simulator.measures,
+        columns=columns,
+        families=tuple(margin.family for margin in simulator.margins),
+        seen_topics=len(pilot),
+        topics=len(scores),
+        mean=mean,
+        simulated_mean=ours_mean,
+        mean_off=_ratio(ours_mean - mean, mean_error, ours_mean_error),
+        variance=variance,
+        simulated_variance=ours_variance,
+        variance_off=_ratio(ours_variance - variance, variance_error, ours_variance_error),
+        distance=_distances(simulator, scores),
+        correlation=correlations(pilot),
+        simulated_correlation=correlations(scores),
+        outside=outside,
+        is_moved=moved,
+        differences=_differences(simulator, scores),
     )
 
 
@@ -254,3 +255,76 @@ def _distances(simulator: Simulator, scores: Array) -> Array:
         below = np.searchsorted(mine, places, side="left") / len(mine)
         found[at] = max(np.abs(ours - other).max(), np.abs(below - other_below).max())
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What topics were drawn from, the topics, and how well they resemble the pilot's."""
+
+    simulator: Simulator
+    table: ScoreTable
+    fit: Fit
+    seed: int
+
+    def summary(self) -> str:
+        return f"{len(self.table.topics):,} new topics for {len(self.table.systems):,} systems: {self.fit.summary()}"
+
+
+def simulate(
+    pilot: ScoreTable,
+    *,
+    topics: int | None = None,
+    margins: str = "auto",
+    dependence: str = "rows",
+    trees: int | None = None,
+    truncate: bool = False,
+    equal: bool = False,
+    gap: float | None = None,
+    means: Means | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Draw new topics for the systems of a pilot, by default as many as it has.
+
+    Parameters
+    ----------
+    equal, gap, means
+        True means in place of the fitted ones: all alike; the best system so far above all others; any, for all
+        systems in order or for some by name. The last is for tables of one measure.
+    """
+    if sum((equal, gap is not None, means is not None)) > 1:
+        raise RequestError("true means are set in one way", fix="Choose one of equal, gap and means.")
+    if dependence != "vine" and (trees is not None or truncate):
+        raise RequestError(
+            f"trees are those of a vine, and the dependence is «{dependence}»",
+            fix='Leave out `trees` and `truncate`, or add `dependence="vine"`.',
+        )
+    made = fit_simulator(
+        pilot, margins=margins, dependence=dependence, trees=2 if trees is None else trees, truncate=truncate, seed=seed
+    )
+    if equal:
+        made = made.equal()
+    elif gap is not None:
+        made = made.gap(gap)
+    elif means is not None:
+        made = made.with_means(means)
+    drawn = made.draw(len(pilot.topics) if topics is None else topics, progress=progress)
+    return Simulation(made, drawn, goodness_of_fit(made, drawn), seed)
+
+
+def parse_means(text: str) -> Means:
+    """``0.3,0.25,0.2`` for all systems in order, or ``a=0.3,b=0.2`` for some.
+
+    >>> parse_means("0.3,0.25"), parse_means("a=0.3, b=0.2")
+    ([0.3, 0.25], {'a': 0.3, 'b': 0.2})
+    """
+    pieces = [piece.strip() for piece in text.split(",")]
+    named = ["=" in piece for piece in pieces]
+    try:
+        if all(named):
+            return {name.strip(): float(value) for name, _, value in (piece.rpartition("=") for piece in pieces)}
+        return [float(piece) for piece in pieces]
+    except ValueError:
+        raise RequestError(
+            f"the means «{text}» are not understood", fix="Write 0.3,0.25,0.2 or system=0.3,other=0.2."
+        ) from None

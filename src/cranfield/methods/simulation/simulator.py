@@ -18,13 +18,64 @@ from cranfield.methods.simulation.dependence import (
     fit_rows,
     fit_vine,
 )
-from cranfield.methods.simulation.draws import MarginTable
-from cranfield.methods.simulation.marginals import Marginal, fit_margin, move
-from cranfield.methods.simulation.support import Support, support_of
+from cranfield.methods.simulation.kernels import scores_of
+from cranfield.methods.simulation.marginals import Marginal, Support, fit_margin, move, support_of
 from cranfield.runtime.random import generator
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.types import Array, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTable:
+    """Many margins in flat arrays, as the kernel reads them."""
+
+    starts: Array
+    guide: Array
+    z: Array
+    value_starts: Array
+    values: Array
+    steps: Array
+
+    @classmethod
+    def of(cls, margins: Sequence[Marginal]) -> MarginTable:
+        knots = [len(margin.z) for margin in margins]
+        sizes = [len(margin.values) for margin in margins]
+        starts = np.concatenate([[0], np.cumsum(knots)])
+        marks = np.arange(-64, 65) / 16
+        guide = [start + np.searchsorted(margin.z, marks) for start, margin in zip(starts[:-1], margins, strict=True)]
+        return cls(
+            starts,
+            np.concatenate(guide).astype(np.int32),
+            np.concatenate([margin.z for margin in margins]),
+            np.concatenate([[0], np.cumsum(sizes)])[:-1],
+            np.concatenate([margin.values for margin in margins]),
+            np.array([margin.steps for margin in margins]),
+        )
+
+    def scores(self, normals: Array, pick: Array | None = None, *, workers: int | None = None) -> Array:
+        """Scores of rows × columns of normals; ``pick`` (period × columns) names margins, column by column if None."""
+        rows, columns = normals.shape
+        chosen = np.arange(columns)[np.newaxis] if pick is None else pick
+        out = np.empty(rows * columns)
+        scores_of(
+            rows,
+            columns,
+            len(chosen),
+            np.ascontiguousarray(normals).ravel(),
+            np.ascontiguousarray(chosen).ravel(),
+            self.starts,
+            self.guide,
+            self.z,
+            self.value_starts,
+            self.values,
+            self.steps,
+            out,
+            work=10 * out.size,
+            workers=workers,
+        )
+        return out.reshape(rows, columns)
+
 
 Means = Sequence[float] | Mapping[str, float]
 
@@ -32,7 +83,7 @@ _BLOCK = 500_000  # scores at a time, so that memory does not grow with the topi
 FEWEST_TOPICS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Simulator:
     """Marginal distributions and dependence of all columns, one per system and measure (and shard, if there are any).
 
@@ -189,16 +240,16 @@ def fit_simulator(
         fitted += [fit_margin(mine[:, column], support, family=margins) for column in range(count)]
     copula = _fit_dependence(fitted, pilot, dependence, trees=trees, truncate=truncate, seed=seed)
     return Simulator(
-        table.measures,
-        table.systems,
-        table.shards,
-        tuple(supports),
-        tuple(fitted),
-        copula,
-        dependence,
-        margins,
-        pilot,
-        seed,
+        measures=table.measures,
+        systems=table.systems,
+        shards=table.shards,
+        supports=tuple(supports),
+        margins=tuple(fitted),
+        copula=copula,
+        dependence=dependence,
+        family=margins,
+        pilot=pilot,
+        seed=seed,
     )
 
 

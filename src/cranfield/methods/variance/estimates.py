@@ -39,7 +39,7 @@ CITATIONS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class VarianceEstimate:
     """One estimate of σ², the variance of one system's scores.
 

@@ -1,12 +1,16 @@
 """Verification: designs put to the test on simulated collections before money is spent on them."""
 
-from cranfield.methods.verification.design_sizes import (
+from cranfield.methods.verification.designs import (
+    SOURCES,
+    Design,
+    completed,
     designs_from_pilot,
     designs_from_request,
+    designs_from_sizes,
+    read_designs,
     sharded_designs,
     sharded_pilot,
 )
-from cranfield.methods.verification.designs import SOURCES, Design, completed, designs_from_sizes, read_designs
 from cranfield.methods.verification.monte_carlo import CollectionRate, Verification, verify
 
 __all__ = [

@@ -23,7 +23,7 @@ from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_te
 from cranfield.methods.sharding.shard_models import RANDOM, SHARD_MODELS
 from cranfield.methods.simulation.dependence import product
 from cranfield.runtime.random import Seed, generator, sequence
-from cranfield.stats.dunnett import dunnett_critical
+from cranfield.stats.studentized import dunnett_critical
 from cranfield.stats.tails import f_critical
 from cranfield.types import Array
 

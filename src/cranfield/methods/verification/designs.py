@@ -1,17 +1,31 @@
-"""Designs that can be verified, and where they come from: a registry of sources, each read from its own output."""
+"""Designs that can be verified: from a request, from formulas, or read from what another command wrote."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from cranfield.collection import Collection
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.text import read_bytes, show
+from cranfield.measures import parse_measure
+from cranfield.methods.design.inverse import power_of
+from cranfield.methods.design.planning import Request, plan, plan_from_pilot
+from cranfield.methods.design.power_card import whole
 from cranfield.methods.design.sample_size import Size
-from cranfield.methods.sharding.shard_models import SHARD_MODELS
+from cranfield.methods.names import fix_for_test
+from cranfield.methods.sharding.shard_models import SHARD_MODELS, undefined_cells
+from cranfield.methods.variance import estimate_variance
+from cranfield.methods.verification.batch_tests import TITLES
+from cranfield.runtime.random import generator
+from cranfield.scores import ScoreTable
+from cranfield.scores.evaluation import score_view
+from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 # The test a user of each sizing method will run.
 TEST_OF = {
@@ -26,7 +40,7 @@ TEST_OF = {
 NO_NUMBER = float("nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Design:
     """A design: numbers of topics and systems, the test that will be run, and the difference to detect.
 
@@ -121,7 +135,17 @@ def _read_shards(content: Mapping[str, Any]) -> list[Design]:
     alpha = float(content.get("inputs", {}).get("alpha", 0.05))
     kinds = dict.fromkeys((row["measure"], row["model"], int(row["shards"])) for row in content["rows"])
     return [
-        Design("shards", model, 0, 0, NO_NUMBER, alpha, method=model, shards=shards, measure=measure)
+        Design(
+            source="shards",
+            test=model,
+            systems=0,
+            topics=0,
+            difference=NO_NUMBER,
+            alpha=alpha,
+            method=model,
+            shards=shards,
+            measure=measure,
+        )
         for measure, model, shards in kinds
         if model in SHARD_MODELS
     ]
@@ -133,16 +157,16 @@ def _read_plans(content: Mapping[str, Any]) -> list[Design]:
     difference, sd = float(asked["difference"]), float(asked["sd"])
     return [
         Design(
-            "study plans",
-            "t",
-            2,
-            int(row["first"]),
-            difference,
-            float(asked["alpha"]),
-            float(asked["power"]),
-            "t",
-            "difference",
-            sd**2 / 2,
+            source="study plans",
+            test="t",
+            systems=2,
+            topics=int(row["first"]),
+            difference=difference,
+            alpha=float(asked["alpha"]),
+            power=float(asked["power"]),
+            method="t",
+            goal="difference",
+            variance=sd**2 / 2,
         )
         for row in content["rows"]
         if row["plan"] == "fixed"
@@ -177,3 +201,248 @@ def read_designs(path: str | Path) -> list[Design]:
 def completed(design: Design, **given: Any) -> Design:
     """A design with what was left open, or is to be otherwise."""
     return replace(design, **{name: value for name, value in given.items() if value is not None})
+
+
+def designs_from_request(request: Request, *, topics: int | None = None) -> list[Design]:
+    """The designs of ``cranfield size`` for a typed-in variance, by the method to use by default or the one named."""
+    _one_goal(request)
+    return _with_topics(plan(request)[:1], topics, request.sides, "")
+
+
+def designs_from_pilot(request: Request, pilot: ScoreTable, *, topics: int | None = None) -> list[Design]:
+    """The same with the variance from the pilot; its own number of systems unless another is named."""
+    _one_goal(request)
+    if request.min_range is not None and request.systems is None:
+        request = replace(request, systems=(len(pilot.systems),))
+    found = plan_from_pilot(request, estimate_variance(pilot))
+    return _with_topics([found[0].size], topics, request.sides, pilot.measures[0])
+
+
+PLANNED = {"tukey-permutation": "tukey"}
+"""Tests that are planned for as another one: Tukey's by permutation has Tukey's critical values, but for chance."""
+
+
+def pair_designs(
+    request: Request, test: str, pilot: ScoreTable | None = None, *, topics: int | None = None
+) -> list[Design]:
+    """Designs for one pair among the systems of a request (a pilot's, unless it says) under a test of all of them."""
+    request = replace(request, test=PLANNED.get(test, test))
+    if pilot is None:
+        made = designs_from_request(request, topics=topics)
+    else:
+        made = designs_from_pilot(request, pilot, topics=topics)
+    return [replace(each, test=test) for each in made]
+
+
+def _one_goal(request: Request) -> None:
+    if len(request.goals) != 1 or request.goals[0] not in ("min_range", "difference", "effect_size"):
+        raise RequestError(
+            "a design is verified for one thing to find", fix="Name `min_range` (with `systems`), or `difference`."
+        )
+
+
+def _with_topics(sizes: Sequence[Size], topics: int | None, sides: int, measure: str) -> list[Design]:
+    if topics is None:
+        return designs_from_sizes(sizes, sides=sides, measure=measure)
+    found = [replace(size, topics=np.full_like(size.topics, topics), reached=size.reached | True) for size in sizes]
+    found = [replace(size, achieved=power_of(size.method, topics, **_inputs(size))) for size in found]
+    return designs_from_sizes(found, sides=sides, measure=measure)
+
+
+def _inputs(size: Size) -> dict[str, Any]:
+    return {name: values for name, values in size.inputs.items() if name != "power"}
+
+
+def sharded_designs(
+    pilot: ScoreTable,
+    models: Sequence[str],
+    *,
+    difference: float,
+    systems: int | None = None,
+    topics: int | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> list[Design]:
+    """A design for each model of ``cranfield shards``, with the pilot's shards."""
+    unknown = [model for model in models if model not in SHARD_MODELS]
+    if unknown:
+        raise RequestError(f"there is no model «{unknown[0]}» for shards", fix=f"One of: {', '.join(SHARD_MODELS)}.")
+    if len(pilot.shards) < 2:
+        raise RequestError(
+            "a design with shards needs a pilot with shards",
+            fix="Give scores with a column «shard», or runs with `qrels` and `shards`.",
+        )
+    return [
+        Design(
+            source="shards",
+            test=model,
+            systems=systems or len(pilot.systems),
+            topics=topics or len(pilot.topics),
+            difference=difference,
+            alpha=alpha,
+            power=power,
+            method=model,
+            shards=len(pilot.shards),
+            measure=pilot.measures[0],
+        )
+        for model in models
+    ]
+
+
+def pilots_of(
+    data: ScoreTable | Collection, measures: Sequence[str] | None = None, *, shards: int | None = None, seed: int = 1
+) -> list[ScoreTable]:
+    """A pilot for every measure: of a table, or of a collection that is split into ``shards`` first."""
+    if isinstance(data, ScoreTable):
+        if shards is not None and len(data.shards) != shards:
+            raise RequestError(f"the table has {len(data.shards) or 'no'} shards; only runs can be split anew")
+        return [data.select(measures=[measure]) for measure in data.measures]
+    if shards is None:
+        raise RequestError("a collection is split into shards here", fix="Say how many.")
+    return [sharded_pilot(data, each, shards=shards, seed=seed) for each in measures or ["AP"]]
+
+
+def sharded_pilot(
+    collection: Collection, measure: str, *, shards: int, undefined: float = 0.0, seed: int = 1
+) -> ScoreTable:
+    """Scores of a collection split into random shards; a shard without relevant documents scores ``undefined``."""
+    view = collection.sharded(collection.random_shards(shards, seed=generator(seed, "verify", "shards")))
+    scores = score_view(view, [parse_measure(measure)])
+    scores = np.where(undefined_cells(view)[:, np.newaxis, :], undefined, scores)
+    names = tuple(str(at + 1) for at in range(shards))
+    return ScoreTable((str(parse_measure(measure)),), collection.topics, collection.systems, scores, names)
+
+
+@dataclass(frozen=True)
+class DesignRequest:
+    """Designs in a file, or what to make them of; ``grids`` are the lists of numbers behind the flags used."""
+
+    design: str | None = None
+    grids: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    topics: int | None = None
+    sides: int = 2
+    method: str | None = None
+    test: str | None = None
+    models: tuple[str, ...] = ()
+
+    def designs(self, pilot: ScoreTable | None) -> list[Design]:
+        """Those that the pilot is for."""
+        if self.design is not None:
+            made = [self._filled(each, pilot) for each in self._read()]
+            return [each for each in made if _is_for(each, pilot)]
+        if self.models or (pilot is not None and pilot.shards):
+            self._refuse("a design with shards", variance=True, sd=True, one_sided=True, method=True, test=True)
+            return self._sharded(pilot)
+        request = self._request()
+        if "difference" in self.grids and self._tests_pairs(pilot):
+            test = self.test or ALL_PAIRS_TEST
+            self._refuse(TITLES[test], variance=True, one_sided=True, method=True)
+            return pair_designs(request, test, pilot, topics=self.topics)
+        return self._of_formula(request, pilot)
+
+    def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
+        """For a range of systems, or for two systems."""
+        if "difference" in self.grids:
+            if any(count != 2 for count in self.grids.get("systems", ())):
+                self._refuse(f"{TITLES[self.test or 't']} of two systems", systems=True)
+            self._refuse("a difference", variance=True)
+            request = replace(request, systems=None, method=request.method or "t")  # one pair, whatever the pilot has
+        else:
+            self._refuse("a range", sd=True, one_sided=True)
+        if pilot is None:
+            made = designs_from_request(request, topics=self.topics)
+        else:
+            made = designs_from_pilot(request, pilot, topics=self.topics)
+        return [completed(each, test=self.test) for each in made]
+
+    def _request(self) -> Request:
+        flags: dict[str, Any] = {name: tuple(values) for name, values in self.grids.items()}
+        return Request(**flags, sides=self.sides, method=self.method)
+
+    def _tests_pairs(self, pilot: ScoreTable | None) -> bool:
+        """Whether all pairs are tested together: by the test named, or unless something speaks of a single pair."""
+        if self.test is not None:
+            if self.test not in TITLES:
+                raise RequestError(f"there is no test «{self.test}»", fix=fix_for_test(self.test, TITLES))
+            return self.test in LEVELS or self.test in PLANNED
+        if self.sides == 1 or self.method is not None:
+            return False
+        systems = self.grids.get("systems", () if pilot is None else (len(pilot.systems),))
+        return any(count > 2 for count in systems)
+
+    def _refuse(self, what: str, **names: bool) -> None:
+        """A parameter that has no effect on this kind of design is an error, not ignored."""
+        for name in names:
+            given = self.sides == 1 if name == "one_sided" else name in self.grids or getattr(self, name, None)
+            if given:
+                hint = {
+                    "variance": "Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
+                    "systems": "Leave it out, or test all pairs (`test`: max-t, tukey or holm).",
+                }.get(name, "Leave it out.")
+                raise RequestError(f"`{name}` has no effect on {what}", fix=hint)
+
+    def _read(self) -> list[Design]:
+        """The designs of the file; those for shards leave open what is to be detected, all others are complete."""
+        assert self.design is not None
+        made = read_designs(self.design)
+        open_flags = ("min_range", "difference", "systems", "power") if made[0].source == "shards" else ()
+        closed = [name for name in (*self.grids, *(["method"] if self.method else [])) if name not in open_flags]
+        closed += ["one_sided"] if self.sides == 1 else []
+        closed += ["model"] if self.models else []
+        if closed:
+            raise RequestError(f"`{closed[0]}` has no effect on a design from a file", fix="Leave it out, or `design`.")
+        return made
+
+    def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
+        """What a file left open: the test, the topics, and for shards what is to be found."""
+        if design.source != "shards":
+            return completed(design, test=self.test, topics=self.topics)
+        if pilot is None:
+            raise RequestError(
+                "a design with shards needs a pilot with shards", fix="Give scores with a column «shard»."
+            )
+        return completed(
+            design,
+            difference=self._goal(),
+            systems=self._whole("systems") or len(pilot.systems),
+            topics=self.topics or len(pilot.topics),
+            power=self._one("power"),
+        )
+
+    def _sharded(self, pilot: ScoreTable | None) -> list[Design]:
+        if pilot is None:
+            raise RequestError("a model of shards needs a pilot with shards", fix="Give scores with a column «shard».")
+        return sharded_designs(
+            pilot,
+            self.models or ("MD6", "MD6r"),
+            difference=self._goal(),
+            systems=self._whole("systems"),
+            topics=self.topics,
+            alpha=self._one("alpha") or 0.05,
+            power=self._one("power") or 0.8,
+        )
+
+    def _goal(self) -> float:
+        goal = self._one("min_range") or self._one("difference")
+        if goal is None:
+            raise RequestError("the difference to detect is missing", fix="Name it: `min_range=0.1`, for instance.")
+        return goal
+
+    def _one(self, name: str) -> float | None:
+        values = self.grids.get(name)
+        if values is None:
+            return None
+        if len(values) != 1:
+            raise RequestError(f"{name.replace('_', ' ')} takes one value here", fix="Verify one at a time.")
+        return values[0]
+
+    def _whole(self, name: str) -> int | None:
+        value = self._one(name)
+        return None if value is None else whole(value, name)
+
+
+def _is_for(design: Design, pilot: ScoreTable | None) -> bool:
+    if pilot is None:
+        return True
+    fits = not design.measure or design.measure in pilot.measures
+    return fits and (design.source != "shards" or design.shards == len(pilot.shards))

@@ -129,7 +129,7 @@ class Look:
         return {"topics": self.topics, "achieved_power": self.power.rate, "lower": lower, "upper": upper}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Verification:
     """The result of verifying a design.
 
@@ -307,22 +307,24 @@ def verify(
     arms = [[CollectionRate(int(count), found.collections, confidence) for count in arm] for arm in found.verdicts[0]]
     within, residual = found.variances / found.collections
     return Verification(
-        design,
-        world.title,
-        arms[0][0],
-        arms[0][1],
-        arms[1][1],
-        arms[0][2],
-        verdict,
-        tolerance,
-        confidence,
-        float(within),
-        float(residual),
-        *needed,
-        curve,
-        left_out,
-        collections,
-        seed,
+        design=design,
+        world=world.title,
+        power=arms[0][0],
+        anything=arms[0][1],
+        error=arms[1][1],
+        reversed=arms[0][2],
+        verdict=verdict,
+        tolerance=tolerance,
+        confidence=confidence,
+        simulated_variance=float(within),
+        residual_variance=float(residual),
+        topics_needed=needed[0],
+        needed_lower=needed[1],
+        needed_upper=needed[2],
+        curve=curve,
+        left_out=left_out,
+        most_collections=collections,
+        seed=seed,
     )
 
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
-from cranfield.methods.simulation.draws import MarginTable
 from cranfield.methods.simulation.marginals import Marginal, move
-from cranfield.methods.simulation.simulator import Simulator
+from cranfield.methods.simulation.simulator import MarginTable, Simulator
 from cranfield.types import Array
 
 Random = np.random.Generator

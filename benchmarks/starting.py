@@ -1,0 +1,61 @@
+"""Start-up: what a person waits for before the first answer, beside version 0.1.0 in the same run."""
+
+from __future__ import annotations
+
+import compileall
+import io
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks import child
+from benchmarks.table import Table, at_most, duration, megabytes
+
+ROOT = Path(__file__).parent.parent
+FIRST_RELEASE = "3c6f8d0"  # the last commit of 0.1.0
+STARTS = (["-c", "from cranfield.cli.app import main; main()"], ["-m", "cranfield"])  # of 0.1.0 and of now
+COMMANDS = (("--help",), ("size", "--difference", "0.05", "--sd", "0.15"), ("size", "--help"))
+ROUNDS = 15
+SLOWER = 1.05  # of 0.1.0; what differs by less cannot be told from a busy machine
+
+
+def tables() -> list[Table]:
+    table = Table("Start-up", ("command", "0.1.0", "now", "ratio", "peak memory", "goal"), (), True)
+    try:
+        with _first_release() as before:
+            for command in COMMANDS:
+                _add(table, command, before)
+    except (OSError, subprocess.CalledProcessError):
+        table.add("0.1.0 is not in the history of this copy")
+    return [table]
+
+
+def _add(table: Table, command: tuple[str, ...], before: str) -> None:
+    """One row: both versions by turns, the fastest of each."""
+    versions = list(zip(STARTS, (before, str(ROOT / "src")), strict=True))
+    measured = [
+        [child.run([sys.executable, *start, *command], {"PYTHONPATH": home}) for start, home in versions]
+        for _ in range(ROUNDS)
+    ]
+    old, new = (min(round_[at].seconds for round_ in measured) for at in (0, 1))
+    peak = max(round_[1].megabytes for round_ in measured)
+    name = " ".join(("cranfield", *command))
+    table.add(
+        name, duration(old), duration(new), f"{new / old:.2f}", megabytes(peak), at_most(new / old, SLOWER, "x 0.1.0")
+    )
+
+
+@contextmanager
+def _first_release() -> Iterator[str]:
+    """The sources of 0.1.0, compiled as an installer does."""
+    archive = ["git", "-C", str(ROOT), "archive", FIRST_RELEASE, "src"]
+    packed = subprocess.run(archive, check=True, capture_output=True).stdout
+    with TemporaryDirectory(prefix="cranfield-0.1.0-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+            files.extractall(folder, filter="data")
+        compileall.compile_dir(folder, quiet=2)
+        yield str(Path(folder, "src"))

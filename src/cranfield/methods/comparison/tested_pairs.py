@@ -1,0 +1,263 @@
+"""The pairs of a comparison: held in memory where they are few, else computed when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.comparison.families import Pairs
+from cranfield.methods.comparison.pair_order import is_among, pair_count, pair_place, pairs_at
+from cranfield.methods.comparison.thresholds import SortedVerdicts, Threshold, sorted_verdicts
+from cranfield.types import Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairColumns:
+    """Some pairs of a comparison, one array per column; ``place`` is that of the pair among all pairs."""
+
+    place: Array
+    first: Array
+    second: Array
+    difference: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    effect_size: Array
+    p_value: Array
+    p_adjusted: Array
+    wins: Array
+    ties: Array
+    losses: Array
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def chosen(self, places: Array | slice) -> PairColumns:
+        return PairColumns(**{name: column[places] for name, column in vars(self).items()})
+
+
+class TestedPairs(Protocol):
+    """All pairs of systems that were tested; systems go by their rank, from 0."""
+
+    def __len__(self) -> int: ...
+
+    def column(self, name: str) -> Array:
+        """One column of all pairs."""
+
+    def part(self, start: int, stop: int) -> PairColumns:
+        """The pairs from one place to before another."""
+
+    def among_best(self, systems: int) -> PairColumns:
+        """The pairs of two of the best systems."""
+
+    def with_system(self, rank: int) -> PairColumns:
+        """The pairs of one system."""
+
+    def not_different(self, rank: int) -> Array:
+        """The other systems that are not significantly different from one."""
+
+    @property
+    def significant_pairs(self) -> int: ...
+
+    @property
+    def last_better(self) -> Array:
+        """Of each system, the last of the better systems from which it differs significantly; −1 if there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldPairs:
+    """Pairs whose numbers are all in memory."""
+
+    columns: PairColumns
+    systems: int
+    alpha: float
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def column(self, name: str) -> Array:
+        return np.asarray(getattr(self.columns, name))
+
+    def part(self, start: int, stop: int) -> PairColumns:
+        return self.columns.chosen(slice(start, stop))
+
+    def among_best(self, systems: int) -> PairColumns:
+        return self.columns.chosen(np.flatnonzero(np.maximum(self.columns.first, self.columns.second) < systems))
+
+    def with_system(self, rank: int) -> PairColumns:
+        return self.columns.chosen(np.flatnonzero((self.columns.first == rank) | (self.columns.second == rank)))
+
+    def not_different(self, rank: int) -> Array:
+        mine = self.with_system(rank)
+        return _others(mine.first, mine.second, rank)[~(mine.p_adjusted <= self.alpha)]
+
+    @property
+    def _significant(self) -> Array:
+        return np.asarray(self.columns.p_adjusted <= self.alpha)
+
+    @property
+    def significant_pairs(self) -> int:
+        return int(self._significant.sum())
+
+    @cached_property
+    def last_better(self) -> Array:
+        first, second = (each[self._significant] for each in (self.columns.first, self.columns.second))
+        last = np.full(self.systems, -1)
+        np.maximum.at(last, second, np.where(first < second, first, -1))
+        return last
+
+
+_FACTS = ("effect_size", "wins", "ties", "losses")  # columns for which scores are looked at, topic by topic
+
+
+@dataclass(frozen=True, eq=False)
+class PairsOnDemand:
+    """All pairs of the systems, best first, under a test with one threshold; nothing is stored for a pair.
+
+    ``unvarying`` has the places of pairs whose differences do not vary, of which nothing is claimed; ``within`` is the
+    sd within systems where effect sizes are relative to it.
+    """
+
+    scores: Array
+    threshold: Threshold
+    alpha: float
+    unvarying: Array
+    within: float | None = None
+
+    def __len__(self) -> int:
+        return pair_count(self._systems)
+
+    @property
+    def _systems(self) -> int:
+        return len(self.threshold.means)
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        none = np.empty(0, np.int64)
+        return Pairs(self.scores, none, none)
+
+    @property
+    def _claims(self) -> bool:
+        """Whether there is an error to measure differences by."""
+        return self.within is None or self.within > 0
+
+    def part(self, start: int, stop: int) -> PairColumns:
+        return self._columns(np.arange(start, min(stop, len(self))))
+
+    def among_best(self, systems: int) -> PairColumns:
+        first, second = np.triu_indices(min(systems, self._systems), k=1)
+        return self._columns(pair_place(first, second, self._systems))
+
+    def with_system(self, rank: int) -> PairColumns:
+        return self._columns(self._places_of(rank))
+
+    def not_different(self, rank: int) -> Array:
+        mine = self._verdicts_at(self._places_of(rank))
+        return _others(mine["first"], mine["second"], rank)[~(mine["p_adjusted"] <= self.alpha)]
+
+    def _places_of(self, rank: int) -> Array:
+        others = np.delete(np.arange(self._systems), rank)
+        return pair_place(np.full(len(others), rank), others, self._systems)
+
+    def column(self, name: str) -> Array:
+        return self._facts[name] if name in _FACTS else self._verdicts[name]
+
+    @property
+    def significant_pairs(self) -> int:
+        return self._sorted.significant_pairs
+
+    @property
+    def last_better(self) -> Array:
+        return self._sorted.last_better
+
+    @cached_property
+    def _sorted(self) -> SortedVerdicts:
+        if not self._claims:
+            return SortedVerdicts(0, np.full(self._systems, -1))
+        return sorted_verdicts(self.threshold, self.alpha, self.unvarying)
+
+    def _columns(self, places: Array) -> PairColumns:
+        return PairColumns(**self._verdicts_at(places), **self._facts_at(places))
+
+    def _verdicts_at(self, places: Array) -> dict[str, Array]:
+        first, second = pairs_at(places, self._systems)
+        pairs, margin = self._pairs.chosen(first, second), self.threshold.margin
+        vary = ~is_among(places, self.unvarying) if self._claims else np.zeros(len(places), bool)
+        p_value = np.where(vary, np.maximum(self.threshold.p_value(first, second), TINY), 1.0)
+        return {
+            "place": places,
+            "first": first,
+            "second": second,
+            "difference": pairs.difference,
+            "standard_error": pairs.pooled(self.threshold.variance),
+            "lower": np.where(vary, pairs.difference - margin, np.nan),
+            "upper": np.where(vary, pairs.difference + margin, np.nan),
+            "p_value": p_value,
+            "p_adjusted": p_value,
+        }
+
+    def _facts_at(self, places: Array) -> dict[str, Array]:
+        pairs = self._pairs.chosen(*pairs_at(places, self._systems))
+        wins, ties, losses = pairs.wins
+        return {"effect_size": effect_size(pairs, self.within), "wins": wins, "ties": ties, "losses": losses}
+
+    @cached_property
+    def _verdicts(self) -> dict[str, Array]:
+        return self._verdicts_at(np.arange(len(self)))
+
+    @cached_property
+    def _facts(self) -> dict[str, Array]:
+        return self._facts_at(np.arange(len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without columns of all pairs, which are computed again where they are asked for."""
+        return {name: value for name, value in vars(self).items() if name not in ("_verdicts", "_facts", "_pairs")}
+
+
+def _others(first: Array, second: Array, rank: int) -> Array:
+    return np.where(first == rank, second, first)
+
+
+def effect_size(pairs: Pairs, within: float | None = None) -> Array:
+    """The differences over the sds of the pairs' differences, or over the sd ``within`` systems."""
+    sd = pairs.sd if within is None else np.full(len(pairs.first), within)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sd > 0, pairs.difference / sd, np.nan)
+
+
+def unvarying_pairs(pairs: Pairs) -> Array:
+    """The places of all pairs of systems whose differences do not vary, in order.
+
+    The scores of such a pair are equal but for a constant. So are then any weighted sums of their differences from the
+    first topic, and only pairs with nearly the same sum are looked at.
+    """
+    n, m = pairs.scores.shape
+    weights = np.modf(np.arange(1, n + 1) * (np.sqrt(5) - 1) / 2)[0] - 0.5  # no pattern of topics cancels in them
+    weights /= np.abs(weights).sum()
+    sums = weights @ (pairs.scores - pairs.scores[:1])
+    order = np.argsort(sums, kind="stable")
+    rounding = 8 * n * float(np.finfo(float).eps) * float(np.abs(pairs.scores).max())
+    near = np.searchsorted(sums[order], sums[order] + 5 * pairs.tiny + rounding, side="right") - np.arange(m) - 1
+    found = [
+        pair_place(first[alike], second[alike], m)
+        for first, second in _neighbours(order, near, pairs.at_once)
+        if (alike := pairs.chosen(first, second).sd == 0).any()
+    ]
+    return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _neighbours(order: Array, near: Array, at_once: int) -> Iterator[tuple[Array, Array]]:
+    """Every place of the ``order`` with as many after it as are ``near``, about ``at_once`` pairs at a time."""
+    places = np.flatnonzero(near)
+    parts = np.cumsum(near[places]) // at_once
+    for part in np.unique(parts).tolist():
+        mine = places[parts == part]
+        first = np.repeat(mine, near[mine])
+        begins = np.repeat(np.cumsum(near[mine]) - near[mine], near[mine])
+        second = first + np.arange(len(first)) - begins + 1
+        yield order[first], order[second]

@@ -1,0 +1,260 @@
+"""The calculators, which need no data: how many topics, what a number of topics detects, and their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import fastapi
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from cranfield.errors import CranfieldError, RequestError
+from cranfield.methods.design.power_card import AXES
+from cranfield.methods.design.request import parse_grid
+from cranfield.questions import find_question
+from cranfield.questions.command_line import command_line
+from cranfield.rendering.size_document import sketch as size_sketch
+from cranfield.web.error_pages import FAULTS, Fault, parse
+from cranfield.web.forms import Given, Query, field, make_form
+from cranfield.web.page import Answer, ResultAnswer, file_response, links_of, render
+from cranfield.web.page_maker import make_query, shown, values
+
+GOALS = {
+    "difference": "a difference between two systems",
+    "min_range": "a range among several systems",
+    "effect_size": "an effect size d_z",
+    "equivalence": "equivalence of two systems",
+    "non_inferiority": "non-inferiority of a system",
+    "width": "a narrow interval for a difference",
+    "sensitivity": "a mean known to within ±",
+}
+_PAIR = ("sd", "variance", "correlation", "alpha", "power")
+GOAL_INPUTS: dict[str, tuple[str, ...]] = {
+    "difference": ("difference", "systems", "test", *_PAIR),
+    "min_range": ("systems", "min_range", "variance", "correlation", "alpha", "power"),
+    "effect_size": ("effect_size", "systems", "test", "alpha", "power"),
+    "equivalence": ("equivalence", "true_difference", *_PAIR),
+    "non_inferiority": ("non_inferiority", "true_difference", *_PAIR),
+    "width": ("width", "probability", "sd", "variance", "correlation", "alpha"),
+    "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha"),
+}
+_OF_GOALS = ("true_difference", "probability")
+GOAL_FIELDS = frozenset(name for names in GOAL_INPUTS.values() for name in names)
+NEED_SCORES = ("measure", "missing", "small_pilot", "assurance")
+SIZE, POWER = find_question("size"), find_question("power")
+SizeQuery = make_query(
+    SIZE,
+    tuple(dict.fromkeys(("goal", "difference", "effect_size", "systems", "test", *GOALS, *_OF_GOALS, *_PAIR))),
+    without=NEED_SCORES,
+    goal=(
+        Annotated[Literal[tuple(GOALS)] | None, Given],
+        field("Goal", "Use only this goal of those given; without it, every goal that is given."),
+    ),
+    curve=(
+        Annotated[Literal[AXES] | None, Given],
+        field("Curve over", "What the curve is drawn over: the goal, or this."),
+    ),
+)
+SizeQuery.choices["curve"] = {"": "the goal"}
+PowerQuery = make_query(
+    POWER,
+    ("topics", "systems", "test", "sd", "variance", "correlation", "difference", "alpha", "power"),
+    without=NEED_SCORES,
+)
+EXAMPLE = SizeQuery.model_validate(
+    {"goal": "difference", "difference": "0.05", "sd": "0.15", "systems": "10", "alpha": "0.05", "power": "0.8"}
+)
+PLANS, TRIAL = find_question("study_plans"), find_question("study_trial")
+PlansQuery = make_query(PLANS, ("difference", "sd", "alpha", "power"))
+TrialPlanQuery = make_query(
+    TRIAL,
+    ("difference", "sd", "trial_size", "alpha", "power", "confidence"),
+    without=("measure", "missing", "pairs", "repeats", "seed"),
+)
+EXAMPLE_PLANS = PlansQuery.model_validate({"difference": 0.033, "sd": 0.15})
+EXAMPLE_TRIAL = TrialPlanQuery.model_validate({"difference": 0.033, "sd": "0.12,0.15,0.18"})
+MOST_LOOKS = 10  # more take seconds
+EXAMPLE_CARD = PowerQuery.model_validate(
+    {"topics": "50", "systems": "10", "sd": "0.15", "difference": "0.05", "alpha": "0.05", "power": "0.8"}
+)
+
+
+def size_answer(query: Any, *, drawn: bool = True) -> Answer:
+    """How many topics, and where it is to be ``drawn`` the curve the design lies on."""
+    hidden = GOAL_FIELDS - set(GOAL_INPUTS[query.goal]) if query.goal else frozenset()
+    asked = query.model_copy(update=dict.fromkeys(hidden))
+    result = SIZE.ask(**values(SIZE, asked))
+    # A curve that cannot be drawn is refused also where none is shown.
+    sketch, caption = size_sketch(result, query.curve) if drawn or query.curve else ("", "")
+    return Answer(document=result.document(), command=_command("size", asked), sketch=sketch, caption=caption)
+
+
+def power_answer(query: Any) -> Answer:
+    """What a number of topics detects, with the curves over that number."""
+    result = POWER.ask(**values(POWER, query))
+    return Answer(document=result.document(), command=_command("power", query), **shown(result))
+
+
+def _command(name: str, query: Any) -> str:
+    given = query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"goal", "curve"})
+    return command_line(name, (), given)
+
+
+def plans_answer(query: Any) -> Answer:
+    """What every plan of a study guarantees, and how many topics to expect of it."""
+    looks = parse_grid(query.looks, name="looks", most=MOST_LOOKS)
+    if len(looks) > MOST_LOOKS or max(looks) > MOST_LOOKS:
+        raise RequestError(
+            f"more than {MOST_LOOKS} looks are too many for a page", fix="The command takes them, and takes its time."
+        )
+    result = PLANS.ask(**values(PLANS, query))
+    return Answer(document=result.document(), command=_command(PLANS.command, query), **shown(result))
+
+
+def trial_answer(query: Any) -> Answer:
+    """Topics in all against the size of a trial, a curve for every sd it might find."""
+    result = TRIAL.ask(**values(TRIAL, query))
+    return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
+
+
+router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
+SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calculator:
+    """A page that answers while somebody types; ``numbers`` answers without a picture where that is quicker."""
+
+    name: str
+    command: str
+    title: str
+    heading: str
+    query: type[Query]
+    answer: Callable[[Any], Answer]
+    numbers: Callable[[Any], Answer]
+    example: Query
+    template: str = "calculator.html"
+
+
+CALCULATORS = {
+    each.name: each
+    for each in (
+        Calculator(
+            name="size",
+            command="size",
+            title="How many topics",
+            heading="How many topics?",
+            query=SizeQuery,
+            answer=size_answer,
+            numbers=partial(size_answer, drawn=False),
+            example=EXAMPLE,
+            template="size.html",
+        ),
+        Calculator(
+            name="power",
+            command="power",
+            title="What topics detect",
+            heading="What does a number of topics detect?",
+            query=PowerQuery,
+            answer=power_answer,
+            numbers=power_answer,
+            example=EXAMPLE_CARD,
+        ),
+        Calculator(
+            name="plans",
+            command="study plans",
+            title="Plans of a study",
+            heading="What does every plan of a study take?",
+            query=PlansQuery,
+            answer=plans_answer,
+            numbers=plans_answer,
+            example=EXAMPLE_PLANS,
+        ),
+        Calculator(
+            name="trial",
+            command="study trial",
+            title="A trial first",
+            heading="How large a trial?",
+            query=TrialPlanQuery,
+            answer=trial_answer,
+            numbers=trial_answer,
+            example=EXAMPLE_TRIAL,
+        ),
+    )
+}
+
+
+def _json(asked: Calculator) -> Callable[..., Response]:
+    """The JSON answer of a calculator, with its parameters as the document of the interface lists them."""
+
+    def endpoint(query: Any) -> Response:
+        return file_response(asked.numbers(query), "json", asked.name)
+
+    endpoint.__name__ = f"{asked.name}_json"
+    endpoint.__doc__ = f"As ``cranfield {asked.command} --json``."
+    endpoint.__annotations__ = {"query": Annotated[asked.query, fastapi.Query()], "return": Response}
+    return endpoint
+
+
+for each in CALCULATORS.values():
+    router.add_api_route(
+        f"/{each.name}.json",
+        _json(each),
+        summary=each.title,
+        response_model=ResultAnswer,
+        tags=["calculator"],
+        responses=FAULTS,
+    )
+
+
+@pages.get("/", include_in_schema=False)
+def start(request: Request) -> Response:
+    return calculator_page(request, "size")
+
+
+@pages.get("/{name}.{kind}", include_in_schema=False)
+def calculator_file(request: Request, name: str, kind: str) -> Response:
+    asked = _calculator(name)
+    return file_response(asked.answer(parse(asked.query, dict(request.query_params))), kind, name)
+
+
+@pages.get("/{name}", include_in_schema=False)
+def calculator_page(request: Request, name: str) -> Response:
+    asked = _calculator(name)
+    given: dict[str, Any] = dict(request.query_params)
+    typed = given or asked.example.model_dump(exclude_none=True, exclude_defaults=True)
+    status = 200
+    try:
+        query = parse(asked.query, typed)
+        found = asked.answer(query)
+        shown = found.html(links_of(f"/{name}", query, found))
+    except CranfieldError as error:
+        status, shown = 400, render("fault.html", fault=Fault.of(error))
+    if request.headers.get("x-part") == "answer":
+        return HTMLResponse(shown)  # half a number is no failure while somebody types
+    typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})
+    page = render(
+        asked.template,
+        here=name,
+        asked=asked,
+        query=typed,
+        answer=shown,
+        goals=GOALS,
+        goal_inputs=SHOWN_INPUTS,
+        form=make_form(asked.query, typed),
+    )
+    return HTMLResponse(page, status)
+
+
+def _calculator(name: str) -> Calculator:
+    if name not in CALCULATORS:
+        raise HTTPException(404)
+    return CALCULATORS[name]
+
+
+def _goal(typed: dict[str, Any]) -> str:
+    return next((goal for goal in GOALS if typed.get(goal)), "difference")

@@ -1,0 +1,387 @@
+"""Comparisons of many systems: verdicts from sorted means, and pairs that are made when they are asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from typer.testing import CliRunner
+
+import cranfield as cf
+from cranfield import RequestError, ScoreTable
+from cranfield.cli.app import app
+from cranfield.formats.scores import column_lines, format_scores
+from cranfield.formats.text import read_bytes
+from cranfield.methods.comparison import comparison as comparing
+from cranfield.methods.comparison import families
+from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.comparison.families import ONE_THRESHOLD, Pairs, judge
+from cranfield.methods.comparison.pair_order import pair_count, pair_place, pairs_at
+from cranfield.methods.comparison.tested_pairs import PairColumns, PairsOnDemand, unvarying_pairs
+from cranfield.methods.comparison.thresholds import TukeyThreshold, _pair_by_pair, sorted_verdicts
+from cranfield.methods.comparison.tukey import ErrorTerm
+from cranfield.rendering import comparison_document, output_formats
+from cranfield.rendering.comparison_document import charted, compare_document
+from cranfield.rendering.streamed_rows import StreamedRows
+from cranfield.web.page_maker import check_length
+
+Array = npt.NDArray[Any]
+KINDS = ("normal", "ties", "binary", "copies", "shifted", "equal means", "apart")
+
+
+def table_of(values: Array) -> ScoreTable:
+    topics, systems = values.shape
+    names = tuple(f"s{at}" for at in range(systems))
+    return ScoreTable(("x",), tuple(map(str, range(topics))), names, values[np.newaxis, ..., np.newaxis])
+
+
+def drawn(kind: str, systems: int, seed: int, topics: int = 12) -> Array:
+    """A table of scores of one kind."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(topics, 1)) + rng.normal(rng.normal(0, 0.8, systems), 0.5, (topics, systems))
+    half = systems // 2
+    if kind == "ties":
+        scores = np.round(scores)
+    if kind == "binary":
+        scores = np.asarray(scores > 0, float)
+    if kind == "copies":
+        scores[:, half:] = scores[:, rng.integers(0, max(half, 1), systems - half)]
+    if kind == "shifted":  # the same difference on every topic
+        scores[:, half:] = scores[:, : systems - half] + rng.choice([0.0, 3.0], systems - half)
+    if kind == "equal means":
+        scores -= scores.mean(axis=0) - rng.integers(0, 3, systems)
+    if kind == "apart":
+        scores += 100.0 * np.arange(systems)
+    return np.asarray(scores)
+
+
+def resamples_for(test: str) -> int | None:
+    return 199 if test in families.RESAMPLED else None
+
+
+def both(table: ScoreTable, test: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Comparison, Comparison]:
+    """A comparison whose pairs are held, and one whose pairs are made when they are asked for."""
+    held = compare(table, test=test, resamples=resamples_for(test))
+    monkeypatch.setattr(comparing, "HELD_PAIRS", 0)
+    return held, compare(table, test=test, resamples=resamples_for(test))
+
+
+# --- verdicts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("test", ONE_THRESHOLD)
+def test_sorted_verdicts_and_pairs_on_demand_are_those_of_held_pairs(
+    test: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, systems in enumerate((2, 3, 5, 20, 21, 40, 60)):
+        with monkeypatch.context() as patched:
+            held, found = both(table_of(drawn(kind, systems, number)), test, patched)
+        assert isinstance(found.pairs, PairsOnDemand)
+        assert not isinstance(held.pairs, PairsOnDemand)
+        assert found.significant_pairs == held.significant_pairs == int(held.significant.sum())
+        assert found.groups() == held.groups()
+        assert found.top_group == held.top_group
+        assert [each.slug for each in found.warnings] == [each.slug for each in held.warnings]
+        assert json.dumps(found.to_dict()) == json.dumps(held.to_dict())
+        for name in PairColumns.__dataclass_fields__:
+            np.testing.assert_array_equal(found.pairs.column(name), held.pairs.column(name), err_msg=name)
+
+
+@pytest.mark.parametrize("test", ALL_TESTS)
+def test_groups_are_the_longest_runs_of_which_no_two_differ(test: str) -> None:
+    for number, kind in enumerate(KINDS):
+        found = compare(table_of(drawn(kind, 4 + 3 * number, number)), test=test, resamples=resamples_for(test))
+        assert found.groups() == _longest_runs(found)
+        assert found.significant_pairs == int(found.significant.sum())
+        with_best = (found.first == 0) & ~found.significant
+        assert found.top_group == tuple(found.systems[at] for at in (0, *found.second[with_best].tolist()))
+
+
+def _longest_runs(found: Comparison) -> list[tuple[int, int]]:
+    count = len(found.systems)
+    differ = np.zeros((count, count), bool)
+    differ[found.first, found.second] = found.significant
+    spans = [(a, b) for a in range(count) for b in range(a, count) if not differ[a : b + 1, a : b + 1].any()]
+    return [(a, b) for a, b in spans if not any((c <= a and b <= d) and (c, d) != (a, b) for c, d in spans)]
+
+
+def test_verdicts_of_2000_systems_are_those_of_a_sample_of_pairs_tested_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    scores = drawn("normal", 2000, 3, topics=20)
+    scores[:, 1500:] = np.round(scores[:, 1500:], 1)
+    scores[:, 7] = scores[:, 1999]
+    found = compare(table_of(scores), test="tukey")
+    assert isinstance(found.pairs, PairsOnDemand)
+    ranked = scores[:, [int(name[1:]) for name in found.systems]]
+    first, second = pairs_at(rng.integers(0, pair_count(2000), 20_000), 2000)
+    alone = judge(Pairs(ranked, first, second), "tukey", alpha=0.05, resamples=0, seed=0)
+    place = pair_place(first, second, 2000)
+    for name in ("p_adjusted", "lower", "upper", "standard_error"):
+        np.testing.assert_array_equal(found.pairs.column(name)[place], getattr(alone, name))
+    significant = found.pairs.column("p_adjusted") <= 0.05
+    assert 0 < found.significant_pairs == int(significant.sum()) < len(significant)
+    last = np.full(2000, -1)
+    np.maximum.at(last, found.second[significant], found.first[significant])
+    np.testing.assert_array_equal(found.pairs.last_better, last)
+
+
+def test_pairs_at_the_threshold_are_decided_by_their_p() -> None:
+    rng = np.random.default_rng(4)
+    for number in range(20):
+        error = ErrorTerm(0.01, 1000, 50)
+        margin = TukeyThreshold(np.zeros(40), error, 0.05).margin
+        steps = margin * rng.integers(0, 6, 40) / rng.choice([1, 2])
+        means = -np.sort(-(steps + margin * 10.0 ** -rng.integers(6, 16) * rng.normal(size=40)))
+        if number % 2:  # in order but for rounding
+            means[1::2] = np.nextafter(means[::2], np.inf)
+        threshold = TukeyThreshold(means, error, 0.05)
+        unvarying = np.unique(rng.integers(0, pair_count(40), 60 * (1 + number)))
+        ours, all_pairs = (decide(threshold, 0.05, unvarying) for decide in (sorted_verdicts, _pair_by_pair))
+        assert ours.significant_pairs == all_pairs.significant_pairs
+        np.testing.assert_array_equal(ours.last_better, all_pairs.last_better)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_that_do_not_vary_are_found_without_looking_at_all(kind: str) -> None:
+    for systems in (2, 9, 60):
+        scores = drawn(kind, systems, systems) * 1e-3
+        pairs = Pairs(scores, *np.triu_indices(systems, k=1))
+        np.testing.assert_array_equal(unvarying_pairs(pairs), np.flatnonzero(pairs.sd == 0))
+
+
+def test_places_of_pairs_are_those_of_numpy() -> None:
+    first, second = np.triu_indices(17, k=1)
+    for ours, theirs in zip(pairs_at(np.arange(pair_count(17)), 17), (first, second), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(pair_place(second, first, 17), np.arange(pair_count(17)))
+
+
+# --- tests that measure every pair by its own error
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "bootstrap", "permutation"])
+def test_pairs_are_tested_in_blocks_as_together(test: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(drawn("ties", 14, 5))
+    together = compare(table, test=test, resamples=resamples_for(test))
+    monkeypatch.setattr(families, "_TOGETHER", 0)
+    monkeypatch.setattr(families, "_BLOCK", 150)
+    said: list[tuple[int, int]] = []
+    blocks = compare(
+        table, test=test, resamples=resamples_for(test), progress=lambda done, total: said.append((done, total))
+    )
+    np.testing.assert_array_equal(blocks.p_adjusted, together.p_adjusted)
+    np.testing.assert_array_equal(blocks.lower, together.lower)
+    assert said == sorted(said)
+    assert not said or said[-1][0] == said[-1][1]
+
+
+@pytest.mark.parametrize("asked", [{"test": "t"}, {"test": "bootstrap"}, {"equivalence": 0.1}])
+def test_what_needs_the_error_of_every_pair_is_refused_for_too_many(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, "MOST_PAIRS", 5)
+    table = table_of(drawn("normal", 4, 1))
+    with pytest.raises(RequestError, match=r"6 are more than 5\n.*name a baseline"):
+        compare(table, **asked)
+    assert len(compare(table, **asked, baseline="s0").first) == 3
+
+
+# --- what is listed, written and drawn
+
+
+@pytest.fixture
+def few_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists that end after ten pairs, or with the best four systems."""
+    for module in (comparing, comparison_document):
+        monkeypatch.setattr(module, "LISTED_PAIRS", 10)
+        monkeypatch.setattr(module, "LISTED_SYSTEMS", 4)
+    monkeypatch.setattr(comparing, "HELD_PAIRS", 10)
+    monkeypatch.setattr(comparing, "ROWS_AT_ONCE", 7)
+
+
+def hostile() -> ScoreTable:
+    table = table_of(drawn("copies", 9, 6))
+    names = ("=a", "b,c", 'd"e', "f\ng", *table.systems[4:])
+    return ScoreTable(table.measures, table.topics, names, table.values)
+
+
+@pytest.mark.parametrize("test", ["tukey", "t"])
+@pytest.mark.parametrize("baseline", [(), ("s5", "b,c")])
+def test_streamed_json_and_csv_are_those_of_lists(
+    test: str, baseline: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {"test": test, "baseline": list(baseline) or None, "all_pairs": True}
+    listed = cf.compare(hostile(), **asked).document()
+    for module in (comparing, comparison_document):
+        monkeypatch.setattr(module, "LISTED_PAIRS", 10)
+    monkeypatch.setattr(comparing, "HELD_PAIRS", 10)
+    monkeypatch.setattr(comparing, "ROWS_AT_ONCE", 7)
+    result = cf.compare(hostile(), **asked)
+    streamed = result.document()
+    assert isinstance(streamed.extra["pairs"], StreamedRows)
+    assert output_formats.to_csv(streamed) == output_formats.to_csv(listed)
+    ours, theirs = (json.loads(output_formats.to_json(each)) for each in (streamed, listed))
+    assert {**ours, "warnings": []} == {**theirs, "warnings": []}
+    assert output_formats.to_json(streamed) == json.dumps(
+        output_formats.to_dict(streamed), ensure_ascii=False, indent=1, allow_nan=False
+    )
+    again = pickle.loads(pickle.dumps(streamed))
+    assert output_formats.to_json(again) == output_formats.to_json(streamed)
+    result.write_pairs(str(tmp_path / "pairs.csv"))
+    assert (tmp_path / "pairs.csv").read_text(encoding="utf-8") == output_formats.to_csv(listed) + "\n"
+    for at in (3, -1, slice(2, 9), slice(None, None, -2)):
+        assert json.dumps(streamed.extra["pairs"][at]) == json.dumps(listed.extra["pairs"][at])
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_what_is_left_out_of_lists_is_counted_aloud() -> None:
+    result = cf.compare(hostile(), test="tukey")
+    found = result.to_dict()
+    assert len(found["pairs"]) == 6
+    assert found["pairs_left_out"] == 30
+    best = {row["system"] for row in found["rows"][:4]}
+    assert {pair[word] for pair in found["pairs"] for word in ("system_a", "system_b")} == best
+    assert len(found["rows"]) == 9
+    (caution,) = [each for each in found["warnings"] if each["kind"] == "pairs-left-out"]
+    assert "36 pairs are too many to list: tables and JSON have the 6 of the best 4 systems" in caution["problem"]
+    assert "`all_pairs=True`" in caution["fix"]
+    table = result.document().tables[0]
+    assert len(table.rows) == 4
+    assert "the best 4 of 9 systems, CSV and JSON have all" in table.title
+    comparison = result.comparisons["x"]
+    assert len(comparison.to_dict()) == len(comparison.to_frame()) == 6
+    assert len(comparison.to_dict(all_pairs=True)) == len(comparison.to_frame(all_pairs=True)) == 36
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_pairs_of_one_system_and_a_page_of_pairs_are_those_of_all() -> None:
+    found = cf.compare(hostile(), test="tukey").comparisons["x"]
+    every = found.to_dict(all_pairs=True)
+    assert json.dumps(list(found.rows(11, 29))) == json.dumps(every[11:29])
+    mine = [row for row in every if found.systems[5] in (row["system_a"], row["system_b"])]
+    assert json.dumps(found.rows_of(found.pairs.with_system(5))) == json.dumps(mine)
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_charts_show_the_best_systems_and_say_so() -> None:
+    asked: list[dict[str, Any]] = [{"test": "tukey"}, {"test": "t"}, {"baseline": "s5", "test": "tukey"}]
+    for each in asked:
+        result = cf.compare(hostile(), **each)
+        few = result.chart().to_dict()
+        assert 3 <= len(_drawn_systems(few)) <= 4
+        assert "the best 4 of 9 systems" in few["title"]
+        every = cf.compare(hostile(), **each, all_pairs=True).chart().to_dict()
+        assert 8 <= len(_drawn_systems(every)) <= 9
+        assert "the best" not in every["title"]
+        sketch, _ = comparison_document.sketch(result)
+        assert "the best 4 of 9 systems" in sketch
+    matrix = cf.compare(hostile(), test="tukey").chart("matrix").to_dict()
+    assert len(matrix["data"]["values"]) == 12
+    assert "the best 4 of 9 systems" in str(matrix)
+
+
+def _drawn_systems(chart: dict[str, Any]) -> set[str]:
+    return {row["system"] for layer in chart["layer"] for row in layer["data"]["values"] if "system" in row}
+
+
+def test_a_matrix_of_too_many_systems_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison_document, "MOST_IN_MATRIX", 8)
+    with pytest.raises(RequestError, match="too many cells"):
+        cf.compare(hostile(), test="tukey", all_pairs=True).chart("matrix")
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_a_page_refuses_lists_that_take_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = cf.compare(hostile(), test="tukey", all_pairs=True).document()
+    check_length(document)
+    monkeypatch.setattr("cranfield.web.page_maker.MOST_LISTED", 35)
+    with pytest.raises(RequestError, match="36 rows are too many for a page"):
+        check_length(document)
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_a_comparison_with_pairs_on_demand_pickles() -> None:
+    result = cf.compare(hostile(), test="tukey")
+    before = len(pickle.dumps(result))
+    assert result.comparisons["x"].effect_size.shape == (36,)
+    assert len(pickle.dumps(result)) < before + 1000  # columns of all pairs are not kept
+    again = pickle.loads(pickle.dumps(result))
+    assert again.to_dict() == result.to_dict()
+
+
+def test_few_systems_are_charted_as_they_are() -> None:
+    found = compare(table_of(drawn("normal", 6, 1)), test="tukey")
+    document = compare_document(found, {})
+    assert charted(found, document) == (document.rows, document.extra["pairs"], "")
+
+
+def test_columns_are_written_as_rows_are() -> None:
+    texts = ["plain", "a,b", 'quo"te', "two\nlines", "", " space", "tab\there"]
+    columns: dict[str, list[Any]] = {
+        "text": texts,
+        "score": [0.1, -0.0, 1e-5, 1e16, float("nan"), float("inf"), 5e-324],
+        "none": [None, 1, None, 2.5, "x", True, ""],
+        "same": [0.25] * 7,
+        "zeros": [0.0, -0.0] * 3 + [0.0],
+        "count": list(range(7)),
+        "yes": [True, False] * 3 + [True],
+    }
+    for mark in (",", "\t"):
+        text, rows = column_lines(columns, mark=mark), zip(*columns.values(), strict=True)
+        assert format_scores([], [], mark=mark) + text == format_scores([], rows, mark=mark)
+        assert [row[0] for row in csv.reader(io.StringIO(text), delimiter=mark)] == texts
+
+
+# --- the command
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    cf.write_scores(table_of(drawn("normal", 12, 8)), tmp_path / "scores.csv")
+    return tmp_path / "scores.csv"
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz"])
+def test_the_command_writes_all_pairs_to_a_file(scores: Path, ending: str) -> None:
+    path = scores.with_name(f"pairs.{ending}")
+    done = run("compare", str(scores), "--test", "tukey", "-o", str(path))
+    assert done.exit_code == 0, done.output
+    printed = run("compare", str(scores), "--test", "tukey", "--all-pairs", "--csv").stdout
+    text = read_bytes(path).decode()
+    assert text.replace("\t", ",") == printed
+    assert len(text.splitlines()) == 67
+
+
+def test_a_file_of_pairs_with_another_ending_is_refused_before_any_work(scores: Path) -> None:
+    done = run("compare", "nothing.csv", "-o", str(scores.with_name("pairs.xlsx")))
+    assert isinstance(done.exception, RequestError)
+    assert ".csv or .tsv" in done.exception.fix
+
+
+@pytest.mark.usefixtures("few_listed")
+def test_nothing_half_written_stays(scores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = cf.compare(str(scores), test="tukey")
+    path = scores.with_name("pairs.csv")
+    part = PairsOnDemand.part
+
+    def fails(self: PairsOnDemand, start: int, stop: int) -> PairColumns:
+        if start > 30:
+            raise MemoryError
+        return part(self, start, stop)
+
+    monkeypatch.setattr(PairsOnDemand, "part", fails)
+    with pytest.raises(MemoryError):
+        result.write_pairs(str(path))
+    assert [each.name for each in path.parent.iterdir()] == ["scores.csv"]
