@@ -67,21 +67,29 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
 
 def nothing_to_tell(scores: Array) -> Caution | None:
     """Warn if systems do not differ, or differ by the same on every topic, so that the standard error is 0."""
-    own = scores - scores.mean(axis=1, keepdims=True)  # effects of topics (and replicates) removed
-    tiny = 1e-12 * max(1.0, float(np.abs(scores).max()))
-    if np.abs(own).max() <= tiny:
+    tiny = 1e-12 * max(1.0, float(scores.max()), -float(scores.min()))
+    if not _varies(scores, np.zeros(scores.shape[1:]), tiny):
         return Caution(
             "same-everywhere",
             "all systems have the same score on every topic: there is nothing to compare",
             "Check that the files hold different systems, and that the measure distinguishes them at all.",
         )
-    if np.abs(own - own.mean(axis=0, keepdims=True)).max() <= tiny:
+    if not _varies(scores, scores.mean(axis=0) - scores.mean(axis=(0, 1)), tiny):
         return Caution(
             "no-error",
             "systems differ by the same amount on every topic: the standard error of all differences is 0",
             "Check how the scores were made; no significance is claimed.",
         )
     return None
+
+
+def _varies(scores: Array, effects: Array, tiny: float) -> bool:
+    """Whether anything is left of the scores without topics (and replicates) and effects; most show it at once."""
+    for first in range(0, len(scores), 1000):
+        part = scores[first : first + 1000]
+        if not np.abs(part - part.mean(axis=1, keepdims=True) - effects).max() <= tiny:
+            return True
+    return False
 
 
 def constant_differences(constant: Array, systems: tuple[str, ...], first: Array, second: Array) -> Caution | None:
@@ -106,6 +114,16 @@ def too_many_pairs(pairs: int, most: int) -> Caution:
         f"{pairs:,} pairs are too many to resample (at most {most:,}): Tukey's test was run in place of max-t, and "
         "takes one error term for all of them",
         'Compare fewer systems, or name the test: `test="tukey"`.',
+    )
+
+
+def too_many_differences(pairs: int, topics: int) -> Caution:
+    """Warn that Tukey's test was run in place of max-t, which would have taken long."""
+    return Caution(
+        "too-many-pairs",
+        f"{pairs:,} pairs on {topics:,} topics would take long to resample: Tukey's test was run in place of max-t, "
+        "and takes one error term for all of them",
+        'Name the test, `test="max-t"`, if you can wait; or `test="tukey"`.',
     )
 
 
