@@ -179,8 +179,8 @@ class _Scan:
             self.layout.value(column, block[start:end].tobytes().decode("utf-8"))
 
     def _asked(self, column: int, raw: bytes) -> float:
-        """The number in a cell that is not a plain decimal."""
-        if column in self.texts:
+        """The number in a cell that is not a plain decimal; whatever else it is, it must be valid."""
+        if column in self.texts and not self.layout.is_bare(column):
             return np.nan
         found = self.number(self.layout.value(column, raw.decode("utf-8")))
         if found is None:

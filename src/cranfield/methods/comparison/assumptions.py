@@ -130,6 +130,7 @@ def too_many_differences(pairs: int, topics: int) -> Caution:
 # Warn if Box's ε is below this limit and the test of sphericity rejects. For ten equal independent systems this happens
 # in less than 4 % of tables of 10 topics or more; for 8 or 18 variants of one system with two others always; for ten of
 # the best 60 runs of TREC-8 or Robust04 in 97 % of tables of 20 topics or more.
+BLOCK = 1_000_000  # scores at a time
 DOUBTED_EPSILON, DOUBTED_LEVEL = 0.75, 0.05
 
 
@@ -151,9 +152,7 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
 
     topics, systems = scores.shape
     df, rank = topics - 1, systems - 1
-    rest = scores - scores.mean(axis=0)
-    rest -= rest.mean(axis=1, keepdims=True)
-    products = rest @ rest.T if topics < systems else rest.T @ rest  # the same traces, of the smaller matrix
+    products = _products(scores)
     trace = float(np.trace(products)) / df
     square = float((products**2).sum()) / df**2
     if df < 2 or rank < 2 or not trace > 0:
@@ -164,6 +163,21 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
     statistic = df * rank / 2 * (rank * square / trace**2 - 1)  # John 1972; χ² with rank(rank + 1)/2 − 1
     p_value = float(special.chdtrc(rank * (rank + 1) / 2 - 1, max(statistic, 0.0)))
     return min(max(epsilon, 1 / rank), 1.0), p_value
+
+
+def _products(scores: Array) -> Array:
+    """Products of what is left of the scores without topics and systems: of topics or of systems, if those are fewer.
+
+    Both have the same traces.
+    """
+    topics, systems = scores.shape
+    means, step = scores.mean(axis=0), max(topics if topics < systems else 1, BLOCK // systems)
+    products = np.zeros((min(topics, systems),) * 2)
+    for first in range(0, topics, step):  # so that memory does not grow with the number of topics
+        rest = scores[first : first + step] - means
+        rest -= rest.mean(axis=1, keepdims=True)
+        products += rest @ rest.T if topics < systems else rest.T @ rest
+    return products
 
 
 def one_error_term(scores: Array, sd: Array | None, test: str) -> Caution | None:
