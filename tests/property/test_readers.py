@@ -21,9 +21,11 @@ from hypothesis import strategies as st
 import cranfield
 from cranfield.collection import Collection, readers
 from cranfield.errors import CranfieldError, InputError
+from cranfield.formats import file_check, qrels
 from cranfield.formats.file_check import FileKind, check_files
 from cranfield.formats.problems import KINDS, Severity
-from cranfield.formats.qrels import parse_qrels, read_intents, read_qrels, write_qrels
+from cranfield.formats.qrels import inspect_qrels, parse_qrels, read_intents, read_qrels, write_qrels
+from cranfield.formats.quick_check import check_run, document_pairs
 from cranfield.formats.runs import Order, RunLines, inspect_run, parse_runs, write_run
 from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
@@ -318,6 +320,91 @@ def test_the_compiled_reader_accepts_nothing_the_plain_one_refuses(data: bytes, 
     errors = {problem.slug for problem in problems if problem.severity is Severity.ERROR} - {"duplicate-document"}
     assert errors == set()
     assert scanned == plain_lines(lines)
+
+
+judgment_lines = st.builds(
+    lambda *fields: " ".join(fields),
+    st.sampled_from("12"),
+    st.sampled_from("01"),
+    st.sampled_from(["d1", "d2", "d3", "d4", "d5"]),
+    st.sampled_from(["0", "1", "-1", "+2", "2.0"]),
+)
+
+
+@st.composite
+def ranked_runs(draw: st.DrawFn) -> bytes:
+    """Runs with few topics, documents and scores: ties, ranks that disagree, repeats, lists in several pieces."""
+    few = st.sampled_from
+    blank, end = draw(few([" ", " ", "\t", "  "])), draw(few(["\n", "\n", "\r\n"]))
+    tags = draw(few([["tag"], ["tag"], ["tag"], ["tag", "gat"]]))
+    ranks = few(["1", "2", "3", "4", "1.0", "2e0", "x", "nan", "1_0", "-1", "9" * 25])
+    scores = few(["1", "1.0", "2", "3", "-1", "0.5", "5e-1", "0.1000000000000000055511151231257827"])
+    row = st.tuples(few("12é"), st.just("Q0"), st.integers(1, 40).map(str), ranks, scores, few(tags))
+    lines = [blank.join(fields) for fields in draw(st.lists(row, min_size=1, max_size=12))]
+    if draw(st.booleans()):
+        lines.sort()
+    if draw(st.integers(0, 5)) == 0:
+        lines.insert(draw(st.integers(0, len(lines))), draw(few(["", " ", "# x", "1 Q0 d", "1 Q0 d 1 nan t"])))
+    return (b"\xef\xbb\xbf" if draw(st.integers(0, 9)) == 0 else b"") + end.join(lines).encode()
+
+
+any_run = st.one_of(ranked_runs(), clean_runs(), mutated())
+
+
+@tries(1500)
+@given(any_run, st.sampled_from(Order), st.booleans())
+@example(b"%PDF- Q0 d 1 2.0 \xc3\xa9\n", Order.SCORE, False)
+@example(b"1 Q0 d1 1 2.0 tag\n2 Q0 d1 1 1 tag\n1 Q0 d1 2 1.0 tag", Order.SCORE, False)
+@example(b"1 Q0 d1 2 2.0 tag\n1 Q0 d2 1 1 tag\n1 Q0 d3 1 1.0 tag\n  ", Order.SCORE, False)
+def test_the_quick_check_reports_what_the_careful_one_reports(data: bytes, order: Order, by_tag: bool) -> None:
+    quick = check_run(Scanner(), data, "any", order)
+    if quick is None:
+        return
+    run, found = quick
+    lines, problems = inspect_run(data, "any", order=order, by_tag=by_tag)
+    assert found == problems
+    assert (run.tags, len(run.codes), list(dict.fromkeys(run.topics))) == (
+        lines.tags,
+        len(lines.topics),
+        list(dict.fromkeys(lines.topics)),
+    )
+    assert list(document_pairs(data)) == list(zip(lines.topics, lines.documents, strict=True))
+
+
+@tries(300)
+@given(clean_runs())
+def test_the_quick_check_leaves_no_clean_run_to_the_careful_one(data: bytes) -> None:
+    lines, problems = inspect_run(data, "any")
+    readable = np.isfinite(lines.keys).all() and all(problem.slug != "blank-line" for problem in problems)
+    assert (check_run(Scanner(), data, "any", Order.SCORE) is not None) is bool(readable)
+
+
+@tries(300)
+@given(
+    st.lists(any_run, min_size=1, max_size=4),
+    st.one_of(st.just(QRELS), mutated()),
+    st.sampled_from(["neither", "tag", "file"]),
+    st.sampled_from(Order),
+)
+def test_a_check_is_the_same_whoever_reads(
+    folder: Path, runs: list[bytes], judged: bytes, name: str, order: Order
+) -> None:
+    paths = [put(folder, f"run{at}", data) for at, data in enumerate(runs)] + [put(folder, "judged", judged)]
+    kinds = {path: FileKind.QRELS if path.endswith("judged") else FileKind.RUN for path in paths}
+    reports = []
+    for scanned in (False, True):
+        with mock.patch.object(file_check, "_is_large", return_value=scanned):
+            reports.append(check_files(paths, kinds=kinds, order=order, by_tag=name == "tag", by_file=name == "file"))
+    assert reports[0] == reports[1]
+
+
+@tries(700)
+@given(st.one_of(mutated(), st.lists(judgment_lines, min_size=1, max_size=8).map("\n".join).map(str.encode)))
+def test_judgments_are_checked_alike_all_at_once_and_line_by_line(data: bytes) -> None:
+    for intents in (False, True):
+        quick = inspect_qrels(data, "any", intents=intents)
+        with mock.patch.object(qrels, "_parse_clean", return_value=None):
+            assert quick == inspect_qrels(data, "any", intents=intents)
 
 
 @tries(200)

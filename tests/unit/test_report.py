@@ -232,7 +232,11 @@ def test_a_check_lists_five_places_of_a_kind_and_says_how_many_more() -> None:
     whole = check_document(CheckResult(report=report(*problems), most=None))
     listed = next(table for table in whole.tables if table.title.startswith("error: too few fields"))
     assert len(listed.rows) == 8
-    assert len(few.rows) == len(whole.rows) == 8
+    assert [row["line"] for row in few.rows] == [1, 2, 3, 4, 5]
+    assert len(whole.rows) == 8
+    kinds = [{"severity": "error", "kind": "too-few-fields", "places": 8, "lines": 8}]
+    assert few.extra == {"kinds": kinds, "places_listed": 5}
+    assert whole.extra == {"kinds": kinds, "places_listed": None}
 
 
 def test_a_check_puts_errors_first_and_sums_up() -> None:
@@ -244,17 +248,23 @@ def test_a_check_puts_errors_first_and_sums_up() -> None:
         ("warning", "comment", 1, 1),
         ("note", "tie", 1, 4),
     ]
-    assert document.sentence.startswith("1 error, 1 warning, 4 notes. Scores would be wrong")
+    assert document.sentence.startswith(
+        "1 kind of error in 1 place, 1 kind of warning in 1 place, 1 kind of note in 1 place (4 lines). Scores would"
+    )
 
 
 @pytest.mark.parametrize(
     ("slugs", "strict", "says"),
     [
         ([], False, "The files can be scored."),
-        (["tie"], True, "1 note. The files can be scored."),
-        (["comment"], False, "1 warning. The files can be scored; read the warnings."),
-        (["comment"], True, "1 warning. The files can be scored, but `strict=True` asks for more."),
-        (["comment", "score-nan", "score-nan"], False, "2 errors, 1 warning. Scores would be wrong"),
+        (["tie"], True, "1 kind of note in 1 place. The files can be scored."),
+        (["comment"], False, "1 kind of warning in 1 place. The files can be scored; read the warnings."),
+        (["comment"], True, "1 kind of warning in 1 place. The files can be scored, but `strict=True` asks for more."),
+        (
+            ["comment", "score-nan", "score-nan"],
+            False,
+            "1 kind of error in 2 places, 1 kind of warning in 1 place. Scores would be wrong",
+        ),
     ],
 )
 def test_a_check_says_in_one_sentence_what_follows(slugs: list[str], strict: bool, says: str) -> None:

@@ -22,7 +22,7 @@ from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
 from cranfield.formats.runs import Order, inspect_run, parse_runs
 from cranfield.formats.scan import Scanner
 from cranfield.formats.teams import read_teams
-from cranfield.formats.text import expand, read_bytes, show
+from cranfield.formats.text import expand, read_bytes, show, text_size
 from cranfield.runtime.compiled import is_loaded
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
@@ -168,11 +168,7 @@ def _read_runs(files: Sequence[str], how: _How, progress: Progress | None) -> tu
 
 
 def _is_large(files: Sequence[str]) -> bool:
-    if is_loaded():
-        return True
-    # gzip packs runs to about a quarter
-    size = sum(os.path.getsize(file) * (4 if file.endswith(".gz") else 1) for file in files if os.path.isfile(file))
-    return size >= WORTH_SCANNING
+    return is_loaded() or text_size(files) >= WORTH_SCANNING
 
 
 class _Reader:

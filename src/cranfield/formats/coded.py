@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -30,7 +30,10 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True)
 class CodedRun:
-    """One run: ``topics[i]`` owns ``codes[edges[i]:edges[i + 1]]``; a topic may come more than once."""
+    """One run: ``topics[i]`` owns ``codes[edges[i]:edges[i + 1]]``; a topic may come more than once.
+
+    ``ranks`` is the rank column, nan where it is no number; empty unless it was asked for.
+    """
 
     file: str
     tags: tuple[str, ...]
@@ -38,6 +41,7 @@ class CodedRun:
     edges: Array
     codes: Array
     keys: Array
+    ranks: Array = field(default_factory=lambda: np.empty(0))
 
 
 class Coder:

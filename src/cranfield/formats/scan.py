@@ -6,10 +6,12 @@ not a plain decimal) makes it give up on the file, and the careful reader takes 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cranfield.formats.coded import CodedRun
-from cranfield.formats.runs import Order
+from cranfield.formats.runs import Order, parse_number
 from cranfield.formats.text import BOM, LONGEST_LINE
 from cranfield.types import Array
 
@@ -35,7 +37,7 @@ class Scanner:
         self._vocabulary: Array = np.empty(0, np.uint64)
         self._state: Array = np.zeros(8, np.int64)
 
-    def scan(self, data: bytes, file: str, order: Order = Order.SCORE) -> CodedRun | None:
+    def scan(self, data: bytes, file: str, order: Order = Order.SCORE, *, with_ranks: bool = False) -> CodedRun | None:
         """The run in ``data``, or None when the careful reader has to look at it."""
         data = data.removeprefix(BOM)
         if b"\x00" in data[:4096]:
@@ -45,12 +47,13 @@ class Scanner:
         lines = len(ends)
         if np.diff(ends, prepend=-1).max() > LONGEST_LINE + 1:
             return None
-        keys, edges, slow = np.empty(lines), np.empty((3, lines), np.int64), np.empty((lines, 3), np.int64)
+        keys, ranks = np.empty(lines), np.empty(lines if with_ranks else 0)
+        edges, slow = np.empty((3, lines), np.int64), np.empty((lines + len(ranks), 4), np.int64)
         field, sign = (4, 1.0) if order is not Order.RANK else (3, -1.0)
-        words = self._split(buffer, lines, field, sign, keys, edges, slow)
-        if words is None or self._state[LINES] == 0 or not self._finish(data, keys, slow, sign):
+        words = self._split(buffer, lines, field, sign, keys, ranks, edges, slow)
+        if words is None or self._state[LINES] == 0 or not self._finish(data, field, sign, keys, ranks, slow):
             return None
-        return self._result(data, file, self._coded(words), keys, edges)
+        return self._result(data, file, self._coded(words), keys, ranks, edges)
 
     def width(self) -> int:
         return max(1, int(self._state[LONGEST]))
@@ -63,7 +66,7 @@ class Scanner:
         return found
 
     def _split(
-        self, buffer: Array, lines: int, field: int, sign: float, keys: Array, edges: Array, slow: Array
+        self, buffer: Array, lines: int, field: int, sign: float, keys: Array, ranks: Array, edges: Array, slow: Array
     ) -> Array | None:
         """The documents of all lines as words, everything else where it belongs; None when something is odd."""
         from cranfield.formats.scan_kernels import scan_lines
@@ -71,7 +74,7 @@ class Scanner:
         while True:
             words = np.empty(lines * self._stride, np.uint64)
             answer = scan_lines(
-                buffer, len(buffer), field, sign, _POWERS, self._stride, words, keys, *edges, slow, self._state
+                buffer, len(buffer), field, sign, _POWERS, self._stride, words, keys, ranks, *edges, slow, self._state
             )
             if answer != WIDE:
                 return words if answer == CLEAN else None
@@ -118,19 +121,23 @@ class Scanner:
         self._table = np.zeros(capacity, np.int32)
         rehash(int(self._state[DOCUMENTS]), self._stride, self._vocabulary, self._table)
 
-    def _finish(self, data: bytes, keys: Array, slow: Array, sign: float) -> bool:
-        """Read the few scores the scanner left to Python; False when one of them is no finite number."""
+    def _finish(self, data: bytes, field: int, sign: float, keys: Array, ranks: Array, slow: Array) -> bool:
+        """Read the few numbers the scanner left to Python; False when a key is no finite number."""
         try:
             if self._state[HIGH_BYTES] >= 128:
                 data.decode("utf-8")
-            for line, start, end in slow[: int(self._state[SLOW])].tolist():
-                raw = data[start:end]
-                keys[line] = sign * float(raw if b"_" not in raw else b"odd")
         except ValueError:
             return False
+        for line, start, end, position in slow[: int(self._state[SLOW])].tolist():
+            value = parse_number(data[start:end])
+            number = math.nan if value is None else value
+            if position == field:
+                keys[line] = sign * number
+            else:
+                ranks[line] = number
         return bool(np.isfinite(keys[: int(self._state[LINES])]).all())
 
-    def _result(self, data: bytes, file: str, codes: Array, keys: Array, edges: Array) -> CodedRun:
+    def _result(self, data: bytes, file: str, codes: Array, keys: Array, ranks: Array, edges: Array) -> CodedRun:
         lines, lists = int(self._state[LINES]), int(self._state[LISTS])
         spans = edges[1:, :lists].T.tolist()
         return CodedRun(
@@ -140,4 +147,5 @@ class Scanner:
             np.append(edges[0, :lists], lines),
             codes,
             keys[:lines],
+            ranks[:lines],
         )

@@ -87,9 +87,13 @@ def parse_decimal(buffer, start, end, powers):
 
 @machine_code
 def scan_lines(
-    buffer, length, field, sign, powers, stride, words, keys, list_lines, list_starts, list_ends, slow, state
+    buffer, length, field, sign, powers, stride, words, keys, ranks, list_lines, list_starts, list_ends, slow, state
 ):
-    """One pass over ``buffer`` (which ends in a line end); ``stride`` machine words hold an id, first byte highest."""
+    """One pass over ``buffer`` (which ends in a line end); ``stride`` machine words hold an id, first byte highest.
+
+    ``ranks`` is filled unless it is empty; numbers that only Python reads are left to it in ``slow``.
+    """
+    with_ranks = len(ranks) > 0
     at = 0
     line = 0
     lists = 0
@@ -158,7 +162,8 @@ def scan_lines(
             while buffer[at] == 32 or buffer[at] == 9:
                 at += 1
             start = at
-            if position == field:
+            is_number = position == field or (with_ranks and position == 3)
+            if is_number:
                 # The usual: a sign, digits, a point, digits; up to 15 of them one division rounds correctly.
                 negative = buffer[at] == 45
                 if negative:
@@ -180,21 +185,30 @@ def scan_lines(
                     digits += decimals
                 if buffer[at] <= 32 and 0 < digits <= 15:
                     value = float(mantissa) / powers[decimals]
-                    keys[line] = sign * (-value if negative else value)
+                    if negative:
+                        value = -value
+                    if position == field:
+                        keys[line] = sign * value
+                    else:
+                        ranks[line] = value
                     continue
             while buffer[at] > 32:
                 high |= buffer[at]
                 at += 1
             if at == start:
                 return 1
-            if position == field:
+            if is_number:
                 value, doubt = parse_decimal(buffer, start, at, powers)
                 if doubt:
                     slow[slow_count, 0] = line
                     slow[slow_count, 1] = start
                     slow[slow_count, 2] = at
+                    slow[slow_count, 3] = position
                     slow_count += 1
-                keys[line] = sign * value
+                if position == field:
+                    keys[line] = sign * value
+                else:
+                    ranks[line] = value
         # field 6: the tag
         while buffer[at] == 32 or buffer[at] == 9:
             at += 1
