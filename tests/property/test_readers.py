@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from functools import partial
 from itertools import groupby, permutations
@@ -19,9 +20,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.collection import Collection, readers
+from cranfield.collection import Collection, ranking, readers
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats import file_check, qrels
+from cranfield.formats import columns, qrels
 from cranfield.formats.file_check import FileKind, check_files
 from cranfield.formats.problems import KINDS, Severity
 from cranfield.formats.qrels import inspect_qrels, parse_qrels, read_intents, read_qrels, write_qrels
@@ -102,6 +103,16 @@ def put(folder: Path, name: str, data: bytes) -> str:
     return str(path)
 
 
+@contextmanager
+def without_scanner() -> Iterator[None]:
+    """Everything left to the careful reader."""
+    with (
+        mock.patch.object(Scanner, "scan", return_value=None),
+        mock.patch.object(Scanner, "scan_judgments", return_value=None),
+    ):
+        yield
+
+
 # --- only one family of errors
 
 
@@ -177,7 +188,7 @@ def test_reading_any_files_gives_a_collection_or_a_refusal(
 ) -> None:
     for files in ((run, QRELS, TEAMS), (RUN, qrels, TEAMS), (RUN, QRELS, teams)):
         paths = [put(folder, part, data) for part, data in zip(("run", "qrels", "teams"), files, strict=True)]
-        with mock.patch.object(readers, "_is_large", return_value=scanned):
+        with nullcontext() if scanned else without_scanner():
             found = attempt(partial(cranfield.read_collection, paths[0], paths[1], teams=paths[2], name=name))
         if isinstance(found, Collection):
             assert np.isfinite(found.score(["AP", "nDCG@10"]).values).all()
@@ -234,7 +245,7 @@ def bits(values: Sequence[float]) -> list[bytes]:
 
 
 def scanned_lines(data: bytes, order: Order = Order.SCORE) -> tuple[list[bytes], list[bytes], list[bytes], str] | None:
-    """(topic, document, key) columns and the tag as the compiled reader has them, or None when it gave up."""
+    """(topic, document, key) columns and the tag as the quick reader has them, or None when it gave up."""
     scanner = Scanner()
     run = scanner.scan(data, "any", order)
     if run is None:
@@ -286,7 +297,7 @@ def clean_runs(draw: st.DrawFn) -> bytes:
 @tries(500)
 @given(clean_runs(), st.sampled_from(Order))
 @example(b"\xef\xbb\xbf" + RUN, Order.SCORE)
-def test_the_compiled_reader_reads_what_the_plain_one_reads(data: bytes, order: Order) -> None:
+def test_the_quick_reader_reads_what_the_plain_one_reads(data: bytes, order: Order) -> None:
     scanned = scanned_lines(data, order)
     finite = all(np.isfinite(struct.unpack("<d", key)[0]) for key in scanned[2]) if scanned else False
     try:
@@ -299,7 +310,7 @@ def test_the_compiled_reader_reads_what_the_plain_one_reads(data: bytes, order: 
 
 @tries(500)
 @given(clean_runs())
-def test_the_compiled_reader_gives_up_only_on_scores_that_are_not_finite(data: bytes) -> None:
+def test_the_quick_reader_gives_up_only_on_scores_that_are_not_finite(data: bytes) -> None:
     (plain,) = parse_runs(data, "any")
     assert (scanned_lines(data) is None) is (not np.isfinite(plain.keys).all())
 
@@ -311,7 +322,7 @@ def test_the_compiled_reader_gives_up_only_on_scores_that_are_not_finite(data: b
 @example(RUN.replace(b"d1 1", b"d1\x00 1"), Order.SCORE)
 @example(RUN.replace(b" Q0", b"\x0bQ0", 1), Order.SCORE)
 @example(RUN.replace(b"tag\n", b"tag\r", 1), Order.SCORE)
-def test_the_compiled_reader_accepts_nothing_the_plain_one_refuses(data: bytes, order: Order) -> None:
+def test_the_quick_reader_accepts_nothing_the_plain_one_refuses(data: bytes, order: Order) -> None:
     scanned = scanned_lines(data, order)
     if scanned is None:
         return
@@ -393,7 +404,7 @@ def test_a_check_is_the_same_whoever_reads(
     kinds = {path: FileKind.QRELS if path.endswith("judged") else FileKind.RUN for path in paths}
     reports = []
     for scanned in (False, True):
-        with mock.patch.object(file_check, "_is_large", return_value=scanned):
+        with nullcontext() if scanned else without_scanner():
             reports.append(check_files(paths, kinds=kinds, order=order, by_tag=name == "tag", by_file=name == "file"))
     assert reports[0] == reports[1]
 
@@ -407,6 +418,47 @@ def test_judgments_are_checked_alike_all_at_once_and_line_by_line(data: bytes) -
             assert quick == inspect_qrels(data, "any", intents=intents)
 
 
+@tries(300)
+@given(any_run, st.integers(1, 60))
+def test_a_run_read_in_small_blocks_is_the_same_run(data: bytes, block: int) -> None:
+    whole = scanned_lines(data)
+    with mock.patch.object(columns, "BLOCK", block):
+        found = scanned_lines(data)
+    has_blank = any(not line.strip() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+    assert found == whole or (found is None and has_blank)  # a block of nothing else is left to the careful reader
+
+
+@tries(300)
+@given(st.lists(judgment_lines, min_size=1, max_size=8), st.sampled_from([" ", "\t", "  "]), st.integers(1, 60))
+def test_judgments_scanned_are_those_read_line_by_line(lines: list[str], blank: str, block: int) -> None:
+    data = "\n".join(lines).replace(" ", blank).encode()
+    scanner = Scanner()
+    with mock.patch.object(columns, "BLOCK", block):
+        scanned = scanner.scan_judgments(data, "any")
+    plain, problems = inspect_qrels(data, "any", intents=False)
+    clean = not {problem.slug for problem in problems} - {"tabs", "no-relevant", "grade-negative"}
+    assert (scanned is not None) is clean
+    if scanned is not None:
+        ids = scanner.ids()
+        assert [scanned.topics[topic] for topic in scanned.topic.tolist()] == plain.topics
+        assert [ids[code] for code in scanned.codes.tolist()] == plain.documents
+        assert scanned.grades.tolist() == plain.grades
+
+
+@tries(300)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30)), max_size=9), max_size=9), st.integers(1, 20))
+def test_lists_are_ranked_by_key_then_document_both_descending(
+    lists: list[list[tuple[int, int]]], at_once: int
+) -> None:
+    edges = np.concatenate([[0], np.cumsum([len(each) for each in lists])]).astype(np.int64)
+    keys = np.array([float(key) for each in lists for key, _ in each])
+    documents = np.array([document for each in lists for _, document in each], np.int32)
+    with mock.patch.object(ranking, "_AT_ONCE", at_once):
+        ranking.rank_lists(edges, documents, keys)
+    expected = [pair for each in lists for pair in sorted(each, reverse=True)]
+    assert list(zip(keys.tolist(), documents.tolist(), strict=True)) == expected
+
+
 @tries(200)
 @given(st.lists(st.one_of(clean_runs(), mutated()), min_size=2, max_size=5))
 def test_one_scanner_for_many_files_reads_each_as_if_it_were_alone(contents: list[bytes]) -> None:
@@ -414,7 +466,8 @@ def test_one_scanner_for_many_files_reads_each_as_if_it_were_alone(contents: lis
     runs = [scanner.scan(data, "any") for data in contents]
     ids = scanner.ids()
     assert len(set(ids)) == len(ids)
-    assert [name.rstrip(b"\x00") for name in scanner.padded(max(scanner.width(), 1)).tolist()] == ids
+    count = -(-scanner.width() // 8)
+    assert np.array(ids, f"S{8 * count}").view(">u8").reshape(-1, count).T.tolist() == scanner.words(count).tolist()
     for data, run in zip(contents, runs, strict=True):
         alone = scanned_lines(data)
         assert (run is None) is (alone is None)
@@ -444,7 +497,7 @@ def test_a_file_the_scanner_gave_up_on_leaves_nothing_behind(files: list[tuple[l
 
 
 def read_scores_of_run(texts: Sequence[str]) -> list[bytes]:
-    """What the compiled reader makes of decimals; none of them may be left to the plain reader."""
+    """What the quick reader makes of decimals; none of them may be left to the plain reader."""
     data = "".join(f"1 Q0 d{at} 1 {text} tag\n" for at, text in enumerate(texts)).encode()
     scanned = scanned_lines(data)
     assert scanned is not None
@@ -495,7 +548,7 @@ def test_decimals_half_way_between_two_doubles_are_read_bit_for_bit() -> None:
 @pytest.mark.parametrize(
     "text", ["1_0", "0x10", "1e", "e5", "+", "-", ".", "1.2.3", "1e5.0", "--1", "nan", "inf", "1e400"]
 )
-def test_the_compiled_reader_leaves_what_is_no_finite_decimal_to_the_plain_one(text: str) -> None:
+def test_the_quick_reader_leaves_what_is_no_finite_decimal_to_the_plain_one(text: str) -> None:
     assert scanned_lines(f"1 Q0 d1 1 {text} tag\n".encode()) is None
 
 
@@ -530,13 +583,13 @@ def collections(draw: st.DrawFn) -> tuple[list[list[str]], list[str]]:
 
 
 def read(folder: Path, runs: Sequence[Sequence[str]], qrels: Sequence[str], **options: Any) -> Collection:
-    """Read a collection from its lines; ``workers`` above 0 reads it with the compiled reader on as many threads."""
+    """Read a collection from its lines; ``workers`` above 0 reads it with the quick reader on as many threads."""
     workers = options.pop("workers", 0)
     paths = [put(folder, f"run{at}", "\n".join(lines).encode()) for at, lines in enumerate(runs)]
     judged = put(folder, "qrels", "\n".join(qrels).encode())
     files = [paths[at] for at in options.pop("order", range(len(paths)))]
     with (
-        mock.patch.object(readers, "_is_large", return_value=workers > 0),
+        nullcontext() if workers else without_scanner(),
         mock.patch.object(readers, "available_workers", return_value=max(1, workers)),
     ):
         return cranfield.read_collection(files, judged, **options)

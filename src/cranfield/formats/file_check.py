@@ -20,15 +20,11 @@ from cranfield.formats.runs import Order, inspect_run
 from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores, looks_like_scores
 from cranfield.formats.teams import inspect_teams
-from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, read_bytes, read_head, show, text_size, why_not_text
-from cranfield.runtime.compiled import is_loaded
+from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, read_bytes, read_head, show, why_not_text
 from cranfield.runtime.threads import Counter, available_workers, spread
 
 if TYPE_CHECKING:
     from cranfield.types import Progress
-
-# Text below this many bytes is checked by the interpreter (85 ms a megabyte) before the compiler would be loaded.
-WORTH_SCANNING = 10_000_000
 
 
 class FileKind(StrEnum):
@@ -316,8 +312,8 @@ def check_files(
 
 
 def _look_at_all(state: _Check, paths: Sequence[str], counter: Counter) -> list[_Found]:
-    """What is in the files, in their order; on threads, each with a scanner, where that pays."""
-    scanners = [Scanner() for _ in range(available_workers())] if _is_large(paths) else [None]
+    """What is in the files, in their order; on threads, each with a scanner of its own."""
+    scanners = [Scanner() for _ in range(available_workers())]
     found: dict[str, _Found] = {}
 
     def look(number: int) -> None:
@@ -327,10 +323,6 @@ def _look_at_all(state: _Check, paths: Sequence[str], counter: Counter) -> list[
 
     spread(look, range(len(scanners)))
     return [found[path] for path in paths]
-
-
-def _is_large(files: Sequence[str]) -> bool:
-    return is_loaded() or text_size(files) >= WORTH_SCANNING
 
 
 def _peek(path: str, held: bytes | InputError | None) -> FileKind:

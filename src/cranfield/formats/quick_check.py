@@ -1,4 +1,4 @@
-"""The check of a run by the compiled reader, as long as every line can be read; the careful reader does the rest."""
+"""The check of a run by the quick reader, as long as every line can be read; the careful reader does the rest."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from cranfield.formats.coded import CodedRun
 from cranfield.formats.lines import Inspection, report_spacing
 from cranfield.formats.problems import Problem
 from cranfield.formats.runs import FIELDS, Order, RankedLines, report_order
-from cranfield.formats.scan import Scanner
+from cranfield.formats.scan import Scanner, has_repeats
 from cranfield.formats.text import BOM, why_not_text
-from cranfield.types import Array
 
 
 def check_run(scanner: Scanner, data: bytes, file: str, order: Order) -> tuple[CodedRun, list[Problem]] | None:
@@ -27,7 +26,7 @@ def check_run(scanner: Scanner, data: bytes, file: str, order: Order) -> tuple[C
     names: dict[bytes, int] = {}
     pieces = [names.setdefault(topic, len(names)) for topic in run.topics]
     lists = np.repeat(np.array(pieces), np.diff(run.edges))
-    if _has_repeats(lists, run.codes):
+    if has_repeats(lists, run.codes):
         return None
     look = Inspection(file)
     if data.startswith(BOM):
@@ -42,13 +41,6 @@ def check_run(scanner: Scanner, data: bytes, file: str, order: Order) -> tuple[C
 def _count(text: bytes, byte: bytes) -> int:
     """Several times faster than bytes.count where there are many, and other threads go on meanwhile."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == byte[0]))
-
-
-def _has_repeats(lists: Array, codes: Array) -> bool:
-    """Whether a list has a document twice."""
-    keys = lists.astype(np.int64) * (int(codes.max()) + 1) + codes
-    keys.sort()
-    return bool((keys[1:] == keys[:-1]).any())
 
 
 def document_pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:

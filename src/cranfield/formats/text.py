@@ -53,11 +53,6 @@ def read_head(source: str | Path, size: int) -> bytes:
         return b""
 
 
-def text_size(files: Iterable[str]) -> int:
-    """About how many bytes of text the files have; gzip packs runs to a quarter or so."""
-    return sum(os.path.getsize(file) * (4 if file.endswith(".gz") else 1) for file in files if os.path.isfile(file))
-
-
 def _raw(source: str | Path) -> bytes:
     try:
         if str(source) == STDIN:
