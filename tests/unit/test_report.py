@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import random
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,17 @@ from cranfield.formats.problems import KINDS, Problem, Severity
 from cranfield.measures import CATALOG
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
-from cranfield.rendering import Column, Document, Table, print_document, to_csv, to_json, to_latex, to_markdown
+from cranfield.rendering import (
+    Column,
+    Document,
+    Table,
+    print_document,
+    terminal,
+    to_csv,
+    to_json,
+    to_latex,
+    to_markdown,
+)
 from cranfield.rendering.check_document import document as check_document
 from cranfield.rendering.document import show, warning_lines, warning_row
 from cranfield.rendering.score_document import measure_document, measures_document, score_document
@@ -158,6 +169,27 @@ def test_latex_escapes_what_latex_would_act_on(document: Document) -> None:
 def test_a_missing_score_is_a_dash_to_people(document: Document) -> None:
     assert "| plain | – | 3 |" in to_markdown(document)
     assert r"plain & -- & 3 \\" in to_latex(document)
+
+
+CELLS = ["a", "be ta", "x" * 40, "", "–", "é", "[bold]x", "a  b", "trailing ", " lead", "1.5 ±", "\\[x]", "漢", "a\tb"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_pipe_gets_what_the_layout_of_the_terminal_gives_it(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    choose = random.Random(seed).choice
+    tables = []
+    for _ in range(seed % 4):
+        columns = tuple(
+            Column(f"c{at}", choose(CELLS), choose(["text", "score", "count"])) for at in range(1 + seed % 3)
+        )
+        rows = [
+            tuple(choose(CELLS) if column.kind == "text" else choose([None, 7, 123456]) for column in columns)
+            for _ in range(choose(range(5)))
+        ]
+        tables.append(Table(columns, rows, choose(["", "Title", "long title, " * 9 + "end"])))
+    document = Document("score", {}, tables, [], choose(["", "One sentence."]))
+    terminal._print_rich(document)
+    assert terminal._plain_text(document) in (None, capsys.readouterr().out)
 
 
 def test_the_terminal_has_tables_and_sentence_and_warnings_stand_aside(
