@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import (
+    checking,
     clustering,
     cold,
     comparing,
@@ -34,6 +35,7 @@ from benchmarks.table import Goal
 
 BENCHMARKS = {
     "cold": cold.tables,
+    "checking": checking.tables,
     "reading": reading.tables,
     "scoring": scoring.tables,
     "reopening": reopening.tables,

@@ -85,6 +85,15 @@ def ours_packed(data: Data) -> Outcome:
 
 
 @cache
+def ours_check(data: Data, runs: str) -> Outcome:
+    """The check of runs and judgments, cold, the best of a few."""
+    _compile("cranfield", data)
+    progress("cranfield: check")
+    line = [command(), "check", runs, data.qrels]
+    return child.best(partial(child.run, line, _environment("cranfield", data)))
+
+
+@cache
 def ours_report(data: Data, name: str) -> tuple[Outcome, float]:
     """The whole report of a packed collection, cold, and the megabytes of its file."""
     ours("read", data)

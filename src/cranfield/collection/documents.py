@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.formats.coded import Vocabulary
-from cranfield.runtime.compiled import is_loaded
 from cranfield.types import Array
 
 _WIDEST = 64  # bytes; ids up to here are sorted as machine words
@@ -45,29 +44,25 @@ def merge(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
     width = max(vocabulary.width() for vocabulary in vocabularies)
     if width > _WIDEST:
         return _merge_long(vocabularies)
-    width = -(-width // 8) * 8
-    parts = [vocabulary.padded(width) for vocabulary in vocabularies]
-    words = np.concatenate(parts).view(">u8").reshape(-1, width // 8).astype(np.uint64)
+    parts = [vocabulary.words(-(-width // 8)) for vocabulary in vocabularies]
+    words = np.concatenate(parts, axis=1)
     firsts, codes = _ranked(words)
-    return _packed(_bytes(words[firsts])), np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
+    return _packed(words[:, firsts]), np.split(codes, np.cumsum([part.shape[1] for part in parts])[:-1])
 
 
-def _bytes(words: Array) -> Array:
-    return words.astype(">u8").view(np.uint8).reshape(len(words), -1)
+def _bytes(word: Array) -> Array:
+    """The eight bytes of every word, the highest first: 8 × words."""
+    return np.ascontiguousarray(word.astype(">u8").view(np.uint8).reshape(-1, 8).T)
 
 
 def _ranked(words: Array) -> tuple[Array, Array]:
     """Where each id is met, ids in byte order, and for every row the number of its id in that order."""
     keys = _keys(words)
-    codes, firsts = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
-    if keys is not None and is_loaded():
-        from cranfield.collection.sorting import rank_keys
-
-        return firsts[: rank_keys(keys, codes, firsts)], codes
-    order = np.lexsort(words.T[::-1]) if keys is None else np.argsort(keys)
-    ranked = words[order]
-    fresh = np.ones(len(ranked), bool)
-    fresh[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    order = np.lexsort(words[::-1]) if keys is None else np.argsort(keys)
+    ranked = words[:, order] if keys is None else keys[np.newaxis, order]
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (ranked[:, 1:] != ranked[:, :-1]).any(axis=0)
+    codes = np.empty(len(order), np.int32)
     codes[order] = np.cumsum(fresh, dtype=np.int32) - np.int32(1)
     return order[fresh], codes
 
@@ -78,10 +73,10 @@ def _keys(words: Array) -> Array | None:
     Few characters occur in any one place of an id, so a number that counts only those, place by place, mostly fits;
     and numbers sort several times faster than rows of words.
     """
-    if words.shape[1] == 1:
-        return words[:, 0]
-    keys, room = np.zeros(len(words), np.uint64), 1
-    for place in _bytes(words).T:
+    if len(words) == 1:
+        return np.asarray(words[0])
+    keys, room = np.zeros(words.shape[1], np.uint64), 1
+    for place in (place for word in words for place in _bytes(word)):
         seen = np.bincount(place, minlength=256) > 0
         size = int(np.count_nonzero(seen))
         room *= size
@@ -93,8 +88,9 @@ def _keys(words: Array) -> Array | None:
     return keys
 
 
-def _packed(rows: Array) -> Documents:
-    """Rows padded with zero bytes, which no id contains, put end to end."""
+def _packed(words: Array) -> Documents:
+    """Ids padded with zero bytes, which no id contains, put end to end."""
+    rows = np.ascontiguousarray(words.T).astype(">u8").view(np.uint8).reshape(words.shape[1], -1)
     used = rows != 0
     edges = np.concatenate([[0], np.cumsum(used.sum(axis=1, dtype=np.int64))])
     return Documents(rows[used], edges)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from cranfield.formats.qrels import JudgmentLines
 from cranfield.formats.runs import RunLines
 from cranfield.types import Array
 
@@ -19,8 +20,8 @@ class Vocabulary(Protocol):
         """Bytes of the longest id."""
         ...
 
-    def padded(self, width: int) -> Array:
-        """All ids as one byte-string array of that width."""
+    def words(self, count: int) -> Array:
+        """All ids as ``count`` × ids machine words, the first byte the highest, zeros after the last."""
         ...
 
     def ids(self) -> list[bytes]:
@@ -30,7 +31,10 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True)
 class CodedRun:
-    """One run: ``topics[i]`` owns ``codes[edges[i]:edges[i + 1]]``; a topic may come more than once."""
+    """One run: ``topics[i]`` owns ``codes[edges[i]:edges[i + 1]]``; a topic may come more than once.
+
+    ``ranks`` is the rank column, nan where it is no number; empty unless it was asked for.
+    """
 
     file: str
     tags: tuple[str, ...]
@@ -38,6 +42,18 @@ class CodedRun:
     edges: Array
     codes: Array
     keys: Array
+    ranks: Array = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True)
+class CodedJudgments:
+    """Ordinary judgments, one row each: ``topics[topic[i]]``, the code of the document, and the grade."""
+
+    file: str
+    topics: list[bytes]
+    topic: Array
+    codes: Array
+    grades: Array
 
 
 class Coder:
@@ -55,11 +71,17 @@ class Coder:
         edges = np.array([*firsts, len(run.topics)], np.int64)
         return CodedRun(run.file, run.tags, topics, edges, self.code(run.documents), np.array(run.keys, np.float64))
 
+    def code_judgments(self, lines: JudgmentLines) -> CodedJudgments:
+        numbers: dict[bytes, int] = {}
+        topic = np.array([numbers.setdefault(name, len(numbers)) for name in lines.topics], np.int64)
+        grades = np.array(lines.grades, np.int32)
+        return CodedJudgments(lines.file, list(numbers), topic, self.code(lines.documents), grades)
+
     def width(self) -> int:
         return max(map(len, self._codes), default=1)
 
-    def padded(self, width: int) -> Array:
-        return np.array(list(self._codes), f"S{width}")
+    def words(self, count: int) -> Array:
+        return np.array(list(self._codes), f"S{8 * count}").view(">u8").reshape(-1, count).T.astype(np.uint64)
 
     def ids(self) -> list[bytes]:
         return list(self._codes)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, split_fields
+from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, report_spacing, split_fields
 from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.runs import parse_number
 from cranfield.formats.text import read_bytes, show, write_text
@@ -63,8 +63,13 @@ def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
 
 
 def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLines, list[Problem]]:
-    """Read judgments line by line and report everything odd about them."""
+    """Read judgments and report everything odd about them, line by line where need be."""
     look = Inspection(file)
+    clean = _parse_clean(data, file, intents)
+    if clean is not None:
+        report_spacing(data, look)
+        _report_grades(clean, range(1, len(clean.topics) + 1), look)
+        return clean, look.problems
     kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]] = {}
     for number, line in careful_lines(data, look):
         fields = split_fields(line, number, FIELDS, look)
@@ -78,7 +83,6 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
             look.add(slug, number, line, f"line {line_before} says {grade_before}")
     if not kept and not look.failed:
         look.add("empty-file")
-    _report_grades(kept, look)
     lines = JudgmentLines(
         file,
         [topic for topic, _, _ in kept],
@@ -86,6 +90,7 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         [document for _, _, document in kept],
         [grade for _, grade in kept.values()],
     )
+    _report_grades(lines, [line for line, _ in kept.values()], look)
     return lines, look.problems
 
 
@@ -102,19 +107,18 @@ def _grade(raw: bytes, number: int, line: bytes, look: Inspection) -> int | None
     return int(value)
 
 
-def _report_grades(kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]], look: Inspection) -> None:
-    negative = [(line, key) for key, (line, grade) in kept.items() if grade < 0]
+def _report_grades(lines: JudgmentLines, numbers: Sequence[int], look: Inspection) -> None:
+    negative = [at for at, grade in enumerate(lines.grades) if grade < 0]
     if negative:
-        line, key = min(negative)
-        look.add("grade-negative", line, f"{key[0].decode()} {key[2].decode()}", count=len(negative))
-    best: dict[bytes, int] = {}
-    first: dict[bytes, int] = {}
-    for (topic, _, _), (line, grade) in kept.items():
-        best[topic] = max(grade, best.get(topic, grade))
-        first.setdefault(topic, line)
-    for topic, grade in best.items():
-        if grade <= 0:
-            look.add("no-relevant", first[topic], f"topic {topic.decode()}")
+        first = negative[0]
+        text = f"{lines.topics[first].decode()} {lines.documents[first].decode()}"
+        look.add("grade-negative", numbers[first], text, count=len(negative))
+    served = {topic for topic, grade in zip(lines.topics, lines.grades, strict=True) if grade > 0}
+    reported = set(served)
+    for at, topic in enumerate(lines.topics):
+        if topic not in reported:
+            reported.add(topic)
+            look.add("no-relevant", numbers[at], f"topic {topic.decode()}")
 
 
 def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import glob
-import gzip
 import mmap
 import os
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -93,6 +90,8 @@ def _neighbours(path: Path) -> str:
 
 
 def _gunzip(data: bytes, where: str) -> bytes:
+    import gzip
+
     try:
         return gzip.decompress(data)
     except EOFError:
@@ -138,6 +137,8 @@ def _expand_one(source: str) -> list[str]:
             raise InputError("the folder has no files in it", where=source, fix="Name the folder the runs are in.")
         return inside
     if any(mark in source for mark in "*?["):
+        import glob
+
         matched = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
         if not matched:
             raise InputError("no file matches this pattern", where=source, fix="Check the pattern.")
@@ -161,6 +162,8 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise _cannot_write(target, error) from None
         return
+    import tempfile
+
     target = target.resolve()  # a link goes on pointing at what is written
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -183,6 +186,8 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` atomically, gzipped when the name ends in ``.gz``."""
+    import gzip
+
     data = text.encode("utf-8")
     # mtime 0: the same content gives the same bytes.
     pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
@@ -195,6 +200,8 @@ def write_pieces(path: str | Path, pieces: Iterable[str]) -> None:
     with atomic_write(path) as stream, ExitStack() as closing:
         out: Any = stream
         if str(path).endswith(".gz"):
+            import gzip
+
             out = closing.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
         for piece in pieces:
             out.write(piece.encode("utf-8"))

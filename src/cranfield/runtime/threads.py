@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from cranfield.types import Progress
 
 is_command = False  # whether this process is the command's alone, and may be arranged to its liking
@@ -60,6 +61,8 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], *, workers
     workers = min(workers or available_workers(), len(todo))
     if workers <= 1:
         return [function(item) for item in todo]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, todo))
 
@@ -116,6 +119,8 @@ class Threads:
         if workers <= 1:
             yield from ((number, function(shared, item)) for number, item in todo)
             return
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
         with ThreadPoolExecutor(workers) as pool:
             left = iter(todo)
             running: dict[Future[Result], int] = {}
