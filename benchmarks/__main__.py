@@ -19,6 +19,7 @@ from benchmarks import (
     reading,
     reopening,
     reporting,
+    run_growth,
     scoring,
     serving,
     sharding,
@@ -33,6 +34,7 @@ from benchmarks.table import Goal
 BENCHMARKS = {
     "cold": cold.tables,
     "checking": checking.tables,
+    "growth of runs": run_growth.tables,
     "reading": reading.tables,
     "scoring": scoring.tables,
     "reopening": reopening.tables,
