@@ -20,6 +20,7 @@ from benchmarks import (
     reading,
     reopening,
     reporting,
+    run_growth,
     scoring,
     serving,
     sharding,
@@ -36,6 +37,7 @@ from benchmarks.table import Goal
 BENCHMARKS = {
     "cold": cold.tables,
     "checking": checking.tables,
+    "growth of runs": run_growth.tables,
     "reading": reading.tables,
     "scoring": scoring.tables,
     "reopening": reopening.tables,

@@ -114,11 +114,11 @@ def _lists(
 
 def _place(run: CodedRun, to: Array, table: Array, documents: Array, keys: Array) -> None:
     """Copy the lists of a run to their places, documents under their sorted codes; not those of unjudged topics."""
-    lengths = np.diff(run.edges)
-    at = np.repeat(to - run.edges[:-1], lengths) + np.arange(len(run.codes))
-    kept: Array | slice = np.repeat(to >= 0, lengths) if (to < 0).any() else slice(None)
-    documents[at[kept]] = table[run.codes[kept]]
-    keys[at[kept]] = run.keys[kept]
+    codes, starts = table[run.codes], run.edges.tolist()
+    for start, end, at in zip(starts[:-1], starts[1:], to.tolist(), strict=True):
+        if at >= 0:
+            documents[at : at + end - start] = codes[start:end]
+            keys[at : at + end - start] = run.keys[start:end]
 
 
 def _refuse_unjudged_duplicates(named: NamedRun, target: Array) -> None:

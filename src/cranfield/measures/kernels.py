@@ -228,10 +228,10 @@ def _divide(first, last, systems, by, most, out_score):
 
 def _weighted_arrays(lists, systems, shards, edges, rank, judgment, gain, weight, cutoff, out_score):
     """:func:`_weighted` by whole arrays: ``bincount`` adds in the order of the hits, from 0, as the loop does."""
-    segment = np.repeat(np.arange(lists * shards), np.diff(edges))
-    near = _near(segment, systems, shards, rank, cutoff)
-    worth = gain[judgment[near]] * weight[rank[near]]
-    out_score[:] = np.bincount(segment[near], worth, lists * shards)
+    segment, near = _hit_segments(lists, systems, shards, edges, rank, cutoff)
+    worth = gain[judgment] * weight[rank]
+    worth *= near
+    out_score[:] = np.bincount(segment, worth, lists * shards)
     return True
 
 
@@ -241,18 +241,20 @@ def _blended_arrays(
     """AP, that is :func:`_blended` with β = 0, by whole arrays."""
     if beta != 0.0:
         return False
-    segment = np.repeat(np.arange(lists * shards), np.diff(edges))
-    found = np.flatnonzero((gain[judgment] > 0.0) & _near(segment, systems, shards, rank, cutoff))
+    segment, near = _hit_segments(lists, systems, shards, edges, rank, cutoff)
+    found = np.flatnonzero(near & (gain[judgment] > 0.0))
     segment = segment[found]
     count = np.arange(1, len(found) + 1) - np.searchsorted(segment, segment)
     out_score[:] = np.bincount(segment, count / rank[found], lists * shards)
     return True
 
 
-def _near(segment, systems, shards, rank, cutoff):
-    """Which hits are no deeper than the cutoff of their unit."""
-    unit = segment // (systems * shards) * shards + segment % shards
-    return rank <= cutoff[unit]
+def _hit_segments(lists, systems, shards, edges, rank, cutoff):
+    """The segment of every hit, and whether it is no deeper than the cutoff of its unit."""
+    segments = np.arange(lists * shards)
+    unit = segments // (systems * shards) * shards + segments % shards
+    lengths = np.diff(edges)
+    return np.repeat(segments, lengths), rank <= np.repeat(cutoff[unit], lengths)
 
 
 # What a recipe says in a number: the loop that walks the lists, and what a sum is divided by.
