@@ -20,17 +20,24 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.collection import Collection, ranking, readers
+from cranfield.collection import Collection, builder, readers
 from cranfield.errors import CranfieldError, InputError
 from cranfield.formats import columns, qrels
-from cranfield.formats.file_check import FileKind, check_files
+from cranfield.formats.file_check import FileKind, check_files, check_run, document_pairs
 from cranfield.formats.problems import KINDS, Severity
-from cranfield.formats.qrels import inspect_qrels, parse_qrels, read_intents, read_qrels, write_qrels
-from cranfield.formats.quick_check import check_run, document_pairs
+from cranfield.formats.qrels import (
+    inspect_qrels,
+    inspect_teams,
+    parse_qrels,
+    read_intents,
+    read_qrels,
+    read_teams,
+    write_qrels,
+    write_teams,
+)
 from cranfield.formats.runs import Order, RunLines, inspect_run, parse_runs, write_run
 from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
-from cranfield.formats.teams import inspect_teams, read_teams, write_teams
 from cranfield.scores import ScoreTable, read_scores, write_scores
 from cranfield.scores.evaluation import score_collection
 
@@ -454,8 +461,8 @@ def test_lists_are_ranked_by_key_then_document_both_descending(
     edges = np.concatenate([[0], np.cumsum([len(each) for each in lists])]).astype(np.int64)
     keys = np.array([float(key) for each in lists for key, _ in each])
     documents = np.array([document for each in lists for _, document in each], np.int32)
-    with mock.patch.object(ranking, "_AT_ONCE", at_once):
-        ranking.rank_lists(edges, documents, keys)
+    with mock.patch.object(builder, "_AT_ONCE", at_once):
+        builder.rank_lists(edges, documents, keys)
     expected = [pair for each in lists for pair in sorted(each, reverse=True)]
     assert list(zip(keys.tolist(), documents.tolist(), strict=True)) == expected
 

@@ -23,13 +23,19 @@ from cranfield.methods.comparison import comparison as comparing
 from cranfield.methods.comparison import families
 from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
 from cranfield.methods.comparison.families import ONE_THRESHOLD, Pairs, judge
-from cranfield.methods.comparison.pair_order import pair_count, pair_place, pairs_at
 from cranfield.methods.comparison.tested_pairs import PairColumns, PairsOnDemand, unvarying_pairs
-from cranfield.methods.comparison.thresholds import TukeyThreshold, _pair_by_pair, sorted_verdicts
+from cranfield.methods.comparison.thresholds import (
+    TukeyThreshold,
+    _pair_by_pair,
+    pair_count,
+    pair_place,
+    pairs_at,
+    sorted_verdicts,
+)
 from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
-from cranfield.rendering.streamed_rows import StreamedRows
+from cranfield.rendering.document import StreamedRows
 from cranfield.web.page_maker import check_length
 
 Array = npt.NDArray[Any]

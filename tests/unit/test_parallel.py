@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.collection import Collection, builder, ranking, readers
+from cranfield.collection import Collection, builder, readers
 from cranfield.formats.scan import Scanner
 from cranfield.measures import CATALOG
 from cranfield.runtime import compiled
@@ -162,7 +162,7 @@ def test_compiled_or_not_and_on_any_number_of_threads_every_bit_is_the_same(
     monkeypatch.setattr(readers, "available_workers", lambda: workers)
     monkeypatch.setattr(builder, "available_workers", lambda: workers)
     monkeypatch.setattr(builder, "AT_ONCE", 1000)
-    monkeypatch.setattr(ranking, "_AT_ONCE", 1000)
+    monkeypatch.setattr(builder, "_AT_ONCE", 1000)
     found = everything(example)
     assert found.keys() == interpreted.keys()
     for name, array in interpreted.items():

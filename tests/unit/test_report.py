@@ -19,7 +19,7 @@ from cranfield.measures import CATALOG
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
 from cranfield.rendering import terminal
-from cranfield.rendering.check_document import document as check_document
+from cranfield.rendering.check_document import check_view as check_document
 from cranfield.rendering.document import Column, Document, Table, show, warning_lines, warning_row
 from cranfield.rendering.output_formats import to_csv, to_json, to_latex, to_markdown
 from cranfield.rendering.score_document import measure_document, measures_document, score_document

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.formats.coded import Vocabulary
+from cranfield.formats.scan import Vocabulary
 from cranfield.types import Array
 
 _WIDEST = 64  # bytes; ids up to here are sorted as machine words

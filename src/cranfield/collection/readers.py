@@ -14,14 +14,12 @@ import numpy as np
 from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRun, build
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
-from cranfield.formats.coded import CodedJudgments, CodedRun, Coder, Vocabulary
 from cranfield.formats.lines import collector_paused
 from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
-from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities
+from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.runs import Order, inspect_run, parse_runs
-from cranfield.formats.scan import Scanner
-from cranfield.formats.teams import read_teams
+from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Scanner, Vocabulary
 from cranfield.formats.text import expand, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress

@@ -89,7 +89,7 @@ def check(
     from cranfield.formats.file_check import FileKind, check_files
     from cranfield.formats.runs import Order
     from cranfield.formats.text import expand
-    from cranfield.scores.foreign_formats import OTHER_FORMATS
+    from cranfield.scores.score_files import OTHER_FORMATS
 
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
     kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}

@@ -1,4 +1,4 @@
-"""The result of a check as a document."""
+"""Files as documents: what a check found, and what a packed collection contains."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.questions.check import CheckResult
+from cranfield.questions.pack import PackResult
 from cranfield.rendering.document import Column, Document, Table, warning_row
 from cranfield.rendering.views import View
 
 LINES = Column("count", "lines", "count")
 
 
-def document(result: CheckResult) -> Document:
+def check_view(result: CheckResult) -> Document:
     """The files, the first places of every kind of problem, and how many there are of each."""
     report = result.report
     counts = count_by_kind(report.problems)
@@ -75,4 +76,28 @@ def _tally(
     return f"{len(slugs)} kind{'s' * (len(slugs) != 1)} of {severity} in {places:,} place{'s' * (places != 1)}{more}"
 
 
-VIEWS = {"CheckResult": View(document)}
+def pack_view(result: PackResult) -> Document:
+    """Return the sizes of a packed file."""
+    collection = result.collection
+    row = {
+        "file": result.file,
+        "topics": len(collection.topics),
+        "systems": len(collection.systems),
+        "teams": 0 if collection.teams is None else len(set(collection.teams)),
+        "documents": len(collection.documents),
+        "retrieved": len(collection.arrays["list_documents"]),
+        "judgments": len(collection.arrays["grade"]),
+        "bytes": result.bytes,
+    }
+    columns = tuple(Column(word, word, "text" if word == "file" else "count") for word in row)
+    sentence = f"Packed. Every command takes {result.file} in place of runs and judgments."
+    return Document(
+        method="pack",
+        inputs=result.inputs,
+        tables=[Table(columns, [tuple(row.values())])],
+        rows=[row],
+        sentence=sentence,
+    )
+
+
+VIEWS = {"CheckResult": View(check_view), "PackResult": View(pack_view)}

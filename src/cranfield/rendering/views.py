@@ -16,7 +16,7 @@ Chart = Callable[[Any], Any]
 MODULES = {
     "ScoreResult": "score_document",
     "CheckResult": "check_document",
-    "PackResult": "pack_document",
+    "PackResult": "check_document",
     "VarianceResult": "variance_document",
     "SizeResult": "size_document",
     "PowerResult": "power_document",

@@ -13,9 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from cranfield.errors import Caution
-from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, scan_columns
-from cranfield.formats.delimited import DelimitedLayout
-from cranfield.formats.flat_json import FlatJsonLayout
+from cranfield.formats.column_scan import (
+    CodedColumn,
+    CodedRows,
+    DelimitedLayout,
+    FlatJsonLayout,
+    OddTableError,
+    scan_columns,
+)
 from cranfield.formats.problems import Problem
 from cranfield.formats.scores import LONG, separator, text_number
 from cranfield.formats.text import BOM

@@ -14,11 +14,10 @@ from cranfield.errors import CranfieldError, RequestError, speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.questions.report import ReportResult
-from cranfield.rendering.document import Document
+from cranfield.rendering.document import Document, StreamedRows
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_sections import make_report
-from cranfield.rendering.streamed_rows import StreamedRows
 from cranfield.rendering.views import view
 from cranfield.results import Result
 from cranfield.runtime.progress import Step, reporting

@@ -19,10 +19,6 @@ from cranfield.methods.comparison.assumptions import (
     too_many_pairs,
     unpaired_loses,
 )
-from cranfield.methods.comparison.corrections import correction
-from cranfield.methods.comparison.equivalence import MarginTest
-from cranfield.methods.comparison.equivalence import equivalence as show_equivalence
-from cranfield.methods.comparison.equivalence import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.families import (
     FAMILY,
     ONE_THRESHOLD,
@@ -33,7 +29,9 @@ from cranfield.methods.comparison.families import (
     judge,
     percent,
 )
-from cranfield.methods.comparison.pair_order import pair_count, pairs_at
+from cranfield.methods.comparison.pairwise import MarginTest, correction
+from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
+from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.tested_pairs import (
     HeldPairs,
     PairColumns,
@@ -42,12 +40,13 @@ from cranfield.methods.comparison.tested_pairs import (
     effect_size,
     unvarying_pairs,
 )
+from cranfield.methods.comparison.thresholds import pair_count, pairs_at
 from cranfield.methods.comparison.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
-from cranfield.scores.balance import REMEDY, check_balance
 from cranfield.scores.frames import make_frame
+from cranfield.scores.selection import REMEDY, check_balance
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress

@@ -11,8 +11,15 @@ import numpy as np
 
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.families import Pairs
-from cranfield.methods.comparison.pair_order import is_among, pair_count, pair_place, pairs_at
-from cranfield.methods.comparison.thresholds import SortedVerdicts, Threshold, sorted_verdicts
+from cranfield.methods.comparison.thresholds import (
+    SortedVerdicts,
+    Threshold,
+    is_among,
+    pair_count,
+    pair_place,
+    pairs_at,
+    sorted_verdicts,
+)
 from cranfield.types import Array
 
 

@@ -38,9 +38,9 @@ from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anov
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
-from cranfield.scores.balance import check_balance
 from cranfield.scores.evaluation import score_view
 from cranfield.scores.frames import rows_frame
+from cranfield.scores.selection import check_balance
 from cranfield.stats.kendall import kendall_tau
 from cranfield.types import Array, Progress
 
