@@ -29,7 +29,7 @@ OWN_FLAGS = {
     "rendering/report_files.py": "the flags of a browser",
     "rendering/report_model.py": "the command line that makes a report",
     "errors.py": "where flags are made",
-    "questions/command_line.py": "the command line that gives the same answer",
+    "questions/parameters.py": "the command line that gives the same answer",
 }
 
 

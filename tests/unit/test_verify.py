@@ -37,8 +37,8 @@ from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES
 from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
-from cranfield.stats.proportions import anytime_interval, wilson_interval
 from cranfield.stats.studentized import dunnett_tail
+from cranfield.stats.tails import anytime_interval, wilson_interval
 
 Array = npt.NDArray[Any]
 

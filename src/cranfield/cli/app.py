@@ -41,13 +41,7 @@ COMMANDS = (
 )
 
 
-FILES = {
-    "report": "report_command",
-    "study": "study_group",
-    "serve": "own_commands",
-    "measures": "own_commands",
-    "demo": "own_commands",
-}
+FILES = {"report": "report_command", "serve": "own_commands", "measures": "own_commands", "demo": "own_commands"}
 
 
 def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
@@ -67,13 +61,25 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
         if name in MODULES and name != "report":  # which is written to files
             made.command(name, cls=Command)(make_command(find_question(name)))
             continue
-        module = import_module(f"cranfield.cli.{FILES.get(name, name)}")
-        if hasattr(module, "app"):
-            made.add_typer(module.app, name=name)
+        if name == "study":
+            made.add_typer(_studies(), name=name)
         else:
-            made.command(name, cls=Command)(getattr(module, name))
+            made.command(name, cls=Command)(getattr(import_module(f"cranfield.cli.{FILES[name]}"), name))
     made.callback(invoke_without_command=True)(_options)
     return made
+
+
+def _studies() -> typer.Typer:
+    """``cranfield study``: the questions about sequential studies, in a group of their own."""
+    group = typer.Typer(
+        help="Sequential studies: fix a goal, add topics as they are judged, test when the plan allows it.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in MODULES:
+        if name.startswith("study_"):
+            group.command(name.removeprefix("study_"), cls=Command)(make_command(find_question(name)))
+    return group
 
 
 @cache

@@ -11,7 +11,7 @@ import typer
 from cranfield.cli import options
 from cranfield.cli.command_maker import make_command
 from cranfield.questions import find_question
-from cranfield.runtime.progress import reporting
+from cranfield.runtime.threads import reporting
 
 if TYPE_CHECKING:
     from cranfield.rendering.report_model import Report

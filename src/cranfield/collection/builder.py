@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.collection.collection import UNJUDGED, Collection, relevant_judgments
-from cranfield.collection.documents import merge
+from cranfield.collection.collection import UNJUDGED, Collection, merge, relevant_judgments
 from cranfield.formats.name_order import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines

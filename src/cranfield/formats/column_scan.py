@@ -10,9 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.formats.decimals import MARGIN, parse_decimals, words_at
-from cranfield.formats.id_codes import CollisionError, IdCodes
 from cranfield.formats.text import BOM, LONGEST_LINE
+from cranfield.formats.text_blocks import MARGIN, CollisionError, IdCodes, parse_decimals, words_at
 from cranfield.runtime.threads import spread
 from cranfield.types import Array
 

@@ -11,7 +11,7 @@ from cranfield.errors import RequestError
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, Source, question
 from cranfield.results import Result
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.formats.file_check import CheckReport

@@ -12,7 +12,7 @@ from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Names, Param, question
 from cranfield.results import Result, rendering
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -299,7 +299,7 @@ def _topic_grid(topics: int) -> list[float]:
 
 
 def _power_curve(card: Any, grid: Sequence[float]) -> list[dict[str, Any]]:
-    from cranfield.methods.design.inverse import power_for_difference
+    from cranfield.methods.design.sample_size import power_for_difference
 
     family: dict[str, Any] = {"systems": card.systems, "test": card.test} if card.is_family else {}
     rows = []

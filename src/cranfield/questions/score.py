@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result
-from cranfield.runtime.progress import listener
-from cranfield.runtime.threads import is_elsewhere
+from cranfield.runtime.threads import is_elsewhere, listener
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable

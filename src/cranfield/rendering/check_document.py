@@ -8,8 +8,7 @@ from typing import Any
 from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
-from cranfield.rendering.document import Column, Document, Table, warning_row
-from cranfield.rendering.views import View
+from cranfield.rendering.document import Column, Document, Table, View, warning_row
 
 LINES = Column("count", "lines", "count")
 

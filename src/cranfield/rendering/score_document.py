@@ -10,10 +10,9 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.questions.score import ScoreResult
-from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
-from cranfield.rendering.views import View
 from cranfield.scores import ScoreTable
 
 

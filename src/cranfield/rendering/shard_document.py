@@ -12,8 +12,7 @@ from cranfield.methods.comparison.anova import NESTED
 from cranfield.methods.sharding.shard_models import ANOVA_TABLES, BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
 from cranfield.questions.shards import ShardsResult
 from cranfield.rendering.charts import COLOURS, styled
-from cranfield.rendering.document import Column, Document, Table, show
-from cranfield.rendering.views import View
+from cranfield.rendering.document import Column, Document, Table, View, show
 
 Row = dict[str, Any]
 

@@ -13,8 +13,7 @@ from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
 from cranfield.collection.collection import Hits, View, relevant_judgments
 from cranfield.measures import Measure, kernels
-from cranfield.measures.lists import NO_CUTOFF
-from cranfield.measures.recipes import Recipe, Recipes, kept_recipe
+from cranfield.measures.recipes import NO_CUTOFF, Recipe, Recipes, kept_recipe
 from cranfield.runtime.compiled import Kernel, pays
 from cranfield.scores.evaluation import require_judgments, score_view
 from cranfield.types import Array

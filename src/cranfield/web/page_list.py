@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.web.asking import DataPage
-from cranfield.web.page_maker import make_page, report_answer
+from cranfield.web.page_maker import DataPage, make_page, report_answer
 
 CHECK = make_page("check", front=(), files=("order", "name"), of=("files", "collection", "scores", "shards"))
 SCORE = make_page(

@@ -14,12 +14,12 @@ from starlette.exceptions import HTTPException
 from cranfield.errors import CranfieldError
 from cranfield.rendering.report_page import served_policy
 from cranfield.web import work
-from cranfield.web.asking import DataPage
 from cranfield.web.data import WAIT, JobAnswer, Known, not_read, progress_page, reading, runner_of
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
 from cranfield.web.page import ResultAnswer, as_file, asked, render
 from cranfield.web.page_list import QUESTIONS, askable, grouped
+from cranfield.web.page_maker import DataPage
 from cranfield.web.runner import Job, Runner
 from cranfield.web.uploads import Data
 

@@ -7,9 +7,9 @@ import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.web.asking import Asked
 from cranfield.web.page import Reply, download
 from cranfield.web.page_list import QUESTIONS
+from cranfield.web.page_maker import Asked
 from cranfield.web.uploads import PACKED
 
 if TYPE_CHECKING:

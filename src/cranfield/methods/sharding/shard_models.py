@@ -23,7 +23,7 @@ from cranfield.methods.comparison.anova import (
     sampled_replicates,
 )
 from cranfield.methods.comparison.assumptions import nothing_to_tell, too_few_resamples
-from cranfield.methods.comparison.split_half_replication import PairVerdicts, Replication, replication
+from cranfield.methods.comparison.audits import PairVerdicts, Replication, replication
 from cranfield.methods.comparison.tukey import (
     ErrorTerm,
     Intervals,
