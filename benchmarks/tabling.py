@@ -17,7 +17,7 @@ from benchmarks.table import ABSENT, Table, at_most, duration, megabytes, times
 
 HEADINGS = ("process", "time", "of Polars' read", "goal", "peak", "goal ")
 COMMANDS = {
-    "compare": (["compare", "--test", "tukey"], 3),
+    "compare": (["compare"], 3),
     "size": (["size", "--difference", "0.02"], 5),
     "variance": (["variance"], 5),
     "power": (["power"], 5),

@@ -163,8 +163,16 @@ def _cells(draw: random.Random) -> list[tuple[str, str]]:
 
 def _written(rows: list[list[str]], draw: random.Random) -> bytes:
     mark, end = draw.choice(",,,,\t;"), draw.choice(("\n", "\n", "\n", "\r\n"))
-    text = "".join(mark.join(row) + end for row in rows)
+    around = draw.choice(("", "", "", '"'))
+    text = "".join(
+        mark.join(f"{around}{cell}{around}" if _is_word(cell) else cell for cell in row) + end for row in rows
+    )
     return (draw.choice(("", "", "", "\ufeff")) + (text.removesuffix(end) if draw.random() < 0.2 else text)).encode()
+
+
+def _is_word(cell: str) -> bool:
+    """What other programs quote; numbers they leave as they are."""
+    return not cell.replace(".", "").isdigit()
 
 
 def _long(draw: random.Random) -> tuple[bytes, str | None]:

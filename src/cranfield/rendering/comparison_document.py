@@ -13,6 +13,7 @@ from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import write_pieces
 from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
+from cranfield.methods.comparison.tested_pairs import HeldPairs
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
@@ -116,8 +117,8 @@ def compare_document(
 
 
 def _pair_rows(comparisons: Sequence[Comparison], *, every: bool) -> Sequence[Mapping[str, Any]]:
-    """The pairs for JSON: few as a list, many made when they are written."""
-    if all(len(each.pairs) <= LISTED_PAIRS for each in comparisons):
+    """The pairs for JSON: those that are there as a list, others made when they are written."""
+    if all(len(each.pairs) <= LISTED_PAIRS and isinstance(each.pairs, HeldPairs) for each in comparisons):
         return [{"measure": each.measure, **pair} for each in comparisons for pair in each.to_dict()]
     count = sum(len(each.pairs) if every else each.listed_count for each in comparisons)
     return StreamedRows(count, partial(_pair_columns, tuple(comparisons), every=every))

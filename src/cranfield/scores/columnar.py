@@ -28,7 +28,7 @@ from cranfield.scores.coded_table import Axis, CodedScores, EmptyCells, Place, n
 from cranfield.scores.columns import Columns, as_number
 from cranfield.scores.table import ScoreTable, natural
 
-HEAD = 1 << 17  # bytes; what a file is can be told from these
+HEAD = 1 << 17  # bytes that show what kind of file it is
 
 
 class Source(Protocol):

@@ -67,21 +67,29 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
 
 def nothing_to_tell(scores: Array) -> Caution | None:
     """Warn if systems do not differ, or differ by the same on every topic, so that the standard error is 0."""
-    own = scores - scores.mean(axis=1, keepdims=True)  # effects of topics (and replicates) removed
-    tiny = 1e-12 * max(1.0, float(np.abs(scores).max()))
-    if np.abs(own).max() <= tiny:
+    tiny = 1e-12 * max(1.0, float(scores.max()), -float(scores.min()))
+    if not _varies(scores, np.zeros(scores.shape[1:]), tiny):
         return Caution(
             "same-everywhere",
             "all systems have the same score on every topic: there is nothing to compare",
             "Check that the files hold different systems, and that the measure distinguishes them at all.",
         )
-    if np.abs(own - own.mean(axis=0, keepdims=True)).max() <= tiny:
+    if not _varies(scores, scores.mean(axis=0) - scores.mean(axis=(0, 1)), tiny):
         return Caution(
             "no-error",
             "systems differ by the same amount on every topic: the standard error of all differences is 0",
             "Check how the scores were made; no significance is claimed.",
         )
     return None
+
+
+def _varies(scores: Array, effects: Array, tiny: float) -> bool:
+    """Whether anything is left of the scores without topics (and replicates) and effects; most show it at once."""
+    for first in range(0, len(scores), 1000):
+        part = scores[first : first + 1000]
+        if not np.abs(part - part.mean(axis=1, keepdims=True) - effects).max() <= tiny:
+            return True
+    return False
 
 
 def constant_differences(constant: Array, systems: tuple[str, ...], first: Array, second: Array) -> Caution | None:
@@ -109,9 +117,20 @@ def too_many_pairs(pairs: int, most: int) -> Caution:
     )
 
 
+def too_many_differences(pairs: int, topics: int) -> Caution:
+    """Warn that Tukey's test was run in place of max-t, which would have taken long."""
+    return Caution(
+        "too-many-pairs",
+        f"{pairs:,} pairs on {topics:,} topics would take long to resample: Tukey's test was run in place of max-t, "
+        "and takes one error term for all of them",
+        'Name the test, `test="max-t"`, if you can wait; or `test="tukey"`.',
+    )
+
+
 # Warn if Box's ε is below this limit and the test of sphericity rejects. For ten equal independent systems this happens
 # in less than 4 % of tables of 10 topics or more; for 8 or 18 variants of one system with two others always; for ten of
 # the best 60 runs of TREC-8 or Robust04 in 97 % of tables of 20 topics or more.
+BLOCK = 1_000_000  # scores at a time
 DOUBTED_EPSILON, DOUBTED_LEVEL = 0.75, 0.05
 
 
@@ -133,9 +152,7 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
 
     topics, systems = scores.shape
     df, rank = topics - 1, systems - 1
-    rest = scores - scores.mean(axis=0)
-    rest -= rest.mean(axis=1, keepdims=True)
-    products = rest @ rest.T if topics < systems else rest.T @ rest  # the same traces, of the smaller matrix
+    products = _products(scores)
     trace = float(np.trace(products)) / df
     square = float((products**2).sum()) / df**2
     if df < 2 or rank < 2 or not trace > 0:
@@ -146,6 +163,21 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
     statistic = df * rank / 2 * (rank * square / trace**2 - 1)  # John 1972; χ² with rank(rank + 1)/2 − 1
     p_value = float(special.chdtrc(rank * (rank + 1) / 2 - 1, max(statistic, 0.0)))
     return min(max(epsilon, 1 / rank), 1.0), p_value
+
+
+def _products(scores: Array) -> Array:
+    """Products of what is left of the scores without topics and systems: of topics or of systems, if those are fewer.
+
+    Both have the same traces.
+    """
+    topics, systems = scores.shape
+    means, step = scores.mean(axis=0), max(topics if topics < systems else 1, BLOCK // systems)
+    products = np.zeros((min(topics, systems),) * 2)
+    for first in range(0, topics, step):  # so that memory does not grow with the number of topics
+        rest = scores[first : first + step] - means
+        rest -= rest.mean(axis=1, keepdims=True)
+        products += rest @ rest.T if topics < systems else rest.T @ rest
+    return products
 
 
 def one_error_term(scores: Array, sd: Array | None, test: str) -> Caution | None:

@@ -16,6 +16,7 @@ from cranfield.methods.comparison.assumptions import (
     one_error_term,
     too_few_resamples,
     too_few_topics,
+    too_many_differences,
     too_many_pairs,
     unpaired_loses,
 )
@@ -58,7 +59,9 @@ ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are measured each by its own error
+MOST_DIFFERENCES = 10_000_000  # topics × pairs that are resampled unless max-t is asked for: about a minute
 HELD_PAIRS = 20_000  # kept in memory even where one threshold decides about all of them
+HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for them
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
 ROWS_AT_ONCE = 20_000
 RESAMPLES = 10_000
@@ -422,6 +425,8 @@ def compare(
         _check_size(count, test, named=named, has_margin=equivalence is not None or non_inferiority is not None)
         if test == "max-t":
             aloud, test = too_many_pairs(count, MOST_PAIRS), "tukey"
+    if test == "max-t" and not named and resamples is None and count * len(scores) > MOST_DIFFERENCES:
+        aloud, test = too_many_differences(count, len(scores)), "tukey"
     if resamples is not None and test not in RESAMPLED:
         raise RequestError(
             f"a number of resamples has no effect on the test {test}",
@@ -433,7 +438,8 @@ def compare(
     correct = correct or ("none" if count == 1 else None)  # one pair is no family
     margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
     drawn: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": stream, "progress": progress}
-    if which is None and test in ONE_THRESHOLD and count > HELD_PAIRS and not any(margins.values()):
+    many = count > HELD_PAIRS or count * len(scores) > HELD_DIFFERENCES
+    if which is None and test in ONE_THRESHOLD and many and not any(margins.values()):
         found = _on_demand(Pairs(scores[:, order], *np.empty((2, 0), np.int64)), names, test, **drawn)
     else:
         first, second = np.triu_indices(len(names), k=1) if which is None else which

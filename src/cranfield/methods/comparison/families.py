@@ -87,12 +87,17 @@ class Pairs:
     @cached_property
     def tiny(self) -> float:
         """Differences that vary by no more do so by rounding only."""
-        return _ROUNDING * float(np.abs(self.scores).max())
+        return _ROUNDING * self.largest
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest score, whatever its sign."""
+        return float(max(self.scores.max(), -self.scores.min()))
 
     def chosen(self, first: Array, second: Array) -> Pairs:
         """Other pairs of the same systems; what belongs to the systems is not computed again."""
         other = Pairs(self.scores, first, second)
-        other.__dict__.update(means=self.means, tiny=self.tiny)
+        other.__dict__.update(means=self.means, largest=self.largest)
         return other
 
     @property

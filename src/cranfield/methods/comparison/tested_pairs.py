@@ -119,6 +119,7 @@ class HeldPairs:
         return last
 
 
+_BLOCK = 1_000_000  # scores at a time
 _FACTS = ("effect_size", "wins", "ties", "losses")  # columns for which scores are looked at, topic by topic
 
 
@@ -246,9 +247,12 @@ def unvarying_pairs(pairs: Pairs) -> Array:
     n, m = pairs.scores.shape
     weights = np.modf(np.arange(1, n + 1) * (np.sqrt(5) - 1) / 2)[0] - 0.5  # no pattern of topics cancels in them
     weights /= np.abs(weights).sum()
-    sums = weights @ (pairs.scores - pairs.scores[:1])
+    sums = np.zeros(m)
+    step = max(1, _BLOCK // m)
+    for start in range(0, n, step):  # topics at a time, so that memory does not grow with their number
+        sums += weights[start : start + step] @ (pairs.scores[start : start + step] - pairs.scores[:1])
     order = np.argsort(sums, kind="stable")
-    rounding = 8 * n * float(np.finfo(float).eps) * float(np.abs(pairs.scores).max())
+    rounding = 8 * n * float(np.finfo(float).eps) * pairs.largest
     near = np.searchsorted(sums[order], sums[order] + 5 * pairs.tiny + rounding, side="right") - np.arange(m) - 1
     found = [
         pair_place(first[alike], second[alike], m)

@@ -12,6 +12,8 @@ from cranfield.stats.studentized import studentized_range_critical, studentized_
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
+LARGE = 4_000_000  # scores
+
 
 @dataclass(frozen=True)
 class ErrorTerm:
@@ -121,7 +123,9 @@ def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Interv
 def standard_error_reach(scores: Array, *, alpha: float = 0.05) -> Array:
     """Half-width of the interval of each system's own standard error, whatever the model."""
     flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
-    error = flat.std(axis=1, ddof=1) / np.sqrt(flat.shape[1])
+    # Of many scores system by system, as a copy of all would take memory.
+    spread = np.array([row.std(ddof=1) for row in flat]) if flat.size > LARGE else flat.std(axis=1, ddof=1)
+    error = spread / np.sqrt(flat.shape[1])
     return np.asarray(t_critical(alpha / 2, flat.shape[1] - 1) * error)  # FS19 Eq. 4
 
 

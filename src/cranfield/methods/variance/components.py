@@ -49,7 +49,21 @@ def squares(scores: Array, weights: Array | None = None) -> Squares:
 
     A weight is the number of times that a topic was drawn; the weights of a resample sum to the number of topics.
     """
+    if weights is None and scores.size > _WHOLE:
+        return _whole_squares(scores)
     return _weighted_squares(_centred(scores), weights)
+
+
+def _whole_squares(scores: Array) -> Squares:
+    """As `squares`, a block of topics at a time."""
+    n, m = scores.shape
+    centre, sums, squared, by_topic = scores.mean(), np.zeros((1, m)), np.zeros(1), np.zeros(1)
+    for rows in _blocks(n, m):
+        part = scores[rows] - centre
+        sums += part.sum(axis=0)
+        squared += np.square(part).sum()
+        by_topic += np.square(part.mean(axis=1)).sum()
+    return Squares(n, m, *(part[0] for part in _mean_squares(n, m, sums, squared, by_topic)))
 
 
 def squares_and_left_out(scores: Array) -> tuple[Squares, Squares]:
