@@ -39,6 +39,7 @@ from cranfield.methods.comparison.tested_pairs import (
     PairsOnDemand,
     TestedPairs,
     effect_size,
+    no_unvarying_pairs,
     unvarying_pairs,
 )
 from cranfield.methods.comparison.thresholds import pair_count, pairs_at
@@ -506,7 +507,7 @@ def _on_demand(
     pairs: Pairs, names: tuple[str, ...], test: str, *, alpha: float, resamples: int, **drawn: Any
 ) -> dict[str, Any]:
     """The same of pairs that are not kept, under a test with one threshold."""
-    unvarying = np.empty(0, np.int64) if test == "unpaired" else unvarying_pairs(pairs)
+    unvarying = no_unvarying_pairs(len(names)) if test == "unpaired" else unvarying_pairs(pairs)
     threshold = find_threshold(pairs, test, alpha=alpha, resamples=resamples, **drawn)
     tested = PairsOnDemand(pairs.scores, threshold, alpha, unvarying, _within(pairs, test))
     return {
@@ -652,7 +653,7 @@ def _cautions_on_demand(
     nothing = nothing_to_tell(pairs.scores)
     cautions = [
         nothing,
-        None if nothing else _constant_on_demand(pairs, names, tested.unvarying),
+        None if nothing else _constant_on_demand(pairs, names, tested.unvarying.places),
         one_error_term(pairs.scores, None, test) if test in ONE_ERROR else None,
         too_few_resamples(resamples, len(tested), "none", alpha) if test in RESAMPLED else None,
     ]
@@ -663,6 +664,6 @@ def _cautions_on_demand(
     return cautions
 
 
-def _constant_on_demand(pairs: Pairs, names: tuple[str, ...], unvarying: Array) -> Caution | None:
-    chosen = pairs.chosen(*pairs_at(unvarying, len(names)))
+def _constant_on_demand(pairs: Pairs, names: tuple[str, ...], places: Array) -> Caution | None:
+    chosen = pairs.chosen(*pairs_at(places, len(names)))
     return constant_differences(chosen.constant, names, chosen.first, chosen.second)
