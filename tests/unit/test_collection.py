@@ -17,8 +17,8 @@ import cranfield
 from cranfield.collection import Collection
 from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
-from cranfield.formats.name_order import file_stem
 from cranfield.formats.scan import Scanner
+from cranfield.formats.text import file_stem
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.scores.evaluation import score_collection
 

@@ -18,7 +18,8 @@ import cranfield
 from cranfield.cli.app import COMMANDS, main, make_app
 from cranfield.errors import COMMANDS_ONLY, Caution, RequestError, speak
 from cranfield.formats.problems import KINDS, Problem
-from cranfield.methods.design.planning import Request, plan
+from cranfield.methods.design.planning import plan
+from cranfield.methods.design.request import Request
 from cranfield.rendering.document import Column, Document, Table, spoken
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_model import LeftOut, Part, Report, Section

@@ -19,7 +19,7 @@ from cranfield.cli.app import app
 from cranfield.methods.comparison import MODELS, anova, compare, decompose, model_error, tukey
 from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical
 from cranfield.methods.design import size_for_difference, size_for_range
-from cranfield.methods.design.planning import Request
+from cranfield.methods.design.request import Request
 from cranfield.methods.sharding.shard_models import SHARD_MODELS
 from cranfield.methods.verification import (
     SOURCES,

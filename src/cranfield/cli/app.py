@@ -18,7 +18,7 @@ from cranfield.errors import CranfieldError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
-# Every command, in the order of --help. What is not made from a question alone has a file here.
+# Every command, in the order of --help. What is not made from a question alone is in own_commands.
 COMMANDS = (
     "score",
     "check",
@@ -41,9 +41,6 @@ COMMANDS = (
 )
 
 
-FILES = {"report": "report_command", "serve": "own_commands", "measures": "own_commands", "demo": "own_commands"}
-
-
 def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
     """The command with these of its commands; where they are only ``listed``, without their flags."""
     made = typer.Typer(
@@ -64,7 +61,7 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
         if name == "study":
             made.add_typer(_studies(), name=name)
         else:
-            made.command(name, cls=Command)(getattr(import_module(f"cranfield.cli.{FILES[name]}"), name))
+            made.command(name, cls=Command)(getattr(import_module("cranfield.cli.own_commands"), name))
     made.callback(invoke_without_command=True)(_options)
     return made
 

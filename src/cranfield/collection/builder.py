@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.collection.collection import UNJUDGED, Collection, merge, relevant_judgments
-from cranfield.formats.name_order import natural_key
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines
 from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Vocabulary
+from cranfield.formats.text import natural_key
 from cranfield.runtime.threads import available_workers, slices, spread
 from cranfield.types import Array
 

@@ -15,12 +15,11 @@ from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRu
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.lines import collector_paused
-from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.runs import Order, inspect_run, parse_runs
 from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Scanner, Vocabulary
-from cranfield.formats.text import expand, read_bytes, show
+from cranfield.formats.text import expand, file_stem, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
 

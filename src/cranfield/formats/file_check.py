@@ -15,13 +15,12 @@ import numpy as np
 
 from cranfield.errors import InputError
 from cranfield.formats.lines import Inspection, collector_paused, report_spacing
-from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels, inspect_teams
 from cranfield.formats.runs import FIELDS, Order, RankedLines, inspect_run, report_order
 from cranfield.formats.scan import CodedRun, Scanner, has_repeats
 from cranfield.formats.scores import inspect_scores, looks_like_scores
-from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, read_bytes, read_head, show, why_not_text
+from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, file_stem, read_bytes, read_head, show, why_not_text
 from cranfield.runtime.threads import Counter, available_workers, spread
 
 if TYPE_CHECKING:

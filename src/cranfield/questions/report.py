@@ -237,7 +237,8 @@ def _variances(about: ReportInput) -> Any:
 def _sizes(about: ReportInput) -> dict[str, Any]:
     """One n for each goal: systems share topics, as in every other section; and two curves."""
     from cranfield.methods.design.formulas import SHARED
-    from cranfield.methods.design.planning import Request, plan_from_pilot
+    from cranfield.methods.design.planning import plan_from_pilot
+    from cranfield.methods.design.request import Request
 
     goal = about.goal
     request = Request(

@@ -12,8 +12,8 @@ import numpy as np
 
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
-from cranfield.formats.name_order import is_ascending
 from cranfield.formats.records import Record
+from cranfield.formats.text import is_ascending
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable

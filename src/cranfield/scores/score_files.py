@@ -18,11 +18,10 @@ from cranfield.collection import open_collection
 from cranfield.collection.packed import MAGIC
 from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
 from cranfield.formats.file_check import FileKind, OtherFormat
-from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import is_json_lines, is_output, looks_like_output, read_output, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
-from cranfield.formats.text import BOM, atomic_write, map_bytes, show, write_text
+from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.frames import (
