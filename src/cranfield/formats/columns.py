@@ -6,7 +6,6 @@ does nothing about what is odd: the careful reader does that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.formats.decimals import MARGIN, parse_decimals
+from cranfield.formats.runs import parse_numbers
 from cranfield.formats.text import LONGEST_LINE
 from cranfield.types import Array
 
@@ -67,8 +67,10 @@ class Fields:
         """A column as numbers; nan where there is none. Correctly rounded, as Python has them."""
         start, size = self.start[:, field], self.size[:, field]
         parsed, doubtful = parse_decimals(self.raw, start, start + size)
-        for line in np.flatnonzero(doubtful).tolist():
-            parsed[line] = _python_number(self.text(line, field))
+        left = np.flatnonzero(doubtful)
+        if len(left):
+            text, places = self.raw.tobytes(), zip(start[left].tolist(), size[left].tolist(), strict=True)
+            parsed[left] = parse_numbers([text[at : at + length] for at, length in places])
         return parsed
 
     def is_digits(self, field: int) -> bool:
@@ -81,13 +83,6 @@ class Fields:
         if widest > _MOST_DIGITS or left.min() == 0:
             return False
         return all(((self.raw[at + place] - np.uint8(48) < 10) | (left <= place)).all() for place in range(widest))
-
-
-def _python_number(raw: bytes) -> float:
-    try:
-        return math.nan if b"_" in raw else float(raw)
-    except ValueError:
-        return math.nan
 
 
 def find_fields(raw: Array, width: int) -> Fields | None:
