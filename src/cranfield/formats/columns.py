@@ -6,34 +6,32 @@ does nothing about what is odd: the careful reader does that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from cranfield.formats.runs import parse_numbers
 from cranfield.formats.text import LONGEST_LINE
+from cranfield.formats.text_blocks import MARGIN, parse_decimals
 from cranfield.types import Array
 
 BLOCK = 2_500_000  # bytes: arrays of its fields stay in the cache; several times the longest line
 
-PADDING = 32  # bytes, so that a word or a few digits can be taken anywhere
-
 _MASKS = np.array([(1 << 64) - (1 << 8 * (8 - size)) for size in range(9)], np.uint64)  # the first bytes of a word
-_POWERS = np.array([10.0**exponent for exponent in range(23)])  # every one exact in double precision
-_LONGEST_NUMBER = 24  # characters; what is longer is left to Python
+_MOST_DIGITS = 24  # of a whole number; what is longer is left to the careful reader
 
 
 def blocks(data: bytes) -> Iterator[Array]:
-    """Whole lines, about ``BLOCK`` bytes at a time, with a line end after the last and the padding after that."""
+    """Whole lines, about ``BLOCK`` bytes at a time, a line end after the last, and a margin of zeros around them."""
     at = 0
     while at < len(data):
         end = len(data) if at + BLOCK >= len(data) else data.rfind(b"\n", at, at + BLOCK) + 1
         end = end or len(data)  # a line far too long, which is found by whoever looks at the lines
-        raw = np.zeros(end - at + 1 + PADDING, np.uint8)
-        raw[: end - at] = np.frombuffer(data, np.uint8, end - at, at)
-        raw[end - at] = 10
+        raw = np.zeros(end - at + 1 + 2 * MARGIN, np.uint8)
+        raw[MARGIN : MARGIN + end - at] = np.frombuffer(data, np.uint8, end - at, at)
+        raw[MARGIN + end - at] = 10
         yield raw
         at = end
 
@@ -68,9 +66,11 @@ class Fields:
     def numbers(self, field: int) -> Array:
         """A column as numbers; nan where there is none. Correctly rounded, as Python has them."""
         start, size = self.start[:, field], self.size[:, field]
-        parsed = _decimals(self.raw, start, size)
-        for line in np.flatnonzero(np.isnan(parsed)).tolist():
-            parsed[line] = _python_number(self.text(line, field))
+        parsed, doubtful = parse_decimals(self.raw, start, start + size)
+        left = np.flatnonzero(doubtful)
+        if len(left):
+            text, places = self.raw.tobytes(), zip(start[left].tolist(), size[left].tolist(), strict=True)
+            parsed[left] = parse_numbers([text[at : at + length] for at, length in places])
         return parsed
 
     def is_digits(self, field: int) -> bool:
@@ -80,16 +80,9 @@ class Fields:
         signed = (first == 43) | (first == 45)
         at, left = start + signed, size - signed
         widest = int(left.max())
-        if widest > _LONGEST_NUMBER or left.min() == 0:
+        if widest > _MOST_DIGITS or left.min() == 0:
             return False
         return all(((self.raw[at + place] - np.uint8(48) < 10) | (left <= place)).all() for place in range(widest))
-
-
-def _python_number(raw: bytes) -> float:
-    try:
-        return math.nan if b"_" in raw else float(raw)
-    except ValueError:
-        return math.nan
 
 
 def find_fields(raw: Array, width: int) -> Fields | None:
@@ -97,7 +90,7 @@ def find_fields(raw: Array, width: int) -> Fields | None:
 
     None as well for a line that is too long, starts with ``#``, or has control characters.
     """
-    text = raw[:-PADDING]
+    text = raw[MARGIN:-MARGIN]
     if len(text) > 1 and text[-2] == 10:  # the last line has an end of its own
         text = text[:-1]
     blank = np.flatnonzero(text <= 32).astype(np.int32)
@@ -105,9 +98,11 @@ def find_fields(raw: Array, width: int) -> Fields | None:
     if ((marks < 9) | (marks - np.uint8(14) < 18)).any():  # which bytes.split takes for parts of a field
         return None
     found = _single_blanks(blank, marks, width) or _any_blanks(blank, marks, width)
-    if found is None or (raw[found[0][:, 0]] == 35).any():
+    if found is None:
         return None
-    return Fields(raw, *found)
+    start, size = found
+    start += MARGIN
+    return None if (raw[start[:, 0]] == 35).any() else Fields(raw, start, size)
 
 
 def _single_blanks(blank: Array, marks: Array, width: int) -> tuple[Array, Array] | None:
@@ -144,57 +139,3 @@ def _any_blanks(blank: Array, marks: Array, width: int) -> tuple[Array, Array] |
         return None
     start, end = start.reshape(lines, width), end.reshape(lines, width)
     return start, end - start
-
-
-def _decimals(raw: Array, start: Array, size: Array) -> Array:
-    """A sign, digits, a point, digits, all at once; nan for whatever else it is, and where rounding is in doubt."""
-    first = raw[start]
-    negative = first == 45
-    signed = negative | (first == 43)
-    at, left = start + signed, size - signed
-    widest = min(int(left.max()), _LONGEST_NUMBER)
-    mantissa = np.zeros(len(start), np.int64)
-    digits, decimals, points = (np.zeros(len(start), np.int8) for _ in range(3))
-    for place in range(widest):
-        mark = raw[at + place]
-        inside = place < left
-        digit = mark - np.uint8(48)
-        is_digit = inside & (digit < 10) & (mantissa < 10**17)
-        mantissa = np.where(is_digit, mantissa * 10 + digit, mantissa)
-        digits += is_digit
-        decimals += is_digit & (points > 0)
-        points += inside & (mark == 46)
-    plain = (digits + points == left) & (digits > 0) & (points < 2) & (decimals < len(_POWERS))
-    decimals[~plain] = 0
-    value: Array = mantissa / _POWERS[decimals]
-    large = plain & (mantissa > 2**53)
-    if large.any():
-        value[large] = _divide(mantissa[large], _POWERS[decimals[large]])
-    value[~plain] = np.nan
-    np.negative(value, out=value, where=negative)
-    return value
-
-
-def _divide(mantissa: Array, ten: Array) -> Array:
-    """mantissa / ten where a double does not hold the mantissa: two of them do; nan where rounding is in doubt.
-
-    The remainder of the quotient comes from an exact product (Dekker 1971).
-    """
-    high = mantissa.astype(np.float64)
-    low = (mantissa - high.astype(np.int64)).astype(np.float64)
-    quotient = high / ten
-    q_high, q_low = _halves(quotient)
-    t_high, t_low = _halves(ten)
-    product = quotient * ten
-    error = ((q_high * t_high - product) + q_high * t_low + q_low * t_high) + q_low * t_low
-    rest = (((high - product) - error) + low) / ten
-    value = quotient + rest
-    # Certain unless a nudge far above the error of ``rest`` would round to another double.
-    certain = (quotient + rest * 1.000000001 == value) & (quotient + rest * 0.999999999 == value)
-    return np.where(certain, value, np.nan)
-
-
-def _halves(value: Array) -> tuple[Array, Array]:
-    split = 134217729.0 * value
-    high = split - (split - value)
-    return high, value - high

@@ -168,7 +168,7 @@ def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection
     pieces = [(key, len(list(piece))) for key, piece in groupby(_list_keys(lines, by_tag))]
     codes = [names.setdefault(key, len(names)) for key, _ in pieces]
     lists = np.repeat(codes, [length for _, length in pieces])
-    columns = RankedLines(lists, np.array(lines.keys), np.array(_numbers(lines.ranks)), np.array(lines.numbers))
+    columns = RankedLines(lists, np.array(lines.keys), np.array(parse_numbers(lines.ranks)), np.array(lines.numbers))
     report_order(columns, [key[-1] for key in names], order, look)
 
 
@@ -215,7 +215,7 @@ def report_order(lines: RankedLines, topics: Sequence[bytes], order: Order, look
         _report_lists("rank-disagrees", astray, lists[1:], numbers[1:], topics, look)
 
 
-def _numbers(texts: Sequence[bytes]) -> list[float]:
+def parse_numbers(texts: Sequence[bytes]) -> list[float]:
     """Every text as a number, nan where it is none; all at once where all of them are."""
     if b"_" not in b"".join(texts):
         try:

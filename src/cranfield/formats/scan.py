@@ -177,21 +177,21 @@ class Scanner:
     def _enter(self, words: Array) -> Array:
         """The codes of documents, all at once: every round settles those that meet themselves or an empty slot."""
         self._make_room(words.shape[1])
-        mask = np.uint64(len(self._table) - 1)
-        codes = np.empty(words.shape[1], np.int32)
-        slot, todo = (_hashed(words) & mask).astype(np.int64), np.arange(len(codes), dtype=np.int32)
+        mask = len(self._table) - 1
+        slot, todo = (_hashed(words) & np.uint64(mask)).astype(np.int64), np.arange(words.shape[1])
+        codes = np.empty(len(todo), np.int32)
         while len(todo):
             entry = self._table[slot]
             free = np.flatnonzero(entry == 0)
             if len(free):
                 entry[free] = self._claim(slot[free], words[:, free])
             entry -= 1
-            same = self._words[0][entry] == words[0]
+            codes[todo] = entry  # of most lines their own, of the others until they are settled
+            other = self._words[0][entry] != words[0]
             for known, word in zip(self._words[1:], words[1:], strict=True):
-                same &= known[entry] == word
-            codes[todo[same]] = entry[same]
-            left = np.flatnonzero(~same)
-            todo, words, slot = todo[left], words[:, left], (slot[left] + 1) & int(mask)
+                other |= known[entry] != word
+            left = np.flatnonzero(other)
+            todo, words, slot = todo[left], words[:, left], (slot[left] + 1) & mask
         return codes
 
     def _claim(self, slots: Array, words: Array) -> Array:
