@@ -41,7 +41,7 @@ def _run(question: Any, given: dict[str, Any]) -> None:
     """Compute, then write the files or print the one format that was asked for."""
     out = given.pop("out")
     endings = [ending for flag, ending in _ALSO.items() if given.pop(flag)]
-    files, printed = _files(out, endings)
+    files, printed = _report_files(out, endings)
     with options.progress_bar(question.working) as step, reporting(step):
         result = question.ask(**given)
     from cranfield.rendering.report_sections import make_report
@@ -49,7 +49,7 @@ def _run(question: Any, given: dict[str, Any]) -> None:
     _output(make_report(result), files, printed)
 
 
-def _files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
+def _report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
     """The files to write, and the endings of the formats that are printed because no file was named."""
     from cranfield.rendering.report_files import check_report_name
 

@@ -372,8 +372,8 @@ def _usual(data: Any, layout: DelimitedLayout, title: str, place: Place) -> Code
     ids = [name for name in ("topic", "measure", *(("system", "shard") if long else ())) if name in names]
     numbers = ["score"] if long else [name for name in names if name not in ids]
     rows = scan_columns(data, layout, ids=ids, numbers=numbers, number=text_number)
-    topic = named_axis(rows.ids["topic"], _filled)
-    system = named_axis(rows.ids["system"], _filled) if long else Axis(tuple(numbers))
+    topic = named_axis(rows.ids["topic"], _name_or_none)
+    system = named_axis(rows.ids["system"], _name_or_none) if long else Axis(tuple(numbers))
     measure = (
         named_axis(rows.ids["measure"], lambda name: name.strip() or title, sort=False)
         if "measure" in ids
@@ -385,7 +385,7 @@ def _usual(data: Any, layout: DelimitedLayout, title: str, place: Place) -> Code
     return _ordered(CodedScores(measure, topic, system, shard, rows.numbers, place, wide=not long))
 
 
-def _filled(name: str) -> str | None:
+def _name_or_none(name: str) -> str | None:
     """A name; None where there is nothing, which a row-by-row reader may take for a blank line."""
     return name.strip() or None
 
@@ -530,19 +530,19 @@ def _named(
     ):
         return None
     if "measure" in columns:
-        measures = named_axis(columns["measure"], _filled if wide else str, sort=False)
+        measures = named_axis(columns["measure"], _name_or_none if wide else str, sort=False)
     elif wide:
         measures = Axis((measure or "score",))
     else:
         measures = Axis((measure,) if measure and len(rows.columns) == 1 else rows.columns)
-    topic = named_axis(columns["topic"], _filled)
+    topic = named_axis(columns["topic"], _name_or_none)
     systems = Axis(rows.columns if wide else (system,))
     if "system" in columns:
-        found = named_axis(columns["system"], _filled)
+        found = named_axis(columns["system"], _name_or_none)
         if found is None:
             return None
         systems = found
-    shard = named_axis(columns["shard"], _filled) if "shard" in columns else None
+    shard = named_axis(columns["shard"], _name_or_none) if "shard" in columns else None
     if topic is None or measures is None or ("shard" in columns and shard is None):
         return None
 
