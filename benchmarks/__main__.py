@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks import (
+    checking,
     clustering,
     cold,
     comparing,
@@ -19,6 +20,7 @@ from benchmarks import (
     reading,
     reopening,
     reporting,
+    run_growth,
     scoring,
     serving,
     sharding,
@@ -34,6 +36,8 @@ from benchmarks.table import Goal
 
 BENCHMARKS = {
     "cold": cold.tables,
+    "checking": checking.tables,
+    "growth of runs": run_growth.tables,
     "reading": reading.tables,
     "scoring": scoring.tables,
     "reopening": reopening.tables,

@@ -39,6 +39,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
     """Run a command to its end."""
     paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE.parent)]))
     surroundings = {**os.environ, "PYTHONPATH": paths, **(environment or {})}
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # every installation has its bytecode after the first run
     with tempfile.NamedTemporaryFile() as report:
         done = subprocess.run([*RELAY, report.name, *command], capture_output=True, text=True, env=surroundings)
         if done.returncode != 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -82,6 +83,64 @@ def ours_packed(data: Data) -> Outcome:
     progress("cranfield: from a packed collection to means")
     line = [command(), "score", data.packed, "-m", "AP"]
     return child.best(partial(child.run, line, _environment("cranfield", data)), at_most=5)
+
+
+@cache
+def cold_gzipped(data: Data) -> Outcome:
+    """The command on gzipped runs."""
+    folder = _gzip(data)
+    progress("cranfield: gzipped runs to means")
+    return child.best(partial(_cold, "cranfield", data, folder))
+
+
+@cache
+def gunzip(data: Data) -> Outcome:
+    """Unzipping every run and nothing else, as many processes at a time as there are cores."""
+    files = f"find {_gzip(data)} -type f -print0 | xargs -0 -P {CORES} -n 1 gzip -dc > /dev/null"
+    return child.best(partial(child.run, ["sh", "-c", files]))
+
+
+def _gzip(data: Data) -> str:
+    """A folder of the same runs, gzipped."""
+    folder = data.caches / f"{data.shape.name}-gzipped"
+    if not folder.exists():
+        progress("gzipping the runs")
+        folder.mkdir()
+        for file in clock.files(data.runs):
+            (folder / f"{Path(file).name}.gz").write_bytes(gzip.compress(Path(file).read_bytes(), 6, mtime=0))
+    return str(folder)
+
+
+@cache
+def grown(command_name: str, data: Data, lines: int) -> Outcome:
+    """A command on so many lines of runs."""
+    _compile("cranfield", data)
+    folder = _first_lines(data, lines)
+    progress(f"cranfield {command_name}: {lines:,} lines")
+    files = [folder, "--qrels", data.qrels]
+    return child.best(partial(child.run, [command(), command_name, *files], _environment("cranfield", data)))
+
+
+def _first_lines(data: Data, lines: int) -> str:
+    """A folder with the first lines of the first runs."""
+    folder = data.caches / f"{data.shape.name}-{lines}"
+    folder.mkdir(exist_ok=True)
+    for file in clock.files(data.runs):
+        text = Path(file).read_bytes().splitlines(keepends=True)[:lines]
+        (folder / Path(file).name).write_bytes(b"".join(text))
+        lines -= len(text)
+        if lines <= 0:
+            break
+    return str(folder)
+
+
+@cache
+def ours_check(data: Data, runs: str) -> Outcome:
+    """The check of runs and judgments, cold, the best of a few."""
+    _compile("cranfield", data)
+    progress("cranfield: check")
+    line = [command(), "check", runs, data.qrels]
+    return child.best(partial(child.run, line, _environment("cranfield", data)))
 
 
 @cache

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import ScoreTable
-from cranfield.methods.design.planning import Request, plan_from_pilot
+from cranfield.methods.design.planning import plan_from_pilot
+from cranfield.methods.design.request import Request
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
 

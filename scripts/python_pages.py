@@ -50,7 +50,8 @@ QUESTIONS = {
 MORE = {  # public names in a file of their own
     "methods.design": {
         "target": ["Target"],
-        "planning": ["Request", "plan", "plan_from_pilot"],
+        "request": ["Request"],
+        "planning": ["plan", "plan_from_pilot"],
         "power_card": ["Card"],
     },
     "questions": {module: [*names, *_results(names)] for module, names in QUESTIONS.items()},

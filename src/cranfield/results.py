@@ -46,7 +46,7 @@ class Result:
 
     def chart(self, kind: str | None = None) -> Any:
         """An Altair chart; ``kind`` chooses one where there are several."""
-        return rendering("views").chart(self, kind)
+        return rendering("document").chart(self, kind)
 
     @property
     def exit_code(self) -> int:
@@ -72,4 +72,4 @@ def rendering(module: str) -> Any:
 
 
 def _view(result: Result) -> Any:
-    return rendering("views").view(type(result))
+    return rendering("document").view(type(result))

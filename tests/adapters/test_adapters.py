@@ -23,8 +23,7 @@ from cranfield.cli.app import main
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.file_check import FileKind, check_files
 from cranfield.scores import Columns, ScoreTable, read_score_files, read_scores
-from cranfield.scores.foreign_formats import OTHER_FORMATS
-from cranfield.scores.score_files import parse_scores
+from cranfield.scores.score_files import OTHER_FORMATS, parse_scores
 
 ROOT = Path(__file__).parents[2]
 FILES = Path(__file__).parent / "files"

@@ -25,8 +25,7 @@ from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
 from cranfield.runtime.dask import ClusterError, connect, local_cluster, work_on
 from cranfield.runtime.threads import Threads, tasks
-from cranfield.scores.evaluation import score_collection
-from cranfield.scores.many import score_files
+from cranfield.scores.evaluation import score_collection, score_files
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask's own shutting down warns of is not ours
 

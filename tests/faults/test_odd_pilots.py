@@ -11,7 +11,8 @@ import pytest
 import cranfield
 from cranfield import InputError
 from cranfield.errors import Caution
-from cranfield.methods.design.planning import Request, plan_from_pilot
+from cranfield.methods.design.planning import plan_from_pilot
+from cranfield.methods.design.request import Request
 from cranfield.methods.variance import estimate_variance
 from cranfield.methods.variance.components import squares
 from cranfield.rendering.report_files import report_json, report_latex, report_markdown

@@ -12,9 +12,17 @@ import pytest
 
 from cranfield import ScoreTable
 from cranfield.methods.comparison import MODELS, anova, compare, decompose
-from cranfield.methods.comparison.corrections import benjamini_hochberg, holm
-from cranfield.methods.comparison.equivalence import equivalence_p, one_sided
-from cranfield.methods.comparison.pairwise import bootstrap, paired_t, permutation, sign, wilcoxon
+from cranfield.methods.comparison.pairwise import (
+    benjamini_hochberg,
+    bootstrap,
+    equivalence_p,
+    holm,
+    one_sided,
+    paired_t,
+    permutation,
+    sign,
+    wilcoxon,
+)
 
 Array = npt.NDArray[Any]
 R = Path(__file__).parent / "r"

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,6 +18,7 @@ from generated import DOCUMENTS, INTENTS, Generated, collections, examples, read
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cranfield
 from cranfield.measures import CATALOG, parse_measure, parse_measures
 from cranfield.runtime import compiled
 from cranfield.scores.evaluation import score_view
@@ -95,20 +98,20 @@ def test_a_topic_scores_alone_what_it_scores_among_others(made: Generated) -> No
             assert {name: pair for name, pair in pairs.items() if pair[0] != pytest.approx(pair[1], abs=1e-12)} == {}
 
 
-# --- interpreted and compiled
+# --- interpreted, by whole arrays and compiled
 
 
 @contextmanager
-def only(*, machine_code: bool) -> Iterator[None]:
-    """Every kernel run in one way, and the other way out of reach."""
+def only(*, machine_code: bool, arrays: bool = False) -> Iterator[None]:
+    """Every kernel run in one way, and the other way out of reach; ``arrays`` where a kernel has a form in those."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise AssertionError("a kernel was run in the other way")
 
     with pytest.MonkeyPatch.context() as patch:
-        for user in ("cranfield.runtime.compiled", "cranfield.collection.readers"):
-            patch.setattr(f"{user}.is_loaded", lambda: machine_code)
+        patch.setattr(compiled, "is_loaded", lambda: machine_code)
         patch.setattr(compiled, "WORTH_COMPILING", 0 if machine_code else sys.maxsize)
+        patch.setattr(compiled, "WORTH_LOADING", sys.maxsize if arrays else 0)
         patch.setattr(compiled, "_spent", 0)  # so that the steps taken here do not count afterwards
         if machine_code:
             patch.setattr(compiled.Kernel, "interpreted", refuse)
@@ -131,12 +134,34 @@ def everything(made: Generated) -> tuple[list[bytes], bytes, bytes]:
 
 @examples(15)
 @given(made=collections(with_intents=True))
-def test_kernels_interpreted_and_compiled_give_the_same_bits(made: Generated) -> None:
+def test_kernels_interpreted_by_arrays_and_compiled_give_the_same_bits(made: Generated) -> None:
     with only(machine_code=False):
         interpreted = everything(made)
+    with only(machine_code=False, arrays=True):
+        arrays = everything(made)
     with only(machine_code=True):
         machine_code = everything(made)
-    assert interpreted == machine_code
+    assert interpreted == arrays == machine_code
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@7", "P@10", "nDCG", "nDCG(gains=exp)@20", "RBP(p=0.8)", "R@50", "Rprec"])
+def test_long_lists_are_scored_with_the_same_bits_by_arrays_and_by_loops(measure: str) -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.random((9, 700)).tolist()
+    grades = (rng.integers(0, 4, (9, 900)) * (rng.random((9, 900)) < 0.4)).tolist()
+    lines = [f"{topic} Q0 d{at} 1 {score!r} tag" for topic in range(9) for at, score in enumerate(scores[topic])]
+    judged = [f"{topic} 0 d{at} {grade}" for topic in range(9) for at, grade in enumerate(grades[topic])]
+    with TemporaryDirectory() as folder:
+        run, qrels = Path(folder, "run"), Path(folder, "qrels")
+        run.write_text("\n".join(lines))
+        qrels.write_text("\n".join(judged))
+        collection = cranfield.read_collection(run, qrels)
+    views = [collection.whole, collection.sharded(collection.random_shards(3, seed=1))]
+    for view in views:
+        with only(machine_code=False):
+            interpreted = score_view(view, parse_measures(measure))
+        with only(machine_code=False, arrays=True):
+            assert score_view(view, parse_measures(measure)).tobytes() == interpreted.tobytes()
 
 
 # --- shards

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError
-from cranfield.formats.decimals import MARGIN, parse_decimals
-from cranfield.formats.id_codes import MOST_WORDS, IdCodes
+from cranfield.formats.text_blocks import MARGIN, MOST_WORDS, IdCodes, parse_decimals
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.types import Array

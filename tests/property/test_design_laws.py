@@ -19,7 +19,7 @@ from cranfield.methods.design import (
     size_for_width,
 )
 from cranfield.methods.design.formulas import difference_method, range_method
-from cranfield.methods.design.inverse import solve
+from cranfield.methods.design.sample_size import solve
 
 ALPHAS = st.floats(0.001, 0.1)
 POWERS = st.floats(0.3, 0.99)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from functools import partial
 from itertools import groupby, permutations
@@ -19,15 +20,24 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.collection import Collection, readers
+from cranfield.collection import Collection, builder, readers
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats.file_check import FileKind, check_files
+from cranfield.formats import columns, qrels
+from cranfield.formats.file_check import FileKind, check_files, check_run, document_pairs
 from cranfield.formats.problems import KINDS, Severity
-from cranfield.formats.qrels import parse_qrels, read_intents, read_qrels, write_qrels
+from cranfield.formats.qrels import (
+    inspect_qrels,
+    inspect_teams,
+    parse_qrels,
+    read_intents,
+    read_qrels,
+    read_teams,
+    write_qrels,
+    write_teams,
+)
 from cranfield.formats.runs import Order, RunLines, inspect_run, parse_runs, write_run
 from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
-from cranfield.formats.teams import inspect_teams, read_teams, write_teams
 from cranfield.scores import ScoreTable, read_scores, write_scores
 from cranfield.scores.evaluation import score_collection
 
@@ -99,6 +109,16 @@ def put(folder: Path, name: str, data: bytes) -> str:
     path = folder / name
     path.write_bytes(data)
     return str(path)
+
+
+@contextmanager
+def without_scanner() -> Iterator[None]:
+    """Everything left to the careful reader."""
+    with (
+        mock.patch.object(Scanner, "scan", return_value=None),
+        mock.patch.object(Scanner, "scan_judgments", return_value=None),
+    ):
+        yield
 
 
 # --- only one family of errors
@@ -176,7 +196,7 @@ def test_reading_any_files_gives_a_collection_or_a_refusal(
 ) -> None:
     for files in ((run, QRELS, TEAMS), (RUN, qrels, TEAMS), (RUN, QRELS, teams)):
         paths = [put(folder, part, data) for part, data in zip(("run", "qrels", "teams"), files, strict=True)]
-        with mock.patch.object(readers, "_is_large", return_value=scanned):
+        with nullcontext() if scanned else without_scanner():
             found = attempt(partial(cranfield.read_collection, paths[0], paths[1], teams=paths[2], name=name))
         if isinstance(found, Collection):
             assert np.isfinite(score_collection(found, ["AP", "nDCG@10"]).values).all()
@@ -233,7 +253,7 @@ def bits(values: Sequence[float]) -> list[bytes]:
 
 
 def scanned_lines(data: bytes, order: Order = Order.SCORE) -> tuple[list[bytes], list[bytes], list[bytes], str] | None:
-    """(topic, document, key) columns and the tag as the compiled reader has them, or None when it gave up."""
+    """(topic, document, key) columns and the tag as the quick reader has them, or None when it gave up."""
     scanner = Scanner()
     run = scanner.scan(data, "any", order)
     if run is None:
@@ -285,7 +305,7 @@ def clean_runs(draw: st.DrawFn) -> bytes:
 @tries(500)
 @given(clean_runs(), st.sampled_from(Order))
 @example(b"\xef\xbb\xbf" + RUN, Order.SCORE)
-def test_the_compiled_reader_reads_what_the_plain_one_reads(data: bytes, order: Order) -> None:
+def test_the_quick_reader_reads_what_the_plain_one_reads(data: bytes, order: Order) -> None:
     scanned = scanned_lines(data, order)
     finite = all(np.isfinite(struct.unpack("<d", key)[0]) for key in scanned[2]) if scanned else False
     try:
@@ -298,7 +318,7 @@ def test_the_compiled_reader_reads_what_the_plain_one_reads(data: bytes, order: 
 
 @tries(500)
 @given(clean_runs())
-def test_the_compiled_reader_gives_up_only_on_scores_that_are_not_finite(data: bytes) -> None:
+def test_the_quick_reader_gives_up_only_on_scores_that_are_not_finite(data: bytes) -> None:
     (plain,) = parse_runs(data, "any")
     assert (scanned_lines(data) is None) is (not np.isfinite(plain.keys).all())
 
@@ -310,7 +330,7 @@ def test_the_compiled_reader_gives_up_only_on_scores_that_are_not_finite(data: b
 @example(RUN.replace(b"d1 1", b"d1\x00 1"), Order.SCORE)
 @example(RUN.replace(b" Q0", b"\x0bQ0", 1), Order.SCORE)
 @example(RUN.replace(b"tag\n", b"tag\r", 1), Order.SCORE)
-def test_the_compiled_reader_accepts_nothing_the_plain_one_refuses(data: bytes, order: Order) -> None:
+def test_the_quick_reader_accepts_nothing_the_plain_one_refuses(data: bytes, order: Order) -> None:
     scanned = scanned_lines(data, order)
     if scanned is None:
         return
@@ -321,6 +341,132 @@ def test_the_compiled_reader_accepts_nothing_the_plain_one_refuses(data: bytes, 
     assert scanned == plain_lines(lines)
 
 
+judgment_lines = st.builds(
+    lambda *fields: " ".join(fields),
+    st.sampled_from("12"),
+    st.sampled_from("01"),
+    st.sampled_from(["d1", "d2", "d3", "d4", "d5"]),
+    st.sampled_from(["0", "1", "-1", "+2", "2.0"]),
+)
+
+
+@st.composite
+def ranked_runs(draw: st.DrawFn) -> bytes:
+    """Runs with few topics, documents and scores: ties, ranks that disagree, repeats, lists in several pieces."""
+    few = st.sampled_from
+    blank, end = draw(few([" ", " ", "\t", "  "])), draw(few(["\n", "\n", "\r\n"]))
+    tags = draw(few([["tag"], ["tag"], ["tag"], ["tag", "gat"]]))
+    ranks = few(["1", "2", "3", "4", "1.0", "2e0", "x", "nan", "1_0", "-1", "9" * 25])
+    scores = few(["1", "1.0", "2", "3", "-1", "0.5", "5e-1", "0.1000000000000000055511151231257827"])
+    row = st.tuples(few("12é"), st.just("Q0"), st.integers(1, 40).map(str), ranks, scores, few(tags))
+    lines = [blank.join(fields) for fields in draw(st.lists(row, min_size=1, max_size=12))]
+    if draw(st.booleans()):
+        lines.sort()
+    if draw(st.integers(0, 5)) == 0:
+        lines.insert(draw(st.integers(0, len(lines))), draw(few(["", " ", "# x", "1 Q0 d", "1 Q0 d 1 nan t"])))
+    return (b"\xef\xbb\xbf" if draw(st.integers(0, 9)) == 0 else b"") + end.join(lines).encode()
+
+
+any_run = st.one_of(ranked_runs(), clean_runs(), mutated())
+
+
+@tries(1500)
+@given(any_run, st.sampled_from(Order), st.booleans())
+@example(b"%PDF- Q0 d 1 2.0 \xc3\xa9\n", Order.SCORE, False)
+@example(b"1 Q0 d1 1 2.0 tag\n2 Q0 d1 1 1 tag\n1 Q0 d1 2 1.0 tag", Order.SCORE, False)
+@example(b"1 Q0 d1 2 2.0 tag\n1 Q0 d2 1 1 tag\n1 Q0 d3 1 1.0 tag\n  ", Order.SCORE, False)
+def test_the_quick_check_reports_what_the_careful_one_reports(data: bytes, order: Order, by_tag: bool) -> None:
+    quick = check_run(Scanner(), data, "any", order)
+    if quick is None:
+        return
+    run, found = quick
+    lines, problems = inspect_run(data, "any", order=order, by_tag=by_tag)
+    assert found == problems
+    assert (run.tags, len(run.codes), list(dict.fromkeys(run.topics))) == (
+        lines.tags,
+        len(lines.topics),
+        list(dict.fromkeys(lines.topics)),
+    )
+    assert list(document_pairs(data)) == list(zip(lines.topics, lines.documents, strict=True))
+
+
+@tries(300)
+@given(clean_runs())
+def test_the_quick_check_leaves_no_clean_run_to_the_careful_one(data: bytes) -> None:
+    lines, problems = inspect_run(data, "any")
+    readable = np.isfinite(lines.keys).all() and all(problem.slug != "blank-line" for problem in problems)
+    assert (check_run(Scanner(), data, "any", Order.SCORE) is not None) is bool(readable)
+
+
+@tries(300)
+@given(
+    st.lists(any_run, min_size=1, max_size=4),
+    st.one_of(st.just(QRELS), mutated()),
+    st.sampled_from(["neither", "tag", "file"]),
+    st.sampled_from(Order),
+)
+def test_a_check_is_the_same_whoever_reads(
+    folder: Path, runs: list[bytes], judged: bytes, name: str, order: Order
+) -> None:
+    paths = [put(folder, f"run{at}", data) for at, data in enumerate(runs)] + [put(folder, "judged", judged)]
+    kinds = {path: FileKind.QRELS if path.endswith("judged") else FileKind.RUN for path in paths}
+    reports = []
+    for scanned in (False, True):
+        with nullcontext() if scanned else without_scanner():
+            reports.append(check_files(paths, kinds=kinds, order=order, by_tag=name == "tag", by_file=name == "file"))
+    assert reports[0] == reports[1]
+
+
+@tries(700)
+@given(st.one_of(mutated(), st.lists(judgment_lines, min_size=1, max_size=8).map("\n".join).map(str.encode)))
+def test_judgments_are_checked_alike_all_at_once_and_line_by_line(data: bytes) -> None:
+    for intents in (False, True):
+        quick = inspect_qrels(data, "any", intents=intents)
+        with mock.patch.object(qrels, "_parse_clean", return_value=None):
+            assert quick == inspect_qrels(data, "any", intents=intents)
+
+
+@tries(300)
+@given(any_run, st.integers(1, 60))
+def test_a_run_read_in_small_blocks_is_the_same_run(data: bytes, block: int) -> None:
+    whole = scanned_lines(data)
+    with mock.patch.object(columns, "BLOCK", block):
+        found = scanned_lines(data)
+    has_blank = any(not line.strip() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+    assert found == whole or (found is None and has_blank)  # a block of nothing else is left to the careful reader
+
+
+@tries(300)
+@given(st.lists(judgment_lines, min_size=1, max_size=8), st.sampled_from([" ", "\t", "  "]), st.integers(1, 60))
+def test_judgments_scanned_are_those_read_line_by_line(lines: list[str], blank: str, block: int) -> None:
+    data = "\n".join(lines).replace(" ", blank).encode()
+    scanner = Scanner()
+    with mock.patch.object(columns, "BLOCK", block):
+        scanned = scanner.scan_judgments(data, "any")
+    plain, problems = inspect_qrels(data, "any", intents=False)
+    clean = not {problem.slug for problem in problems} - {"tabs", "no-relevant", "grade-negative"}
+    assert (scanned is not None) is clean
+    if scanned is not None:
+        ids = scanner.ids()
+        assert [scanned.topics[topic] for topic in scanned.topic.tolist()] == plain.topics
+        assert [ids[code] for code in scanned.codes.tolist()] == plain.documents
+        assert scanned.grades.tolist() == plain.grades
+
+
+@tries(300)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30)), max_size=9), max_size=9), st.integers(1, 20))
+def test_lists_are_ranked_by_key_then_document_both_descending(
+    lists: list[list[tuple[int, int]]], at_once: int
+) -> None:
+    edges = np.concatenate([[0], np.cumsum([len(each) for each in lists])]).astype(np.int64)
+    keys = np.array([float(key) for each in lists for key, _ in each])
+    documents = np.array([document for each in lists for _, document in each], np.int32)
+    with mock.patch.object(builder, "_AT_ONCE", at_once):
+        builder.rank_lists(edges, documents, keys)
+    expected = [pair for each in lists for pair in sorted(each, reverse=True)]
+    assert list(zip(keys.tolist(), documents.tolist(), strict=True)) == expected
+
+
 @tries(200)
 @given(st.lists(st.one_of(clean_runs(), mutated()), min_size=2, max_size=5))
 def test_one_scanner_for_many_files_reads_each_as_if_it_were_alone(contents: list[bytes]) -> None:
@@ -328,7 +474,8 @@ def test_one_scanner_for_many_files_reads_each_as_if_it_were_alone(contents: lis
     runs = [scanner.scan(data, "any") for data in contents]
     ids = scanner.ids()
     assert len(set(ids)) == len(ids)
-    assert [name.rstrip(b"\x00") for name in scanner.padded(max(scanner.width(), 1)).tolist()] == ids
+    count = -(-scanner.width() // 8)
+    assert np.array(ids, f"S{8 * count}").view(">u8").reshape(-1, count).T.tolist() == scanner.words(count).tolist()
     for data, run in zip(contents, runs, strict=True):
         alone = scanned_lines(data)
         assert (run is None) is (alone is None)
@@ -358,7 +505,7 @@ def test_a_file_the_scanner_gave_up_on_leaves_nothing_behind(files: list[tuple[l
 
 
 def read_scores_of_run(texts: Sequence[str]) -> list[bytes]:
-    """What the compiled reader makes of decimals; none of them may be left to the plain reader."""
+    """What the quick reader makes of decimals; none of them may be left to the plain reader."""
     data = "".join(f"1 Q0 d{at} 1 {text} tag\n" for at, text in enumerate(texts)).encode()
     scanned = scanned_lines(data)
     assert scanned is not None
@@ -409,7 +556,7 @@ def test_decimals_half_way_between_two_doubles_are_read_bit_for_bit() -> None:
 @pytest.mark.parametrize(
     "text", ["1_0", "0x10", "1e", "e5", "+", "-", ".", "1.2.3", "1e5.0", "--1", "nan", "inf", "1e400"]
 )
-def test_the_compiled_reader_leaves_what_is_no_finite_decimal_to_the_plain_one(text: str) -> None:
+def test_the_quick_reader_leaves_what_is_no_finite_decimal_to_the_plain_one(text: str) -> None:
     assert scanned_lines(f"1 Q0 d1 1 {text} tag\n".encode()) is None
 
 
@@ -444,13 +591,13 @@ def collections(draw: st.DrawFn) -> tuple[list[list[str]], list[str]]:
 
 
 def read(folder: Path, runs: Sequence[Sequence[str]], qrels: Sequence[str], **options: Any) -> Collection:
-    """Read a collection from its lines; ``workers`` above 0 reads it with the compiled reader on as many threads."""
+    """Read a collection from its lines; ``workers`` above 0 reads it with the quick reader on as many threads."""
     workers = options.pop("workers", 0)
     paths = [put(folder, f"run{at}", "\n".join(lines).encode()) for at, lines in enumerate(runs)]
     judged = put(folder, "qrels", "\n".join(qrels).encode())
     files = [paths[at] for at in options.pop("order", range(len(paths)))]
     with (
-        mock.patch.object(readers, "_is_large", return_value=workers > 0),
+        nullcontext() if workers else without_scanner(),
         mock.patch.object(readers, "available_workers", return_value=max(1, workers)),
     ):
         return cranfield.read_collection(files, judged, **options)

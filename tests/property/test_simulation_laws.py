@@ -14,7 +14,7 @@ from cranfield import ScoreTable
 from cranfield.methods.simulation import fit_margin, fit_simulator, support_of
 from cranfield.methods.simulation.simulator import MarginTable
 from cranfield.runtime import compiled
-from cranfield.stats.proportions import anytime_interval, wilson_interval
+from cranfield.stats.tails import anytime_interval, wilson_interval
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 import cranfield
 from cranfield.methods.design import sensitivity_with, size_for_sensitivity
-from cranfield.methods.design.pair_sizes import pair_sizes
+from cranfield.methods.design.planning import pair_sizes
 from cranfield.stats.tails import normal_critical
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.methods.design.planning import Request
+from cranfield.methods.design.request import Request
 from cranfield.methods.simulation import Fit, fit_simulator, goodness_of_fit
 from cranfield.methods.verification import completed, designs_from_pilot, verify
 from cranfield.methods.verification.batch_tests import make_test

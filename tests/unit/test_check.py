@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.collection import readers
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.file_check import CheckReport, FileKind, check_files
 from cranfield.formats.problems import KINDS, Problem, Severity, count_by_kind, refuse, shorten
 from cranfield.formats.runs import Order
+from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
 from cranfield.formats.text import LONGEST_LINE
 from cranfield.scores.evaluation import score_collection
@@ -637,7 +637,9 @@ def expected(found: Found) -> tuple[str, str, str, int, str, int]:
 @pytest.fixture(params=["plain", "scanned"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Which of the two readers of runs is used: what a file means must not depend on it."""
-    monkeypatch.setattr(readers, "_is_large", lambda files: request.param == "scanned")
+    if request.param == "plain":
+        monkeypatch.setattr(Scanner, "scan", lambda *_, **__: None)
+        monkeypatch.setattr(Scanner, "scan_judgments", lambda *_: None)
     return str(request.param)
 
 
@@ -646,7 +648,7 @@ def test_every_kind_of_problem_has_a_case() -> None:
 
 
 @by_claim(CASES)
-def test_a_check_reports_exactly_what_is_odd_and_where(case: Case, tmp_path: Path) -> None:
+def test_a_check_reports_exactly_what_is_odd_and_where(case: Case, tmp_path: Path, reader: str) -> None:
     report = check(case, tmp_path)
     assert sorted(map(summary, report.problems)) == sorted(map(expected, case.found))
     for found in case.found:

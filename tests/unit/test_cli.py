@@ -532,7 +532,8 @@ def test_a_check_has_every_face(run: Run, face: str, write: Write) -> None:
     answer = run("check", path, face)
     assert answer.code == 2
     if face == "--json":
-        assert answer.json.keys() == KEYS
+        assert answer.json.keys() == KEYS | {"kinds", "places_listed"}
+        assert answer.json["kinds"] == [{"severity": "error", "kind": "duplicate-document", "places": 1, "lines": 1}]
         assert answer.json["rows"][0]["kind"] == "duplicate-document"
         assert answer.json["inputs"]["files"] == [{"file": path, "kind": "run", "lines": 2}]
     elif face == "--csv":

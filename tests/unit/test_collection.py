@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.collection import Collection, readers
+from cranfield.collection import Collection
 from cranfield.collection.builder import natural_order
 from cranfield.errors import CranfieldError, InputError, RequestError
-from cranfield.formats.name_order import file_stem
+from cranfield.formats.scan import Scanner
+from cranfield.formats.text import file_stem
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.scores.evaluation import score_collection
 
@@ -141,7 +142,8 @@ def test_runs_come_from_files_folders_patterns_and_standard_input(
 def test_what_is_wrong_with_a_run_from_a_pipe_is_said_though_it_cannot_be_read_again(
     line: str, says: str, scanned: bool, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers, "_is_large", lambda files: scanned)
+    if not scanned:
+        monkeypatch.setattr(Scanner, "scan", lambda *_: None)
     reader, writer = os.pipe()
     os.write(writer, (RUN + line).encode())
     os.close(writer)

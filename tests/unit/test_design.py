@@ -10,9 +10,9 @@ import pytest
 import cranfield
 from cranfield.errors import RequestError
 from cranfield.methods.design import size_for_difference, size_for_range
-from cranfield.methods.design.planning import Request, plan, plan_from_pilot
+from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import cards_from_grid, cards_from_pilot, make_card, parse_gate
-from cranfield.methods.design.request import parse_grid
+from cranfield.methods.design.request import Request, parse_grid
 from cranfield.methods.variance import estimate_variance
 
 GOOD: dict[str, Any] = {"systems": 10, "min_range": 0.1, "variance": 0.05, "alpha": 0.05, "power": 0.8}

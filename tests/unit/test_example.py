@@ -11,7 +11,7 @@ import pytest
 import cranfield
 from cranfield.errors import CranfieldError, RequestError, WriteError
 from cranfield.formats.file_check import check_files
-from cranfield.formats.teams import read_teams
+from cranfield.formats.qrels import read_teams
 from cranfield.formats.text import expand
 from cranfield.methods.simulation.example import TEAMS, UNPOOLED
 from cranfield.scores.evaluation import score_collection

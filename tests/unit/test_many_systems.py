@@ -23,17 +23,23 @@ from cranfield.methods.comparison import comparison as comparing
 from cranfield.methods.comparison import families
 from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
 from cranfield.methods.comparison.families import ONE_THRESHOLD, Pairs, judge
-from cranfield.methods.comparison.pair_order import pair_count, pair_place, pairs_at
 from cranfield.methods.comparison.tested_pairs import PairColumns, PairsOnDemand, unvarying_pairs
-from cranfield.methods.comparison.thresholds import TukeyThreshold, _pair_by_pair, sorted_verdicts
+from cranfield.methods.comparison.thresholds import (
+    TukeyThreshold,
+    _pair_by_pair,
+    pair_count,
+    pair_place,
+    pairs_at,
+    sorted_verdicts,
+)
 from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
-from cranfield.rendering.streamed_rows import StreamedRows
+from cranfield.rendering.document import StreamedRows
 from cranfield.web.page_maker import check_length
 
 Array = npt.NDArray[Any]
-KINDS = ("normal", "ties", "binary", "copies", "shifted", "equal means", "apart")
+KINDS = ("normal", "ties", "binary", "copies", "shifted", "equal means", "apart", "one")
 
 
 def table_of(values: Array) -> ScoreTable:
@@ -55,8 +61,11 @@ def drawn(kind: str, systems: int, seed: int, topics: int = 12) -> Array:
         scores[:, half:] = scores[:, rng.integers(0, max(half, 1), systems - half)]
     if kind == "shifted":  # the same difference on every topic
         scores[:, half:] = scores[:, : systems - half] + rng.choice([0.0, 3.0], systems - half)
+        scores[:, -systems // 4 :] = scores[:, :1]
     if kind == "equal means":
         scores -= scores.mean(axis=0) - rng.integers(0, 3, systems)
+    if kind == "one":
+        scores[:] = scores[:, :1]
     if kind == "apart":
         scores += 100.0 * np.arange(systems)
     return np.asarray(scores)
@@ -154,7 +163,11 @@ def test_pairs_that_do_not_vary_are_found_without_looking_at_all(kind: str) -> N
     for systems in (2, 9, 60):
         scores = drawn(kind, systems, systems) * 1e-3
         pairs = Pairs(scores, *np.triu_indices(systems, k=1))
-        np.testing.assert_array_equal(unvarying_pairs(pairs), np.flatnonzero(pairs.sd == 0))
+        found = unvarying_pairs(pairs)
+        np.testing.assert_array_equal(found.has(np.arange(pair_count(systems))), pairs.sd == 0)
+        np.testing.assert_array_equal(found.places, np.sort(found.places))
+        same = (pairs.scores[:, pairs.first] == pairs.scores[:, pairs.second]).all(axis=0)
+        np.testing.assert_array_equal(found.places, np.flatnonzero((pairs.sd == 0) & ~same))
 
 
 def test_places_of_pairs_are_those_of_numpy() -> None:

@@ -18,7 +18,8 @@ import cranfield
 from cranfield.cli.app import COMMANDS, main, make_app
 from cranfield.errors import COMMANDS_ONLY, Caution, RequestError, speak
 from cranfield.formats.problems import KINDS, Problem
-from cranfield.methods.design.planning import Request, plan
+from cranfield.methods.design.planning import plan
+from cranfield.methods.design.request import Request
 from cranfield.rendering.document import Column, Document, Table, spoken
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_model import LeftOut, Part, Report, Section
@@ -29,7 +30,7 @@ OWN_FLAGS = {
     "rendering/report_files.py": "the flags of a browser",
     "rendering/report_model.py": "the command line that makes a report",
     "errors.py": "where flags are made",
-    "questions/command_line.py": "the command line that gives the same answer",
+    "questions/parameters.py": "the command line that gives the same answer",
 }
 
 

@@ -146,8 +146,8 @@ def test_values_out_of_bounds_are_refused_before_any_data_is_read(name: str) -> 
 
 @pytest.mark.parametrize("name", QUESTION_NAMES)
 def test_charts_are_those_of_the_result(name: str) -> None:
-    from cranfield.rendering.views import MODULES as SHOWN
-    from cranfield.rendering.views import view
+    from cranfield.rendering.document import MODULES as SHOWN
+    from cranfield.rendering.document import view
 
     question = find_question(name)
     kind = inspect.signature(question.function, eval_str=True).return_annotation

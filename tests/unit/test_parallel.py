@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield
-from cranfield.collection import Collection, ranking, readers
+from cranfield.collection import Collection, builder, readers
+from cranfield.formats.scan import Scanner
 from cranfield.measures import CATALOG
 from cranfield.runtime import compiled
 from cranfield.runtime.compiled import Kernel
@@ -143,7 +144,8 @@ def interpreted(example: Path) -> dict[str, npt.NDArray[Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "is_loaded", lambda: False)
         patch.setattr(compiled, "WORTH_COMPILING", 10**15)
-        patch.setattr(readers, "_is_large", lambda files: False)
+        patch.setattr(compiled, "WORTH_LOADING", 0)
+        patch.setattr(Scanner, "scan", lambda *_: None)
         return everything(example)
 
 
@@ -158,8 +160,9 @@ def test_compiled_or_not_and_on_any_number_of_threads_every_bit_is_the_same(
 
     monkeypatch.setattr(Kernel, "__call__", on_threads)
     monkeypatch.setattr(readers, "available_workers", lambda: workers)
-    monkeypatch.setattr(ranking, "available_workers", lambda: workers)
-    monkeypatch.setattr(readers, "_is_large", lambda files: True)
+    monkeypatch.setattr(builder, "available_workers", lambda: workers)
+    monkeypatch.setattr(builder, "AT_ONCE", 1000)
+    monkeypatch.setattr(builder, "_AT_ONCE", 1000)
     found = everything(example)
     assert found.keys() == interpreted.keys()
     for name, array in interpreted.items():

@@ -21,10 +21,10 @@ from cranfield.methods.design import (
     size_for_non_inferiority,
     size_for_width,
 )
-from cranfield.methods.design.planning import Request, plan, plan_from_pilot
+from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import cards_from_grid, make_card, parse_gate
 from cranfield.methods.design.power_functions import tost_power
-from cranfield.methods.design.request import TYPICAL_CORRELATION
+from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.variance import estimate_variance
 from cranfield.stats import family
 from cranfield.stats.studentized import dunnett_critical, studentized_range_critical

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import random
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from cranfield.formats.problems import KINDS, Problem, Severity
 from cranfield.measures import CATALOG
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
-from cranfield.rendering.check_document import document as check_document
+from cranfield.rendering import terminal
+from cranfield.rendering.check_document import check_view as check_document
 from cranfield.rendering.document import Column, Document, Table, show, warning_lines, warning_row
 from cranfield.rendering.output_formats import to_csv, to_json, to_latex, to_markdown
 from cranfield.rendering.score_document import measure_document, measures_document, score_document
@@ -161,6 +163,27 @@ def test_a_missing_score_is_a_dash_to_people(document: Document) -> None:
     assert r"plain & -- & 3 \\" in to_latex(document)
 
 
+CELLS = ["a", "be ta", "x" * 40, "", "–", "é", "[bold]x", "a  b", "trailing ", " lead", "1.5 ±", "\\[x]", "漢", "a\tb"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_pipe_gets_what_the_layout_of_the_terminal_gives_it(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    choose = random.Random(seed).choice
+    tables = []
+    for _ in range(seed % 4):
+        columns = tuple(
+            Column(f"c{at}", choose(CELLS), choose(["text", "score", "count"])) for at in range(1 + seed % 3)
+        )
+        rows = [
+            tuple(choose(CELLS) if column.kind == "text" else choose([None, 7, 123456]) for column in columns)
+            for _ in range(choose(range(5)))
+        ]
+        tables.append(Table(columns, rows, choose(["", "Title", "long title, " * 9 + "end"])))
+    document = Document(method="score", inputs={}, tables=tables, rows=[], sentence=choose(["", "One sentence."]))
+    terminal._print_rich(document)
+    assert terminal._plain_text(document) in (None, capsys.readouterr().out)
+
+
 def test_the_terminal_has_tables_and_sentence_and_warnings_stand_aside(
     document: Document, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -233,7 +256,11 @@ def test_a_check_lists_five_places_of_a_kind_and_says_how_many_more() -> None:
     whole = check_document(CheckResult(report=report(*problems), most=None))
     listed = next(table for table in whole.tables if table.title.startswith("error: too few fields"))
     assert len(listed.rows) == 8
-    assert len(few.rows) == len(whole.rows) == 8
+    assert [row["line"] for row in few.rows] == [1, 2, 3, 4, 5]
+    assert len(whole.rows) == 8
+    kinds = [{"severity": "error", "kind": "too-few-fields", "places": 8, "lines": 8}]
+    assert few.extra == {"kinds": kinds, "places_listed": 5}
+    assert whole.extra == {"kinds": kinds, "places_listed": None}
 
 
 def test_a_check_puts_errors_first_and_sums_up() -> None:
@@ -245,17 +272,23 @@ def test_a_check_puts_errors_first_and_sums_up() -> None:
         ("warning", "comment", 1, 1),
         ("note", "tie", 1, 4),
     ]
-    assert document.sentence.startswith("1 error, 1 warning, 4 notes. Scores would be wrong")
+    assert document.sentence.startswith(
+        "1 kind of error in 1 place, 1 kind of warning in 1 place, 1 kind of note in 1 place (4 lines). Scores would"
+    )
 
 
 @pytest.mark.parametrize(
     ("slugs", "strict", "says"),
     [
         ([], False, "The files can be scored."),
-        (["tie"], True, "1 note. The files can be scored."),
-        (["comment"], False, "1 warning. The files can be scored; read the warnings."),
-        (["comment"], True, "1 warning. The files can be scored, but `strict=True` asks for more."),
-        (["comment", "score-nan", "score-nan"], False, "2 errors, 1 warning. Scores would be wrong"),
+        (["tie"], True, "1 kind of note in 1 place. The files can be scored."),
+        (["comment"], False, "1 kind of warning in 1 place. The files can be scored; read the warnings."),
+        (["comment"], True, "1 kind of warning in 1 place. The files can be scored, but `strict=True` asks for more."),
+        (
+            ["comment", "score-nan", "score-nan"],
+            False,
+            "1 kind of error in 2 places, 1 kind of warning in 1 place. Scores would be wrong",
+        ),
     ],
 )
 def test_a_check_says_in_one_sentence_what_follows(slugs: list[str], strict: bool, says: str) -> None:

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.inverse import detectable_difference
-from cranfield.methods.design.planning import Request, plan
+from cranfield.methods.design.planning import plan
 from cranfield.methods.design.power_card import AXES, card_curves, curve_through
+from cranfield.methods.design.request import Request
+from cranfield.methods.design.sample_size import detectable_difference
 from cranfield.rendering.sketch import Axis, Curve, interval_sketch, line_sketch, log_ticks, nice_ticks, standalone
 
 DESIGN = Request(systems=[10], min_range=[0.1], variance=[0.053])

@@ -19,7 +19,7 @@ from cranfield.cli.app import app
 from cranfield.methods.comparison import MODELS, anova, compare, decompose, model_error, tukey
 from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical
 from cranfield.methods.design import size_for_difference, size_for_range
-from cranfield.methods.design.planning import Request
+from cranfield.methods.design.request import Request
 from cranfield.methods.sharding.shard_models import SHARD_MODELS
 from cranfield.methods.verification import (
     SOURCES,
@@ -37,8 +37,8 @@ from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES
 from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
-from cranfield.stats.proportions import anytime_interval, wilson_interval
 from cranfield.stats.studentized import dunnett_tail
+from cranfield.stats.tails import anytime_interval, wilson_interval
 
 Array = npt.NDArray[Any]
 

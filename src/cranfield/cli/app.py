@@ -18,7 +18,7 @@ from cranfield.errors import CranfieldError, speak
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
-# Every command, in the order of --help. What is not made from a question alone has a file here.
+# Every command, in the order of --help. What is not made from a question alone is in own_commands.
 COMMANDS = (
     "score",
     "check",
@@ -41,15 +41,6 @@ COMMANDS = (
 )
 
 
-FILES = {
-    "report": "report_command",
-    "study": "study_group",
-    "serve": "own_commands",
-    "measures": "own_commands",
-    "demo": "own_commands",
-}
-
-
 def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.Typer:
     """The command with these of its commands; where they are only ``listed``, without their flags."""
     made = typer.Typer(
@@ -67,13 +58,25 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
         if name in MODULES and name != "report":  # which is written to files
             made.command(name, cls=Command)(make_command(find_question(name)))
             continue
-        module = import_module(f"cranfield.cli.{FILES.get(name, name)}")
-        if hasattr(module, "app"):
-            made.add_typer(module.app, name=name)
+        if name == "study":
+            made.add_typer(_studies(), name=name)
         else:
-            made.command(name, cls=Command)(getattr(module, name))
+            made.command(name, cls=Command)(getattr(import_module("cranfield.cli.own_commands"), name))
     made.callback(invoke_without_command=True)(_options)
     return made
+
+
+def _studies() -> typer.Typer:
+    """``cranfield study``: the questions about sequential studies, in a group of their own."""
+    group = typer.Typer(
+        help="Sequential studies: fix a goal, add topics as they are judged, test when the plan allows it.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in MODULES:
+        if name.startswith("study_"):
+            group.command(name.removeprefix("study_"), cls=Command)(make_command(find_question(name)))
+    return group
 
 
 @cache
@@ -117,6 +120,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # Reading the options of all commands takes longer than many a command; of the one that is asked for, it does not.
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
+    if sys.argv[1:2] in (["score"], ["check"], ["pack"]):
+        # They multiply no matrices, and the threads that NumPy starts for that when it is imported take 40 ms.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         if asked or "--version" in sys.argv[1:3]:
             make_app(asked)(prog_name="cranfield")

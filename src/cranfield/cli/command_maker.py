@@ -15,7 +15,7 @@ from cranfield.cli import options
 from cranfield.cli.options import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions.parameters import Parameter, Question
-from cranfield.runtime.progress import reporting
+from cranfield.runtime.threads import reporting
 
 _TYPES: dict[str, Any] = {"flag": bool, "count": int, "number": float, "names": list[str], "data": list[str]}
 _METAVARS = {"choice": "NAME", "text": "TEXT", "numbers": "N", "counts": "N", "count": "N", "number": "X"}

@@ -205,7 +205,7 @@ def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
 
 def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
     from cranfield.formats.text import write_text
-    from cranfield.rendering.views import view
+    from cranfield.rendering.document import view
 
     write_text(path, view(type(result)).files["badge"](result))
 

@@ -1,12 +1,102 @@
-"""Commands that are no questions: ``serve``, ``measures`` and ``demo``."""
+"""Commands that are not made from a question alone: ``report``, ``serve``, ``measures`` and ``demo``."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cranfield.cli import options
+from cranfield.cli.command_maker import make_command
+from cranfield.questions import find_question
+from cranfield.runtime.threads import reporting
+
+if TYPE_CHECKING:
+    from cranfield.rendering.report_model import Report
+
+
+_ALSO = {"pdf": ".pdf", "xlsx": ".xlsx", "json": ".json", "md": ".md", "latex": ".tex"}
+_FLAGS: dict[str, Any] = {
+    "out": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write: .html, .pdf, .md, .tex, .json, .xlsx or .bib; may be repeated. Default: report.html.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ],
+    "pdf": Annotated[bool, typer.Option("--pdf", help="Also as PDF (printed by Chromium, Chrome or Edge).")],
+    "xlsx": Annotated[bool, typer.Option("--xlsx", help="Also as a workbook with live formulas for n.")],
+    "json": Annotated[bool, typer.Option("--json", help="Also as JSON; printed if no file is named.")],
+    "md": Annotated[bool, typer.Option("--md", help="Also as Markdown; printed if no file is named.")],
+    "latex": Annotated[bool, typer.Option("--latex", help="Also as LaTeX; printed if no file is named.")],
+}
+
+
+def _run(question: Any, given: dict[str, Any]) -> None:
+    """Compute, then write the files or print the one format that was asked for."""
+    out = given.pop("out")
+    endings = [ending for flag, ending in _ALSO.items() if given.pop(flag)]
+    files, printed = _report_files(out, endings)
+    with options.progress_bar(question.working) as step, reporting(step):
+        result = question.ask(**given)
+    from cranfield.rendering.report_sections import make_report
+
+    _output(make_report(result), files, printed)
+
+
+def _report_files(out: list[str] | None, endings: list[str]) -> tuple[list[str], list[str]]:
+    """The files to write, and the endings of the formats that are printed because no file was named."""
+    from cranfield.rendering.report_files import check_report_name
+
+    printed = [] if out else [ending for ending in endings if ending in (".json", ".md", ".tex")]
+    if len(printed) > 1:
+        raise typer.BadParameter("only one of --json, --md and --latex can be printed: name a file with --out")
+    first = Path((out or ["report"])[0]).with_suffix("")
+    beside = [str(first.with_name(first.name + ending)) for ending in endings if ending not in printed]
+    files = list(dict.fromkeys([*(out or ([] if endings else ["report.html"])), *beside]))
+    for path in files:
+        check_report_name(path)
+    return files, printed
+
+
+def _output(report: Report, files: list[str], printed: list[str]) -> None:
+    """Write the files and print their sizes, or print the format asked for; warnings go to standard error."""
+    from cranfield.rendering.document import Document
+    from cranfield.rendering.report_files import FORMATS, write_report
+    from cranfield.rendering.terminal import print_warnings
+
+    sizes = {}
+    with options.progress_bar("writing") as step:
+        for at, path in enumerate(files):
+            step(at, len(files))
+            sizes[path] = write_report(report, path)
+    for path, size in sizes.items():
+        typer.echo(f"{path}: {size / 1000:,.0f} kB", err=bool(printed))
+    for ending in printed:
+        typer.echo(FORMATS[ending](report).decode(), nl=False)
+    said = report.spoken("command")
+    if not printed:
+        typer.echo(said.summary())
+    for each in said.left_out:
+        typer.echo(f"left out: {each.title} ({each.reason})", err=True)
+    print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings))
+
+
+report = make_command(
+    find_question("report"),
+    added=[
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None if name == "out" else False, annotation=each
+        )
+        for name, each in _FLAGS.items()
+    ],
+    run=_run,
+)
 
 
 def serve(

@@ -7,15 +7,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.collection.collection import UNJUDGED, Collection, relevant_judgments
-from cranfield.collection.documents import merge
-from cranfield.collection.kernels import join, place
-from cranfield.collection.ranking import rank_lists
-from cranfield.formats.coded import CodedRun, Coder, Vocabulary
-from cranfield.formats.name_order import natural_key
+from cranfield.collection.collection import UNJUDGED, Collection, merge, relevant_judgments
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines
+from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Vocabulary
+from cranfield.formats.text import natural_key
+from cranfield.runtime.threads import available_workers, slices, spread
 from cranfield.types import Array
+
+_AT_ONCE = 200_000  # documents, whose arrays stay in the cache
+
+
+def rank_lists(edges: Array, documents: Array, keys: Array) -> None:
+    """Order every list in place; those that are in order already, as most are but for ties, cost one look."""
+    parts = 1 + len(documents) // _AT_ONCE
+    spread(lambda piece: _rank_some(edges[piece[0] : piece[1] + 1], documents, keys), slices(len(edges) - 1, parts))
+
+
+def _rank_some(edges: Array, documents: Array, keys: Array) -> None:
+    first, last = int(edges[0]), int(edges[-1])
+    if last - first < 2:
+        return
+    edges, documents, keys = edges - first, documents[first:last], keys[first:last]
+    within = np.ones(last - first + 1, bool)  # whether a document is of the same list as the one before
+    within[edges] = False
+    within = within[1:-1]
+    rising = within & (keys[1:] > keys[:-1])
+    tied = within & (keys[1:] == keys[:-1])
+    if rising.any():
+        unordered = np.searchsorted(edges, np.flatnonzero(rising), side="right") - 1
+        for number in dict.fromkeys(unordered.tolist()):
+            start, end = int(edges[number]), int(edges[number + 1])
+            tied[start : end - 1] = False
+            _rank_one(documents[start:end], keys[start:end])
+    if (tied & (documents[1:] > documents[:-1])).any():
+        _rank_tied(tied, documents)
+
+
+def _rank_one(documents: Array, keys: Array) -> None:
+    # Codes are in the byte order of the ids, so the higher code is the higher id.
+    best_first = np.lexsort((-documents, -keys))
+    documents[:] = documents[best_first]
+    keys[:] = keys[best_first]
+
+
+def _rank_tied(tied: Array, documents: Array) -> None:
+    """Order the documents that are tied with the one before or after them: one sort of numbers for all groups."""
+    one_of_several = np.zeros(len(documents), bool)
+    one_of_several[1:] = tied
+    one_of_several[:-1] |= tied
+    at = np.flatnonzero(one_of_several)
+    group = np.cumsum(~np.concatenate([[False], tied])[at])
+    codes = int(documents.max()) + 1
+    numbers = group * codes + (codes - 1 - documents[at])
+    numbers.sort()
+    documents[at] = codes - 1 - numbers % codes
+
+
+AT_ONCE = 200_000  # documents: fewer are joined before a thread has started
 
 
 @dataclass(frozen=True)
@@ -29,9 +78,9 @@ class NamedRun:
 
 @dataclass(frozen=True)
 class Judged:
-    """Everything judged: ordinary judgments, per-intent judgments, and how likely intents are."""
+    """Everything judged: ordinary judgments with their vocabulary, per-intent judgments, how likely intents are."""
 
-    qrels: JudgmentLines | None = None
+    qrels: tuple[CodedJudgments, Vocabulary] | None = None
     intents: JudgmentLines | None = None
     probabilities: Mapping[tuple[bytes, bytes], float] | None = None
 
@@ -58,13 +107,18 @@ def build(
 ) -> Collection:
     """Put everything together."""
     runs = sorted(runs, key=lambda named: named.system)
-    judgments, coder = _Judgments.gather(judged), Coder()
-    judged_codes = coder.code(judgments.documents)
-    documents, tables = merge([*vocabularies, coder])
-    topics = natural_order(list(dict.fromkeys(judgments.topics)))
+    rows, vocabulary, intents = _all_judgments(judged)
+    vocabularies = list({id(each): each for each in (*vocabularies, vocabulary)}.values())
+    documents, tables = merge(vocabularies)
+    topics = natural_order(rows.topics)
     number = {topic: index for index, topic in enumerate(topics)}
     arrays = {"document_blob": documents.blob, "document_edges": documents.edges}
-    arrays |= judgments.arrays(number, tables[-1][judged_codes])
+    topic = np.array([number[name] for name in rows.topics], np.int32)[rows.topic]
+    codes = next(table for each, table in zip(vocabularies, tables, strict=True) if each is vocabulary)[rows.codes]
+    order = np.argsort(topic.astype(np.int64) * len(documents) + codes)
+    arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
+    if intents is not None:
+        arrays |= intents.arrays(topics, order)
     list_arrays, warnings = _lists(runs, tables, number)
     arrays |= list_arrays | _hits(runs, len(documents), {**arrays, **list_arrays})
     warnings += _hit_warnings(runs, arrays, warnings)
@@ -72,7 +126,7 @@ def build(
         tuple(named.system for named in runs),
         tuple(topic.decode() for topic in topics),
         None if teams is None else tuple(teams.get(named.system, named.system) for named in runs),
-        judgments.intent_names(topics),
+        None if intents is None else intents.names(topics),
         arrays,
         (*warnings, *_judgment_warnings(judged)),
     )
@@ -93,18 +147,7 @@ def _lists(
     for system, (named, target) in enumerate(zip(runs, targets, strict=True)):
         run = named.run
         to = _segment_starts(target, np.diff(run.edges), edges[:-1].reshape(-1, systems)[:, system])
-        place(
-            len(target),
-            run.edges,
-            to,
-            run.codes,
-            run.keys,
-            tables[named.vocabulary],
-            documents,
-            keys,
-            work=len(run.codes),
-            workers=1,
-        )
+        _place(run, to, tables[named.vocabulary], documents, keys)
     rank_lists(edges, documents, keys)
     for named, target in zip(runs, targets, strict=True):
         _refuse_unjudged_duplicates(named, target)
@@ -114,6 +157,15 @@ def _lists(
         for warning in _topic_warnings(named, target, lengths[:, system])
     ]
     return {"list_edges": edges, "list_documents": documents}, warnings
+
+
+def _place(run: CodedRun, to: Array, table: Array, documents: Array, keys: Array) -> None:
+    """Copy the lists of a run to their places, documents under their sorted codes; not those of unjudged topics."""
+    codes, starts = table[run.codes], run.edges.tolist()
+    for start, end, at in zip(starts[:-1], starts[1:], to.tolist(), strict=True):
+        if at >= 0:
+            documents[at : at + end - start] = codes[start:end]
+            keys[at : at + end - start] = run.keys[start:end]
 
 
 def _refuse_unjudged_duplicates(named: NamedRun, target: Array) -> None:
@@ -133,7 +185,7 @@ def _refuse_unjudged_duplicates(named: NamedRun, target: Array) -> None:
 def _segment_starts(target: Array, lengths: Array, list_starts: Array) -> Array:
     """Where each segment of a run goes; segments of one topic that stand apart in the file follow each other."""
     starts = np.where(target >= 0, list_starts[target], -1)
-    if len(np.unique(target)) == len(target):
+    if len(set(target.tolist())) == len(target):
         return starts
     used: dict[int, int] = {}
     for segment, (topic, length) in enumerate(zip(target.tolist(), lengths.tolist(), strict=True)):
@@ -168,26 +220,13 @@ def _hit_warnings(runs: Sequence[NamedRun], arrays: Mapping[str, Array], known: 
 
 def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """The judged documents of every list."""
-    edges, lists = arrays["list_edges"], len(arrays["list_edges"]) - 1
-    judgment_at = np.empty(edges[-1], np.int32)
-    hits, duplicate = np.zeros(lists, np.int64), np.zeros(lists, np.bool_)
-    join(
-        len(arrays["judged_edges"]) - 1,
-        len(runs),
-        documents,
-        edges,
-        arrays["list_documents"],
-        arrays["judged_edges"],
-        arrays["judged_document"],
-        judgment_at,
-        hits,
-        duplicate,
-        work=len(arrays["list_documents"]),
-    )
-    if duplicate.any():
-        raise DuplicateDocumentError(runs[int(np.argmax(duplicate)) % len(runs)].system)
-    hit_edges = np.concatenate([[0], np.cumsum(hits)])
+    edges = arrays["list_edges"]
+    judgment_at, duplicates = _join(len(runs), documents, arrays)
+    if duplicates:
+        raise DuplicateDocumentError(runs[min(duplicates) % len(runs)].system)
     at = np.flatnonzero(judgment_at >= 0)
+    hit_edges = np.searchsorted(at, edges)
+    hits = np.diff(hit_edges)
     judgment = judgment_at[at]
     at -= np.repeat(edges[:-1] - 1, hits)
     rank = at.astype(np.int32)
@@ -203,66 +242,102 @@ def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array])
     }
 
 
-@dataclass(frozen=True)
-class _Judgments:
-    """One row for every judged (topic, document), whichever file judged it."""
+def _join(systems: int, documents: int, arrays: Mapping[str, Array]) -> tuple[Array, list[int]]:
+    """The judgment of every document of every list, -1 for none; and a list that has a document twice, if any does."""
+    edges, judged_edges = arrays["list_edges"][::systems].tolist(), arrays["judged_edges"].tolist()
+    judgment_at = np.empty(arrays["list_edges"][-1], np.int32)
 
-    topics: list[bytes]
-    documents: list[bytes]
-    grades: list[int]
-    per_intent: dict[tuple[bytes, bytes], list[tuple[bytes, int]]]
+    def some_topics(piece: tuple[int, int]) -> list[int]:
+        judgment_of = np.full(documents, -1, np.int32)
+        duplicates = []
+        for topic in range(*piece):
+            judged = arrays["judged_document"][judged_edges[topic] : judged_edges[topic + 1]]
+            listed = arrays["list_documents"][edges[topic] : edges[topic + 1]]
+            judgment_of[judged] = np.arange(judged_edges[topic], judged_edges[topic + 1])
+            judgment_at[edges[topic] : edges[topic + 1]] = judgment_of[listed]
+            judgment_of[judged] = -1
+            lengths = np.diff(arrays["list_edges"][topic * systems : (topic + 1) * systems + 1])
+            keys = np.repeat(np.arange(0, systems * documents, documents), lengths) + listed
+            keys.sort()
+            twice = keys[1:][keys[1:] == keys[:-1]]
+            duplicates += [topic * systems + int(twice[0]) // documents] if len(twice) else []
+        return duplicates
+
+    parts = min(available_workers(), 1 + len(judgment_at) // AT_ONCE)
+    found = spread(some_topics, slices(len(judged_edges) - 1, parts))
+    return judgment_at, [number for numbers in found for number in numbers]
+
+
+def _judgment_arrays(topic: Array, documents: Array, grade: Array, topics: int) -> dict[str, Array]:
+    """Judgments by topic and document."""
+    return {
+        "judged_edges": np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=topics))]),
+        "judged_document": documents,
+        "grade": grade,
+        "highest_grade": np.array([grade.max(initial=0)], np.int32),
+    }
+
+
+def _all_judgments(judged: Judged) -> tuple[CodedJudgments, Vocabulary, _Intents | None]:
+    """One row for every judged (topic, document), whichever file judged it."""
+    if judged.intents is None:
+        assert judged.qrels is not None
+        return *judged.qrels, None
+    lines = judged.intents
+    topics, documents, grades = [], [], []
+    if judged.qrels is not None:
+        known, vocabulary = judged.qrels
+        ids = vocabulary.ids()
+        topics = [known.topics[topic] for topic in known.topic.tolist()]
+        documents = [ids[code] for code in known.codes.tolist()]
+        grades = known.grades.tolist()
+    seen = set(zip(topics, documents, strict=True))
+    for topic, document in zip(lines.topics, lines.documents, strict=True):
+        if (topic, document) not in seen:
+            seen.add((topic, document))
+            topics.append(topic)
+            documents.append(document)
+            grades.append(UNJUDGED)
+    coder = Coder()
+    rows = coder.code_judgments(JudgmentLines(lines.file, topics, [], documents, grades))
+    return rows, coder, _Intents.gather(lines, judged.probabilities, list(zip(topics, documents, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Intents:
+    """The intents of every topic, and the per-intent grades of every (topic, document) in ``pairs``."""
+
+    pairs: list[tuple[bytes, bytes]]
+    grades: dict[tuple[bytes, bytes], list[tuple[bytes, int]]]
     intents: dict[bytes, list[bytes]]
     probabilities: Mapping[tuple[bytes, bytes], float] | None
 
     @classmethod
-    def gather(cls, judged: Judged) -> _Judgments:
-        topics, documents, grades = [], [], []
-        if judged.qrels is not None:
-            topics, documents, grades = (
-                list(judged.qrels.topics),
-                list(judged.qrels.documents),
-                list(judged.qrels.grades),
-            )
-        per_intent: dict[tuple[bytes, bytes], list[tuple[bytes, int]]] = {}
+    def gather(
+        cls,
+        lines: JudgmentLines,
+        probabilities: Mapping[tuple[bytes, bytes], float] | None,
+        pairs: list[tuple[bytes, bytes]],
+    ) -> _Intents:
+        grades: dict[tuple[bytes, bytes], list[tuple[bytes, int]]] = {}
         intents: dict[bytes, dict[bytes, None]] = {}
-        lines = judged.intents
-        if lines is not None:
-            known = set(zip(topics, documents, strict=True))
-            for topic, intent, document, grade in zip(
-                lines.topics, lines.intents, lines.documents, lines.grades, strict=True
-            ):
-                per_intent.setdefault((topic, document), []).append((intent, grade))
-                intents.setdefault(topic, {}).setdefault(intent)
-                if (topic, document) not in known:
-                    known.add((topic, document))
-                    topics.append(topic)
-                    documents.append(document)
-                    grades.append(UNJUDGED)
-        for topic, intent in judged.probabilities or ():
+        for topic, intent, document, grade in zip(
+            lines.topics, lines.intents, lines.documents, lines.grades, strict=True
+        ):
+            grades.setdefault((topic, document), []).append((intent, grade))
+            intents.setdefault(topic, {}).setdefault(intent)
+        for topic, intent in probabilities or ():
             if topic in intents:
                 intents[topic].setdefault(intent)
         ordered = {topic: natural_order(list(names)) for topic, names in intents.items()}
-        return cls(topics, documents, grades, per_intent, ordered, judged.probabilities)
+        return cls(pairs, grades, ordered, probabilities)
 
-    def arrays(self, number: Mapping[bytes, int], codes: Array) -> dict[str, Array]:
-        topic = np.array([number[name] for name in self.topics], np.int32)
-        order = np.lexsort((codes, topic))
-        edges = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(number)))])
-        grade = np.array(self.grades, np.int32)[order]
-        found = {
-            "judged_edges": edges,
-            "judged_document": codes[order],
-            "grade": grade,
-            "highest_grade": np.array([grade.max(initial=0)], np.int32),
-        }
-        return found | (self._intent_arrays(list(number), order.tolist()) if self.intents else {})
-
-    def _intent_arrays(self, topics: Sequence[bytes], order: list[int]) -> dict[str, Array]:
+    def arrays(self, topics: Sequence[bytes], order: Array) -> dict[str, Array]:
         position = {topic: {name: at for at, name in enumerate(names)} for topic, names in self.intents.items()}
         counts, index, grade = [0], [], []
-        for row in order:
-            topic = self.topics[row]
-            for intent, value in self.per_intent.get((topic, self.documents[row]), ()):
+        for row in order.tolist():
+            topic, document = self.pairs[row]
+            for intent, value in self.grades.get((topic, document), ()):
                 index.append(position[topic][intent])
                 grade.append(value)
             counts.append(len(index))
@@ -284,22 +359,19 @@ class _Judgments:
             weights = np.ones(len(names))
         return np.asarray(weights / max(float(weights.sum()), 1e-300))
 
-    def intent_names(self, topics: Sequence[bytes]) -> tuple[tuple[str, ...], ...] | None:
-        if not self.intents:
-            return None
+    def names(self, topics: Sequence[bytes]) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(name.decode() for name in self.intents.get(topic, ())) for topic in topics)
 
 
 def _judgment_warnings(judged: Judged) -> list[Problem]:
-    lines = judged.qrels
-    if lines is None:
+    if judged.qrels is None:
         return []
-    fruitful = {topic for topic, grade in zip(lines.topics, lines.grades, strict=True) if grade > 0}
-    barren = len(set(lines.topics)) - len(fruitful)
-    negative = sum(grade < 0 for grade in lines.grades) if min(lines.grades) < 0 else 0
+    rows = judged.qrels[0]
+    barren = int(np.count_nonzero(np.bincount(rows.topic[rows.grades > 0], minlength=len(rows.topics)) == 0))
+    negative = int(np.count_nonzero(rows.grades < 0))
     found = []
     if barren:
-        found.append(Problem("no-relevant", lines.file, detail=f"{barren} topics", count=barren))
+        found.append(Problem("no-relevant", rows.file, detail=f"{barren} topics", count=barren))
     if negative:
-        found.append(Problem("grade-negative", lines.file, detail=f"{negative} judgments", count=negative))
+        found.append(Problem("grade-negative", rows.file, detail=f"{negative} judgments", count=negative))
     return found

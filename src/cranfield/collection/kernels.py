@@ -8,78 +8,6 @@ import numpy as np
 from cranfield.runtime.compiled import Kernel
 
 
-def _place(first, last, source, target, codes, keys, sorted_code, out_documents, out_keys):
-    """Copy the lists of one run to their places, documents under their sorted codes."""
-    for segment in range(first, last):
-        to = target[segment]
-        if to < 0:  # a topic nobody judged
-            continue
-        for at in range(source[segment], source[segment + 1]):
-            out_documents[to] = sorted_code[codes[at]]
-            out_keys[to] = keys[at]
-            to += 1
-
-
-def _settle(first, last, edges, out_documents, out_keys, out_unordered):
-    """Order lists that are nearly in order (key, then document, both descending) by insertion; mark those that are not.
-
-    Most lists are in order but for ties, whose documents come in any order; each costs a few moves.
-    """
-    for number in range(first, last):
-        start = edges[number]
-        moves_left = 8 * (edges[number + 1] - start)
-        for at in range(start + 1, edges[number + 1]):
-            key, document = out_keys[at], out_documents[at]
-            to = at
-            while to > start and (
-                key > out_keys[to - 1] or (key == out_keys[to - 1] and document > out_documents[to - 1])
-            ):
-                out_keys[to] = out_keys[to - 1]
-                out_documents[to] = out_documents[to - 1]
-                to -= 1
-            out_keys[to] = key
-            out_documents[to] = document
-            moves_left -= at - to
-            if moves_left < 0:
-                out_unordered[number] = True
-                break
-
-
-def _join(
-    first,
-    last,
-    systems,
-    documents_count,
-    edges,
-    documents,
-    judged_edges,
-    judged_documents,
-    out_judgment,
-    out_hits,
-    out_duplicate,
-):
-    """The judgment of every document of every list, -1 for none, and how many of a list's there are."""
-    judgment_of = np.full(documents_count, -1, np.int32)
-    seen_in = np.full(documents_count, -1, np.int32)
-    for topic in range(first, last):
-        for judgment in range(judged_edges[topic], judged_edges[topic + 1]):
-            judgment_of[judged_documents[judgment]] = judgment
-        for number in range(topic * systems, (topic + 1) * systems):
-            hits = 0
-            for at in range(edges[number], edges[number + 1]):
-                document = documents[at]
-                if seen_in[document] == number:
-                    out_duplicate[number] = 1
-                seen_in[document] = number
-                judgment = judgment_of[document]
-                out_judgment[at] = judgment
-                if judgment >= 0:
-                    hits += 1
-            out_hits[number] = hits
-        for judgment in range(judged_edges[topic], judged_edges[topic + 1]):
-            judgment_of[judged_documents[judgment]] = -1
-
-
 def _shard_hits(
     first,
     last,
@@ -183,9 +111,6 @@ def _stay(first, last, member, staying, always, out_kept):
         out_kept[judgment] = found
 
 
-place = Kernel(_place)
-settle = Kernel(_settle)
-join = Kernel(_join)
 shard_hits = Kernel(_shard_hits)
 shard_lengths = Kernel(_shard_lengths)
 trim = Kernel(_trim)

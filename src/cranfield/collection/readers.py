@@ -14,25 +14,17 @@ import numpy as np
 from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRun, build
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
-from cranfield.formats.coded import CodedRun, Coder, Vocabulary
 from cranfield.formats.lines import collector_paused
-from cranfield.formats.name_order import file_stem
 from cranfield.formats.problems import Problem, Severity, refuse
-from cranfield.formats.qrels import read_intents, read_probabilities, read_qrels
+from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.runs import Order, inspect_run, parse_runs
-from cranfield.formats.scan import Scanner
-from cranfield.formats.teams import read_teams
-from cranfield.formats.text import expand, read_bytes, show
-from cranfield.runtime.compiled import is_loaded
+from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Scanner, Vocabulary
+from cranfield.formats.text import expand, file_stem, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
 
 Source = str | Path
 Sources = Source | Iterable[Source]
-
-# Text below this many bytes is read by the interpreter (30 ms a megabyte) before the compiler would be loaded.
-WORTH_SCANNING = 24_000_000
-
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -117,13 +109,14 @@ def _read(
     files = expand([runs] if isinstance(runs, str | Path) else runs)
     if not files:
         raise RequestError("no run was named", fix="Name run files, folders or patterns.")
+    scanner = Scanner()
     judged = Judged(
-        None if qrels is None else read_qrels(qrels),
+        None if qrels is None else _read_qrels(qrels, scanner),
         None if intents is None else read_intents(intents),
         None if probabilities is None else read_probabilities(probabilities),
     )
     team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
-    named, vocabularies = _read_runs(files, how, progress)
+    named, vocabularies = _read_runs(files, how, scanner, progress)
     try:
         collection = build(named, vocabularies, judged, team_of)
     except DuplicateDocumentError as duplicate:
@@ -131,6 +124,16 @@ def _read(
         raise
     refuse(collection.warnings)
     return _with_team_warnings(collection, team_of)
+
+
+def _read_qrels(source: Source, scanner: Scanner) -> tuple[CodedJudgments, Vocabulary]:
+    """Ordinary judgments, and the vocabulary of their documents."""
+    data = read_bytes(source)
+    scanned = scanner.scan_judgments(data, show(source))
+    if scanned is not None:
+        return scanned, scanner
+    coder = Coder()
+    return coder.code_judgments(parse_qrels(data, show(source), intents=False)), coder
 
 
 @dataclass(frozen=True)
@@ -146,13 +149,15 @@ def _choice(kind: type[Choice], value: str, what: str) -> Choice:
         raise RequestError(f"{what} cannot be «{value}»", fix=f"Choose one of: {', '.join(kind)}.") from None
 
 
-def _read_runs(files: Sequence[str], how: _How, progress: Progress | None) -> tuple[list[NamedRun], list[Vocabulary]]:
-    """All runs, coded, with the vocabularies of the readers that coded them."""
-    workers = available_workers() if _is_large(files) else 0
+def _read_runs(
+    files: Sequence[str], how: _How, scanner: Scanner, progress: Progress | None
+) -> tuple[list[NamedRun], list[Vocabulary]]:
+    """All runs, coded, with the vocabularies of the readers that coded them; the first goes on with ``scanner``."""
+    workers = min(available_workers(), len(files))
     # Dealt out like cards: neighbours in a folder tend to be of one team and one size.
-    hands = [files[start :: max(1, workers)] for start in range(max(1, workers))]
+    hands = [files[start::workers] for start in range(workers)]
     counter = Counter(progress, len(files))
-    readers = [_Reader(how, scanner=Scanner() if workers else None) for _ in hands]
+    readers = [_Reader(how, Scanner() if at else scanner) for at in range(workers)]
     read = spread(
         lambda pair: [(file, pair[0].read(file, counter)) for file in pair[1]], zip(readers, hands, strict=True)
     )
@@ -167,25 +172,17 @@ def _read_runs(files: Sequence[str], how: _How, progress: Progress | None) -> tu
     return _named(found, how.name), vocabularies
 
 
-def _is_large(files: Sequence[str]) -> bool:
-    if is_loaded():
-        return True
-    # gzip packs runs to about a quarter
-    size = sum(os.path.getsize(file) * (4 if file.endswith(".gz") else 1) for file in files if os.path.isfile(file))
-    return size >= WORTH_SCANNING
-
-
 class _Reader:
     """One thread's reader: the scanner for what is clean, the careful one for the rest."""
 
-    def __init__(self, how: _How, *, scanner: Scanner | None) -> None:
+    def __init__(self, how: _How, scanner: Scanner) -> None:
         self._how, self._scanner, self._coder = how, scanner, Coder()
 
     def read(self, file: str, counter: Counter) -> list[tuple[CodedRun, Vocabulary]]:
         data = read_bytes(file)
         found: list[tuple[CodedRun, Vocabulary]] = []
-        scanned = None if self._scanner is None else self._scanner.scan(data, show(file), self._how.order)
-        if scanned is not None and self._scanner is not None:
+        scanned = self._scanner.scan(data, show(file), self._how.order)
+        if scanned is not None:
             found = [(scanned, self._scanner)]
         else:
             by_tag = self._how.name is Name.TAG
@@ -197,7 +194,7 @@ class _Reader:
         return found
 
     def vocabularies(self) -> list[Vocabulary]:
-        return [self._coder] if self._scanner is None else [self._scanner, self._coder]
+        return [self._scanner, self._coder]
 
 
 def _ties_as_they_come(run: CodedRun) -> CodedRun:

@@ -8,14 +8,17 @@ fifty steps, and has read a file of 50 MB before a compiler would have been impo
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.formats.decimals import MARGIN, parse_decimals
-from cranfield.formats.id_codes import CollisionError, IdCodes
+from cranfield.formats.text import BOM, LONGEST_LINE
+from cranfield.formats.text_blocks import MARGIN, CollisionError, IdCodes, parse_decimals, words_at
 from cranfield.runtime.threads import spread
 from cranfield.types import Array
 
@@ -214,3 +217,196 @@ def _selection(places: list[int]) -> Any:
     """A slice where the places are side by side: that is cheaper to take."""
     together = places == list(range(places[0], places[-1] + 1))
     return slice(places[0], places[-1] + 1) if together else places
+
+
+MARKS = b",\t;"
+LONGEST_CELL = 131_072  # characters; Python's csv module refuses more
+
+
+@dataclass(frozen=True)
+class DelimitedLayout:
+    """A separator, the names in the header, where the rows begin, and whether lines end in CR LF."""
+
+    mark: int
+    names: tuple[str, ...]
+    start: int
+    returns: bool
+
+    @classmethod
+    def of(cls, data: Any, mark: str) -> DelimitedLayout:
+        """The layout of a table with ``mark`` between its cells; `OddTableError` unless its header is plain."""
+        begin = len(BOM) if data[: len(BOM)] == BOM else 0
+        end = data.find(b"\n", begin, begin + LONGEST_LINE)
+        line = data[begin:end]
+        returns = line.endswith(b"\r")
+        line = line.removesuffix(b"\r")
+        if end < 0 or line.count(b'"') % 2 or any(byte < 32 and byte != ord(mark) for byte in line):
+            raise OddTableError
+        try:
+            names = tuple(name.strip() for name in next(csv.reader([line.decode("utf-8")], delimiter=mark), ()))
+        except (UnicodeDecodeError, csv.Error):
+            raise OddTableError from None
+        if len(names) < 2 or len(set(names)) < len(names) or max(map(len, names)) > LONGEST_CELL:
+            raise OddTableError
+        return cls(ord(mark), names, end + 1, returns)
+
+    def is_bare(self, column: int) -> bool:
+        return False
+
+    def value(self, column: int, text: str) -> str:
+        return text
+
+    def cells(self, block: Array, lines: int) -> tuple[Array, Array]:
+        """Where the cells of every line start and end; odd unless each line has as many as the header."""
+        width = len(self.names)
+        text = block[MARGIN:-MARGIN]
+        edges = np.flatnonzero((text == 10) | (text == self.mark))
+        edges += MARGIN
+        if text[-1] != 10:  # the last line of the file
+            edges = np.append(edges, len(block) - MARGIN)
+        if len(edges) != lines * width:
+            raise OddTableError
+        ends = edges.reshape(lines, width)
+        if (block[ends[:, -1]] != 10).any():  # these are all line ends there are, so that all other edges are marks
+            raise OddTableError
+        starts = np.empty_like(ends)
+        starts[0, 0] = MARGIN
+        starts.ravel()[1:] = edges[:-1] + 1
+        self._check(block, starts, ends)
+        if self.returns:
+            ends[: lines - int(text[-1] != 10), -1] -= 1
+        return self._unquoted(block, starts, ends)
+
+    def _unquoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Array]:
+        """Cells without the quotes around them; odd where there are other quotes, as in cells that hold a separator."""
+        quotes = int(np.count_nonzero(block == 34))
+        if not quotes:
+            return starts, ends
+        around = (block[starts] == 34) & (block[ends - 1] == 34) & (ends - starts > 1)
+        if 2 * int(np.count_nonzero(around)) != quotes:
+            raise OddTableError
+        return starts + around, ends - around
+
+    def _check(self, block: Array, starts: Array, ends: Array) -> None:
+        """Odd: control characters, endless lines and cells, text that is not UTF-8."""
+        text, lines = block[MARGIN:-MARGIN], len(ends)
+        ended = lines - int(text[-1] != 10)
+        controls = ended
+        if self.mark < 32:
+            controls += lines * (len(self.names) - 1)
+        if self.returns:
+            controls += ended
+            if (block[ends[:ended, -1] - 1] != 13).any():
+                raise OddTableError
+        longest = int((ends[:, -1] - starts[:, 0]).max())
+        if np.count_nonzero(text < 32) != controls or longest > LONGEST_LINE:
+            raise OddTableError
+        if longest > LONGEST_CELL and int((ends - starts).max()) > LONGEST_CELL:
+            raise OddTableError
+        if (text >= 128).any():
+            text.tobytes().decode("utf-8")
+
+
+LONGEST = 1 << 16  # bytes of the first line
+_FIELD = re.compile(rb'([{,] *"([^"\\]+)" *: *)(?:"([^"\\]*)"|([^,{}\[\]" ]+))')
+
+
+@dataclass(frozen=True)
+class FlatJsonLayout:
+    """Keys, and the bytes before each value: those of a string begin and end with its quotes.
+
+    ``quoted`` says which values are strings; ``tail`` follows the last value.
+    """
+
+    names: tuple[str, ...]
+    before: tuple[bytes, ...]
+    quoted: tuple[bool, ...]
+    tail: bytes
+    start: int
+
+    @classmethod
+    def of(cls, data: Any) -> FlatJsonLayout:
+        """The layout of the first line; `OddTableError` where it is not flat."""
+        start = len(BOM) if data[: len(BOM)] == BOM else 0
+        end = data.find(b"\n", start, start + LONGEST)
+        line = data[start:end] if end >= 0 else b""
+        names, before, quoted, at = [], [], [], 0
+        closing = b""  # the quote of the value before
+        while match := _FIELD.match(line, at):
+            is_text = match[3] is not None
+            names.append(match[2])
+            before.append(closing + match[1] + (b'"' if is_text else b""))
+            quoted.append(is_text)
+            closing = b'"' if is_text else b""
+            at = match.end()
+        rest = line[at:]
+        if not names or len(set(names)) < len(names) or rest.strip(b" ") != b"}" or not line.startswith(b"{"):
+            raise OddTableError
+        try:
+            keys = tuple(json.loads(line))  # which also says whether it is JSON at all
+        except ValueError:
+            raise OddTableError from None
+        return cls(keys, tuple(before), tuple(quoted), closing + rest, start)
+
+    def is_bare(self, column: int) -> bool:
+        return not self.quoted[column]
+
+    def value(self, column: int, text: str) -> Any:
+        """A string as it is; of anything else what JSON makes of it, unless that has parts."""
+        if self.quoted[column]:
+            return text
+        found = json.loads(text)
+        if isinstance(found, (dict, list, str)):
+            raise OddTableError
+        return found
+
+    def cells(self, block: Array, lines: int) -> tuple[Array, Array]:
+        """Where the values of every line start and end; odd unless everything between them is as in the first line."""
+        text = block[MARGIN:-MARGIN]
+        edges = np.flatnonzero(text == 10) + MARGIN
+        if text[-1] != 10:  # the last line of the file
+            edges = np.append(edges, len(block) - MARGIN)
+        quotes = np.flatnonzero(text == 34) + MARGIN
+        if np.count_nonzero(text < 32) != lines - int(text[-1] != 10) or (text == 92).any():
+            raise OddTableError
+        if len(quotes) != lines * (2 * len(self.names) + 2 * sum(self.quoted)):
+            raise OddTableError
+        if (text >= 128).any():
+            text.tobytes().decode("utf-8")
+        return self._values(block, np.append(MARGIN, edges[:-1] + 1), quotes.reshape(lines, -1), edges)
+
+    def _values(self, block: Array, begins: Array, quotes: Array, edges: Array) -> tuple[Array, Array]:
+        words, columns = words_at(block), len(self.names)
+        starts, ends = (np.empty((columns, len(edges)), np.int64).T for _ in range(2))
+        closed, at = begins, 0  # where what is before the next value begins, if that is known; and how many quotes
+        for column, (before, quoted) in enumerate(zip(self.before, self.quoted, strict=True)):
+            colon = len(before) - before.rindex(b'"', 0, len(before) - 1 if quoted else None)
+            starts[:, column] = quotes[:, at + 2] + 1 if quoted else quotes[:, at + 1] + colon
+            here = starts[:, column] - len(before)
+            self._compare(words, here, before)
+            if column and not self.quoted[column - 1]:
+                ends[:, column - 1] = here
+            elif (here != closed).any():
+                raise OddTableError
+            at += 4 if quoted else 2
+            if quoted:
+                closed = ends[:, column] = quotes[:, at - 1]
+        here = edges - len(self.tail)
+        self._compare(words, here, self.tail)
+        if not self.quoted[-1]:
+            ends[:, -1] = here
+        elif (here != closed).any():
+            raise OddTableError
+        if (ends < starts).any():
+            raise OddTableError
+        return starts, ends
+
+    def _compare(self, words: Array, places: Array, expected: bytes) -> None:
+        """Odd unless these bytes are in all these places."""
+        if int(places.min()) < 0:
+            raise OddTableError
+        for at in range(0, len(expected), 8):
+            part = expected[at : at + 8]
+            kept = np.uint64((1 << 8 * len(part)) - 1)
+            if ((words[places + at] & kept) != int.from_bytes(part, "little")).any():
+                raise OddTableError

@@ -99,11 +99,13 @@ def careful_lines(data: bytes, look: Inspection) -> Iterator[tuple[int, bytes]]:
 
 def report_spacing(data: bytes, look: Inspection) -> None:
     """Line ends and blanks that are unusual but harmless."""
-    returns = data.count(b"\r\n")
+    returns = data.count(b"\r\n") if b"\r" in data else 0
     if returns:
         look.add("crlf", 1, count=returns)
-    if b"\t" in data or b"  " in data:
-        first = min(at for at in (data.find(b"\t"), data.find(b"  ")) if at >= 0)
+    tab = data.find(b"\t")
+    double = data.find(b"  ", 0, len(data) if tab < 0 else tab)
+    first = tab if double < 0 else double
+    if first >= 0:
         look.add("tabs", data.count(b"\n", 0, first) + 1)
 
 

@@ -1,12 +1,12 @@
-"""Judgments: ``topic iteration document grade``, and per-intent judgments: ``topic intent document grade``."""
+"""Judgments, also per intent (``topic iteration document grade``), and lists of teams (``run team``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, split_fields
+from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, report_spacing, split_fields
 from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.runs import parse_number
 from cranfield.formats.text import read_bytes, show, write_text
@@ -63,8 +63,13 @@ def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
 
 
 def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLines, list[Problem]]:
-    """Read judgments line by line and report everything odd about them."""
+    """Read judgments and report everything odd about them, line by line where need be."""
     look = Inspection(file)
+    clean = _parse_clean(data, file, intents)
+    if clean is not None:
+        report_spacing(data, look)
+        _report_grades(clean, range(1, len(clean.topics) + 1), look)
+        return clean, look.problems
     kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]] = {}
     for number, line in careful_lines(data, look):
         fields = split_fields(line, number, FIELDS, look)
@@ -78,7 +83,6 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
             look.add(slug, number, line, f"line {line_before} says {grade_before}")
     if not kept and not look.failed:
         look.add("empty-file")
-    _report_grades(kept, look)
     lines = JudgmentLines(
         file,
         [topic for topic, _, _ in kept],
@@ -86,6 +90,7 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         [document for _, _, document in kept],
         [grade for _, grade in kept.values()],
     )
+    _report_grades(lines, [line for line, _ in kept.values()], look)
     return lines, look.problems
 
 
@@ -102,19 +107,18 @@ def _grade(raw: bytes, number: int, line: bytes, look: Inspection) -> int | None
     return int(value)
 
 
-def _report_grades(kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]], look: Inspection) -> None:
-    negative = [(line, key) for key, (line, grade) in kept.items() if grade < 0]
+def _report_grades(lines: JudgmentLines, numbers: Sequence[int], look: Inspection) -> None:
+    negative = [at for at, grade in enumerate(lines.grades) if grade < 0]
     if negative:
-        line, key = min(negative)
-        look.add("grade-negative", line, f"{key[0].decode()} {key[2].decode()}", count=len(negative))
-    best: dict[bytes, int] = {}
-    first: dict[bytes, int] = {}
-    for (topic, _, _), (line, grade) in kept.items():
-        best[topic] = max(grade, best.get(topic, grade))
-        first.setdefault(topic, line)
-    for topic, grade in best.items():
-        if grade <= 0:
-            look.add("no-relevant", first[topic], f"topic {topic.decode()}")
+        first = negative[0]
+        text = f"{lines.topics[first].decode()} {lines.documents[first].decode()}"
+        look.add("grade-negative", numbers[first], text, count=len(negative))
+    served = {topic for topic, grade in zip(lines.topics, lines.grades, strict=True) if grade > 0}
+    reported = set(served)
+    for at, topic in enumerate(lines.topics):
+        if topic not in reported:
+            reported.add(topic)
+            look.add("no-relevant", numbers[at], f"topic {topic.decode()}")
 
 
 def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
@@ -137,3 +141,47 @@ def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
 def write_qrels(path: str | Path, rows: Iterable[tuple[str, str, str, int]]) -> None:
     """Write (topic, iteration or intent, document, grade) rows."""
     write_text(path, "".join(f"{topic} {second} {document} {grade}\n" for topic, second, document, grade in rows))
+
+
+HEADERS = {(b"run", b"team"), (b"system", b"team")}
+
+
+def read_teams(source: str | Path) -> dict[str, str]:
+    """Which team each run belongs to."""
+    teams, problems = inspect_teams(read_bytes(source), show(source))
+    refuse(problems)
+    return teams
+
+
+def inspect_teams(data: bytes, file: str) -> tuple[dict[str, str], list[Problem]]:
+    """Read a team list line by line and report everything odd about it."""
+    look = Inspection(file)
+    teams: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for number, line in careful_lines(data, look):
+        fields = _fields(line, number, look)
+        if fields is None or (number == 1 and (fields[0].lower(), fields[1].lower()) in HEADERS):
+            continue
+        run, team = fields[0].decode(), fields[1].decode()
+        if teams.setdefault(run, team) != team:
+            look.add("team-conflict", number, line, f"line {lines[run]} says {teams[run]}")
+        lines.setdefault(run, number)
+    if not teams and not look.failed:
+        look.add("empty-file")
+    return teams, look.problems
+
+
+def _fields(line: bytes, number: int, look: Inspection) -> list[bytes] | None:
+    """Tabs or commas let a team's name have blanks; otherwise any blank parts the two."""
+    for mark in (b"\t", b","):
+        if line.count(mark) == 1:
+            fields = [part.strip() for part in line.split(mark)]
+            if all(fields) and not fields[0].startswith(b"#"):
+                return fields
+    return split_fields(line, number, 2, look)
+
+
+def write_teams(path: str | Path, teams: Mapping[str, str]) -> None:
+    """Write a team list with its header."""
+    rows = "".join(f"{run}\t{team}\n" for run, team in teams.items())
+    write_text(path, f"run\tteam\n{rows}")

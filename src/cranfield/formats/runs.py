@@ -168,20 +168,54 @@ def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection
     pieces = [(key, len(list(piece))) for key, piece in groupby(_list_keys(lines, by_tag))]
     codes = [names.setdefault(key, len(names)) for key, _ in pieces]
     lists = np.repeat(codes, [length for _, length in pieces])
-    keys, numbers = np.array(lines.keys), np.array(lines.numbers)
-    ranks = np.array(_numbers(lines.ranks))
-    best_first = np.lexsort((ranks, -keys, lists))
-    above, below = best_first[:-1], best_first[1:]
-    together = lists[above] == lists[below]
-    tied = together & (keys[above] == keys[below])
-    _report_lists("tie", tied, lists[below], np.maximum(numbers[above], numbers[below]), names, look)
+    columns = RankedLines(lists, np.array(lines.keys), np.array(parse_numbers(lines.ranks)), np.array(lines.numbers))
+    report_order(columns, [key[-1] for key in names], order, look)
+
+
+@dataclass(frozen=True)
+class RankedLines:
+    """What the order of a run depends on, line by line: the number of its list, key, rank and line number."""
+
+    lists: Array
+    keys: Array
+    ranks: Array
+    numbers: Array
+
+    def best_first(self) -> Array:
+        """The lines list by list, in the order of the keys; the tied by rank, then as they come."""
+        above, below = slice(None, -1), slice(1, None)
+        together = self.lists[above] == self.lists[below]
+        in_order = (self.keys[above] > self.keys[below]) | (
+            (self.keys[above] == self.keys[below])
+            & ((self.ranks[above] <= self.ranks[below]) | np.isnan(self.ranks[below]))
+        )
+        order = np.arange(len(self.lists))
+        if (self.lists[above] > self.lists[below]).any():  # a list in several pieces
+            return np.lexsort((self.ranks, -self.keys, self.lists))
+        if not (in_order | ~together).all():  # sorting takes longer than everything else, so only what needs it
+            unordered = np.zeros(self.lists[-1] + 1, bool)
+            unordered[self.lists[below][together & ~in_order]] = True
+            todo = np.flatnonzero(unordered[self.lists])
+            order[todo] = todo[np.lexsort((self.ranks[todo], -self.keys[todo], self.lists[todo]))]
+        return order
+
+
+def report_order(lines: RankedLines, topics: Sequence[bytes], order: Order, look: Inspection) -> None:
+    """Report ties, and ranks that disagree with scores, once for each list that has any."""
+    best_first = lines.best_first()
+    lists, keys, ranks, numbers = (
+        column[best_first] for column in (lines.lists, lines.keys, lines.ranks, lines.numbers)
+    )
+    together = lists[:-1] == lists[1:]
+    tied = together & (keys[:-1] == keys[1:])
+    _report_lists("tie", tied, lists[1:], np.maximum(numbers[:-1], numbers[1:]), topics, look)
     if order is not Order.RANK:
         # Ranks among the tied are free; the last of them must still come before the next score.
-        astray = together & ~tied & (ranks[above] >= ranks[below])
-        _report_lists("rank-disagrees", astray, lists[below], numbers[below], names, look)
+        astray = together & ~tied & (ranks[:-1] >= ranks[1:])
+        _report_lists("rank-disagrees", astray, lists[1:], numbers[1:], topics, look)
 
 
-def _numbers(texts: Sequence[bytes]) -> list[float]:
+def parse_numbers(texts: Sequence[bytes]) -> list[float]:
     """Every text as a number, nan where it is none; all at once where all of them are."""
     if b"_" not in b"".join(texts):
         try:
@@ -192,14 +226,16 @@ def _numbers(texts: Sequence[bytes]) -> list[float]:
 
 
 def _report_lists(
-    slug: str, found: Array, lists: Array, numbers: Array, names: dict[tuple[bytes, ...], int], look: Inspection
+    slug: str, found: Array, lists: Array, numbers: Array, topics: Sequence[bytes], look: Inspection
 ) -> None:
-    counts = np.bincount(lists[found], minlength=len(names))
-    first = np.full(len(names), np.iinfo(np.int64).max)
+    if not found.any():
+        return
+    counts = np.bincount(lists[found], minlength=len(topics))
+    first = np.full(len(topics), np.iinfo(np.int64).max)
     np.minimum.at(first, lists[found], numbers[found])
-    for key, at in names.items():
-        if counts[at]:
-            look.add(slug, int(first[at]), f"topic {key[-1].decode()}", count=int(counts[at]))
+    for topic, line, count in zip(topics, first.tolist(), counts.tolist(), strict=True):
+        if count:
+            look.add(slug, line, f"topic {topic.decode()}", count=count)
 
 
 def _inspect_tags(lines: RunLines, look: Inspection) -> None:

@@ -1,20 +1,60 @@
-"""Bytes from wherever they are: a file, a gzip file, standard input; and safely back again."""
+"""Bytes from wherever they are and safely back again; names in the order people expect."""
 
 from __future__ import annotations
 
-import glob
-import gzip
 import mmap
+import operator
 import os
 import sys
-import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from cranfield.errors import InputError, WriteError
+
+
+def natural_key(name: str) -> tuple[int, int, str, str]:
+    """A key that sorts numbers by value, however long they are, then everything else by its text.
+
+    >>> sorted(["q2", "10", "9", "q10"], key=natural_key)
+    ['9', '10', 'q10', 'q2']
+    """
+    if not (name.isascii() and name.isdigit()):
+        return 1, 0, "", name
+    digits = name.lstrip("0")
+    return 0, len(digits), digits, name
+
+
+def is_ascending(names: Sequence[Any]) -> bool:
+    """Whether each is above the one before, so that they are sorted and all different."""
+    return all(map(operator.lt, names, islice(names, 1, None)))
+
+
+def file_stem(file: str) -> str:
+    """A system's name from its file's: without folder, TREC's ``input.`` and the usual endings.
+
+    >>> file_stem("runs/input.ok8alx.gz")
+    'ok8alx'
+    """
+    name = Path(file).name.removesuffix(".gz").removeprefix("input.")
+    for ending in (".txt", ".run", ".trec", ".res", ".out", ".tsv"):
+        name = name.removesuffix(ending)
+    return name or Path(file).name
+
+
+def file_name(name: str) -> str:
+    """A name that a file may have: what parts folders is written as in addresses, so that no two names become one.
+
+    >>> file_name("without-R/D.txt")
+    'without-R%2FD.txt'
+    """
+    for mark in "%/\\\x00":
+        name = name.replace(mark, f"%{ord(mark):02X}")
+    return name
+
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -93,6 +133,8 @@ def _neighbours(path: Path) -> str:
 
 
 def _gunzip(data: bytes, where: str) -> bytes:
+    import gzip
+
     try:
         return gzip.decompress(data)
     except EOFError:
@@ -138,6 +180,8 @@ def _expand_one(source: str) -> list[str]:
             raise InputError("the folder has no files in it", where=source, fix="Name the folder the runs are in.")
         return inside
     if any(mark in source for mark in "*?["):
+        import glob
+
         matched = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
         if not matched:
             raise InputError("no file matches this pattern", where=source, fix="Check the pattern.")
@@ -161,6 +205,8 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise _cannot_write(target, error) from None
         return
+    import tempfile
+
     target = target.resolve()  # a link goes on pointing at what is written
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -183,6 +229,8 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` atomically, gzipped when the name ends in ``.gz``."""
+    import gzip
+
     data = text.encode("utf-8")
     # mtime 0: the same content gives the same bytes.
     pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
@@ -195,6 +243,8 @@ def write_pieces(path: str | Path, pieces: Iterable[str]) -> None:
     with atomic_write(path) as stream, ExitStack() as closing:
         out: Any = stream
         if str(path).endswith(".gz"):
+            import gzip
+
             out = closing.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
         for piece in pieces:
             out.write(piece.encode("utf-8"))

@@ -11,8 +11,18 @@ from cranfield.collection import Intents, View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, needs_intents
 from cranfield.measures.gain import normalised_dcg
-from cranfield.measures.lists import GAINS, cut, discounts, divide, gain_of, ideal_of_order, run, spread_units
-from cranfield.measures.recipes import cutoff_of, follow
+from cranfield.measures.recipes import (
+    GAINS,
+    cut,
+    cutoff_of,
+    discounts,
+    divide,
+    follow,
+    gain_of,
+    ideal_of_order,
+    run,
+    spread_units,
+)
 from cranfield.types import Array
 
 

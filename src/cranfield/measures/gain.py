@@ -7,8 +7,20 @@ import numpy as np
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, whole
-from cranfield.measures.lists import GAINS, binary, cut, discounts, gain_of, highest_gain, read_gains, run
-from cranfield.measures.recipes import Over, Recipe, Walk, cutoff_of
+from cranfield.measures.recipes import (
+    GAINS,
+    Over,
+    Recipe,
+    Walk,
+    binary,
+    cut,
+    cutoff_of,
+    discounts,
+    gain_of,
+    highest_gain,
+    read_gains,
+    run,
+)
 from cranfield.types import Array
 
 

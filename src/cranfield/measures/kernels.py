@@ -226,6 +226,37 @@ def _divide(first, last, systems, by, most, out_score):
             out_score[at] = score if score < most else most
 
 
+def _weighted_arrays(lists, systems, shards, edges, rank, judgment, gain, weight, cutoff, out_score):
+    """:func:`_weighted` by whole arrays: ``bincount`` adds in the order of the hits, from 0, as the loop does."""
+    segment, near = _hit_segments(lists, systems, shards, edges, rank, cutoff)
+    worth = gain[judgment] * weight[rank]
+    worth *= near
+    out_score[:] = np.bincount(segment, worth, lists * shards)
+    return True
+
+
+def _blended_arrays(
+    lists, systems, shards, edges, rank, judgment, gain, cutoff, beta, ideal_edges, ideal_gain, out_score
+):
+    """AP, that is :func:`_blended` with β = 0, by whole arrays."""
+    if beta != 0.0:
+        return False
+    segment, near = _hit_segments(lists, systems, shards, edges, rank, cutoff)
+    found = np.flatnonzero(near & (gain[judgment] > 0.0))
+    segment = segment[found]
+    count = np.arange(1, len(found) + 1) - np.searchsorted(segment, segment)
+    out_score[:] = np.bincount(segment, count / rank[found], lists * shards)
+    return True
+
+
+def _hit_segments(lists, systems, shards, edges, rank, cutoff):
+    """The segment of every hit, and whether it is no deeper than the cutoff of its unit."""
+    segments = np.arange(lists * shards)
+    unit = segments // (systems * shards) * shards + segments % shards
+    lengths = np.diff(edges)
+    return np.repeat(segments, lengths), rank <= np.repeat(cutoff[unit], lengths)
+
+
 # What a recipe says in a number: the loop that walks the lists, and what a sum is divided by.
 WEIGHTED, BLENDED, PREFERRED, FIRST_RELEVANT, CASCADE = range(5)
 NOTHING, CUTOFF, RELEVANT, RELEVANT_OR_CUTOFF, IDEAL = range(5)
@@ -299,8 +330,8 @@ def _follow(
             _divide(0, topics, systems, out_by, most[at], score)
 
 
-weighted = Kernel(_weighted)
-blended = Kernel(_blended)
+weighted = Kernel(_weighted, arrays=_weighted_arrays)
+blended = Kernel(_blended, arrays=_blended_arrays)
 preferred = Kernel(_preferred)
 first_relevant = Kernel(_first_relevant)
 cascade = Kernel(_cascade)

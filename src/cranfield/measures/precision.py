@@ -9,8 +9,7 @@ import numpy as np
 from cranfield.collection import View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, one_of
-from cranfield.measures.lists import binary, cut, divide, per_unit, relevant, run
-from cranfield.measures.recipes import Over, Recipe, Walk, cutoff_of
+from cranfield.measures.recipes import Over, Recipe, Walk, binary, cut, cutoff_of, divide, per_unit, relevant, run
 from cranfield.types import Array
 
 

@@ -1,22 +1,155 @@
-"""A measure as a recipe: which loop walks the lists, what every judgment and rank is worth, what the sum is divided by.
-
-A recipe is all that such a measure declares. `follow` scores a view by it; those who score the same lists time and
-again under other judgments keep the recipe, and gather several into one loop (`Recipes`).
-"""
+"""A measure as a recipe: which loop walks the lists, what judgments and ranks are worth, what is divided by what."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
-from cranfield.collection import View
+from cranfield.collection import Hits, View
+from cranfield.errors import RequestError
 from cranfield.measures import kernels
-from cranfield.measures.declaration import Measure
-from cranfield.measures.lists import NO_CUTOFF, cumulated, divide, ideal, per_unit, run, spread_units
+from cranfield.measures.declaration import Measure, Parameter
+from cranfield.runtime.compiled import Kernel
 from cranfield.types import Array
+
+NO_CUTOFF = np.iinfo(np.int32).max
+
+
+def run(kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None) -> Array:
+    """One kernel over a whole view, or over other ``hits`` of it; the answer is topics × systems × shards."""
+    hits = view.found if hits is None else hits
+    segments = view.topics * view.systems * view.shards
+    score = np.zeros(segments, np.float64)
+    kernel(
+        view.topics * view.systems,
+        view.systems,
+        view.shards,
+        hits.edges,
+        hits.rank,
+        hits.judgment,
+        *arguments,
+        score,
+        work=len(hits.rank) + segments,
+    )
+    return score.reshape(view.topics, view.systems, view.shards)
+
+
+def cut(view: View, k: int | None) -> Array:
+    """The same cutoff for every unit."""
+    return np.full(view.units, NO_CUTOFF if k is None else k, np.int64)
+
+
+def per_unit(view: View, chosen: Array) -> Array:
+    """How many of the chosen judgments each unit has."""
+    return np.bincount(view.unit[chosen], minlength=view.units)
+
+
+def spread_units(view: View, per_unit_values: Array) -> Array:
+    """A value a unit, shaped to divide scores of topics × systems × shards."""
+    return per_unit_values.reshape(view.topics, 1, view.shards)
+
+
+def divide(score: Array, by: Array) -> Array:
+    """score / by, in place. Where there is nothing to divide by there is nothing to find, and the score stays 0."""
+    score /= np.where(by > 0, by, 1)
+    return score
+
+
+def relevant(view: View, rel: int) -> Array:
+    """Which judgments say relevant."""
+    return view.grade >= rel
+
+
+def binary(view: View, rel: int) -> Array:
+    """Gain 1 for what is relevant."""
+    return relevant(view, rel).astype(np.float64)
+
+
+def read_gains(text: str) -> str:
+    """``linear``, ``exp``, or a table ``1:1,2:3``."""
+    if text in ("linear", "exp"):
+        return text
+    try:
+        table = _table(text)
+    except ValueError:
+        table = {}
+    if not table or min(table) < 1 or not all(0 <= gain < 1e9 for gain in table.values()):
+        raise ValueError("linear, exp, or a table of grade:gain such as 1:1,2:3")
+    return text
+
+
+def _table(text: str) -> dict[int, float]:
+    if not text.isascii():
+        raise ValueError(text)
+    pairs = (pair.split(":") for pair in text.split(","))
+    return {int(grade): float(gain) for grade, gain in pairs}
+
+
+GAINS = Parameter(
+    "gains", "linear", "what a grade x is worth: linear (x), exp (2^x − 1), or a table such as 1:1,2:3", read_gains
+)
+
+
+def gain_of(grade: Array, gains: str) -> Array:
+    """What grades are worth; 0 and less are worth nothing, and so is a grade that a table leaves out."""
+    positive = np.maximum(grade, 0).astype(np.float64)
+    if gains == "linear":
+        return positive
+    if gains == "exp":
+        return np.exp2(positive) - 1.0
+    worth = np.zeros(len(positive))
+    for value, gain in _table(gains).items():
+        worth[grade == value] = gain
+    return worth
+
+
+def highest_gain(view: View, measure: Measure) -> float:
+    """The gain of the highest grade: as the measure says (``max``), else the highest of the whole collection."""
+    top = measure["max"]
+    grade = view.highest_grade if top is None else int(top)
+    if top is not None and view.grade.max(initial=0) > grade:
+        found = int(view.grade.max())
+        raise RequestError(f"{measure} says grades end at {grade}, but the judgments have {found}")
+    if measure["gains"] not in ("linear", "exp"):
+        return max(_table(measure["gains"]).values())
+    return float(gain_of(np.array([grade]), measure["gains"])[0])
+
+
+def discounts(view: View, base: float | None) -> Array:
+    """1 / log2(r + 1); with a base b, 1 before rank b and 1 / log_b(r) from there (Järvelin & Kekäläinen)."""
+    ranks = np.arange(max(view.deepest, len(view.grade), 1) + 1, dtype=np.float64)
+    ranks[0] = 1.0  # there is no rank 0
+    if base is None:
+        return 1.0 / np.log2(ranks + 1.0)
+    return np.where(ranks < base, 1.0, np.log(base) / np.log(np.maximum(ranks, base)))
+
+
+def ideal(view: View, gain: Array) -> View:
+    """The best list there could be in every unit, as a view with one system: gains descending."""
+    worth = np.flatnonzero(gain > 0)
+    order = worth[np.lexsort((-gain[worth], view.unit[worth]))]
+    counts = np.bincount(view.unit[order], minlength=view.units)
+    return ideal_of_order(view, order, counts)
+
+
+def ideal_of_order(view: View, order: Array, counts: Array) -> View:
+    """The view whose lists are ``order``, cut into units of ``counts``."""
+    edges = np.concatenate([[0], np.cumsum(counts)])
+    rank = (np.arange(len(order)) - np.repeat(edges[:-1], counts) + 1).astype(np.int32)
+    found = Hits(edges, rank, order.astype(np.int32))
+    return replace(view, systems=1, found=found, deepest=int(counts.max(initial=0)), load_length=lambda: counts)
+
+
+def cumulated(view: View, gain: Array) -> tuple[Array, Array]:
+    """cg*: the gains of the ideal list added up, unit by unit, with the edges of the units."""
+    best = ideal(view, gain).found
+    running = np.cumsum(gain[best.judgment])
+    before = np.concatenate([[0.0], running])[best.edges[:-1]]
+    return best.edges, running - np.repeat(before, np.diff(best.edges))
 
 
 class Walk(IntEnum):

@@ -11,10 +11,12 @@ from cranfield.errors import RequestError
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, Source, question
 from cranfield.results import Result
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.formats.file_check import CheckReport
+
+PLACES = 5  # of each kind of problem, unless all are asked for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -28,12 +30,12 @@ class CheckResult(Result):
     strict
         Whether warnings count as errors.
     most
-        Places listed of each kind of problem; None for all.
+        Places that outputs list of each kind of problem; None for all. The report always has all of them.
     """
 
     report: CheckReport
     strict: bool = False
-    most: int | None = 5
+    most: int | None = PLACES
 
     @property
     def exit_code(self) -> int:
@@ -55,7 +57,7 @@ def check(
     scores: Annotated[Names, Source("A score table.", metavar="FILE")] = None,
     strict: Annotated[bool, Param("Count warnings as errors.", label="count warnings as errors")] = False,
     all: Annotated[
-        bool, Param("List every problem, not only the first few of each kind.", label="list every problem")
+        bool, Param(f"List every problem, not only the first {PLACES} of each kind.", label="list every problem")
     ] = False,
     order: sources.Ordering = "score",
     name: sources.Naming = "auto",
@@ -87,7 +89,7 @@ def check(
     from cranfield.formats.file_check import FileKind, check_files
     from cranfield.formats.runs import Order
     from cranfield.formats.text import expand
-    from cranfield.scores.foreign_formats import OTHER_FORMATS
+    from cranfield.scores.score_files import OTHER_FORMATS
 
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
     kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}
@@ -104,4 +106,4 @@ def check(
         progress=listener(),
     )
     checked = [{"file": each.file, "kind": str(each.kind), "lines": each.lines} for each in report.files]
-    return CheckResult(report=report, strict=strict, most=None if all else 5, inputs={"files": checked})
+    return CheckResult(report=report, strict=strict, most=None if all else PLACES, inputs={"files": checked})

@@ -12,7 +12,7 @@ from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result, rendering
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.comparison import Audit, Comparison

@@ -12,7 +12,7 @@ from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Names, Param, question
 from cranfield.results import Result, rendering
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -237,7 +237,8 @@ def _variances(about: ReportInput) -> Any:
 def _sizes(about: ReportInput) -> dict[str, Any]:
     """One n for each goal: systems share topics, as in every other section; and two curves."""
     from cranfield.methods.design.formulas import SHARED
-    from cranfield.methods.design.planning import Request, plan_from_pilot
+    from cranfield.methods.design.planning import plan_from_pilot
+    from cranfield.methods.design.request import Request
 
     goal = about.goal
     request = Request(
@@ -299,7 +300,7 @@ def _topic_grid(topics: int) -> list[float]:
 
 
 def _power_curve(card: Any, grid: Sequence[float]) -> list[dict[str, Any]]:
-    from cranfield.methods.design.inverse import power_for_difference
+    from cranfield.methods.design.sample_size import power_for_difference
 
     family: dict[str, Any] = {"systems": card.systems, "test": card.test} if card.is_family else {}
     rows = []

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result
-from cranfield.runtime.progress import listener
-from cranfield.runtime.threads import is_elsewhere
+from cranfield.runtime.threads import is_elsewhere, listener
 
 if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
@@ -132,7 +131,7 @@ def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: An
     paths = sources.run_files(runs)
     if paths is None or not is_elsewhere():
         return score_collection(sources.load_collection(runs, **files), measures, **policies)
-    from cranfield.scores.many import score_files
+    from cranfield.scores.evaluation import score_files
 
     probabilities = files.pop("intent_probabilities")
     return score_files(paths, measures=measures, probabilities=probabilities, progress=listener(), **policies, **files)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import InputError, RequestError
 from cranfield.questions.parameters import Names, Source, path_list
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection

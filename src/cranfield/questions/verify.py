@@ -11,7 +11,7 @@ from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Names, Numbers, Param, Source, question
 from cranfield.results import Result
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.verification import Verification

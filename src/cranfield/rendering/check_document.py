@@ -1,21 +1,20 @@
-"""The result of a check as a document."""
+"""Files as documents: what a check found, and what a packed collection contains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cranfield.formats.file_check import CheckReport
 from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.questions.check import CheckResult
-from cranfield.rendering.document import Column, Document, Table, warning_row
-from cranfield.rendering.views import View
+from cranfield.questions.pack import PackResult
+from cranfield.rendering.document import Column, Document, Table, View, warning_row
 
 LINES = Column("count", "lines", "count")
 
 
-def document(result: CheckResult) -> Document:
-    """The files, every problem by kind with its places, and a summary."""
+def check_view(result: CheckResult) -> Document:
+    """The files, the first places of every kind of problem, and how many there are of each."""
     report = result.report
     counts = count_by_kind(report.problems)
     by_kind = {slug: [problem for problem in report.problems if problem.slug == slug] for slug in counts}
@@ -30,9 +29,16 @@ def document(result: CheckResult) -> Document:
         "Summary",
     )
     tables = [files, *listed, *([summary] if counts else [])]
-    rows = [warning_row(problem) for problem in report.problems]
+    first = {id(problem) for problems in by_kind.values() for problem in problems[: result.most]}
+    rows = [warning_row(problem) for problem in report.problems if id(problem) in first]
+    kinds = [dict(zip(("severity", "kind", "places", "lines"), row, strict=True)) for row in summary.rows]
     return Document(
-        method="check", inputs=result.inputs, tables=tables, rows=rows, sentence=_sentence(report, result.strict)
+        method="check",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=_sentence(counts, by_kind, result.strict),
+        extra={"kinds": kinds, "places_listed": result.most},
     )
 
 
@@ -48,16 +54,49 @@ def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None
     return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
 
 
-def _sentence(report: CheckReport, strict: bool) -> str:
-    counts = {severity: sum(p.count for p in report.problems if p.severity is severity) for severity in Severity}
-    found = ", ".join(f"{count:,} {severity}{'s' * (count != 1)}" for severity, count in counts.items() if count)
-    if counts[Severity.ERROR]:
+def _sentence(counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]], strict: bool) -> str:
+    of = {severity: [slug for slug in counts if KINDS[slug].severity is severity] for severity in Severity}
+    found = ", ".join(_tally(severity, slugs, counts, by_kind) for severity, slugs in of.items() if slugs)
+    if of[Severity.ERROR]:
         return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are corrected."
-    if counts[Severity.WARNING]:
+    if of[Severity.WARNING]:
         return f"{found}. The files can be scored" + (
             ", but `strict=True` asks for more." if strict else "; read the warnings."
         )
     return f"{found + '. ' if found else ''}The files can be scored."
 
 
-VIEWS = {"CheckResult": View(document)}
+def _tally(
+    severity: Severity, slugs: Sequence[str], counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]]
+) -> str:
+    """How many kinds, in how many places; one habit may show on every line of every file."""
+    places, lines = (sum(len(by_kind[slug]) for slug in slugs), sum(counts[slug] for slug in slugs))
+    more = f" ({lines:,} lines)" if lines > places else ""
+    return f"{len(slugs)} kind{'s' * (len(slugs) != 1)} of {severity} in {places:,} place{'s' * (places != 1)}{more}"
+
+
+def pack_view(result: PackResult) -> Document:
+    """Return the sizes of a packed file."""
+    collection = result.collection
+    row = {
+        "file": result.file,
+        "topics": len(collection.topics),
+        "systems": len(collection.systems),
+        "teams": 0 if collection.teams is None else len(set(collection.teams)),
+        "documents": len(collection.documents),
+        "retrieved": len(collection.arrays["list_documents"]),
+        "judgments": len(collection.arrays["grade"]),
+        "bytes": result.bytes,
+    }
+    columns = tuple(Column(word, word, "text" if word == "file" else "count") for word in row)
+    sentence = f"Packed. Every command takes {result.file} in place of runs and judgments."
+    return Document(
+        method="pack",
+        inputs=result.inputs,
+        tables=[Table(columns, [tuple(row.values())])],
+        rows=[row],
+        sentence=sentence,
+    )
+
+
+VIEWS = {"CheckResult": View(check_view), "PackResult": View(pack_view)}

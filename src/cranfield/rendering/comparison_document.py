@@ -17,12 +17,10 @@ from cranfield.methods.comparison.tested_pairs import HeldPairs
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
-from cranfield.rendering.document import Column, Document, Table, Warnings
+from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
 from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.sketch import interval_sketch
-from cranfield.rendering.streamed_rows import StreamedRows
-from cranfield.rendering.views import View
-from cranfield.runtime.progress import listener
+from cranfield.runtime.threads import listener
 
 SHOWN = 20  # contested pairs in a table
 MOST_IN_MATRIX = 1000  # systems, a million cells

@@ -1,17 +1,19 @@
-"""The document from which every output format is made: tables, conclusions, method and inputs."""
+"""The document from which every output format is made, and how every result is shown."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import cranfield
-from cranfield.errors import Caution, speak
+from cranfield.errors import Caution, RequestError, speak
 from cranfield.formats.problems import Problem, Severity, count_by_kind
-from cranfield.rendering.streamed_rows import StreamedRows
+from cranfield.results import Result
 
 Warnings = Sequence[Caution]
 
@@ -189,3 +191,102 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple | StreamedRows):
         return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedRows(Sequence[Mapping[str, Any]]):
+    """A sequence of ``length`` rows, all with the same words; ``make`` starts over and yields them as columns."""
+
+    length: int
+    make: Callable[[], Iterator[Columns]]
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for part in self.parts():
+            yield from (dict(zip(part, row, strict=True)) for row in zip(*part.values(), strict=True))
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            start, stop, step = at.indices(self.length)
+            return list(islice(self, start, stop, step)) if step > 0 else list(self)[at]
+        place = range(self.length)[at]
+        return next(islice(self, place, None))
+
+    def parts(self) -> Iterator[Columns]:
+        """The rows as columns, some at a time."""
+        return self.make()
+
+    @property
+    def words(self) -> list[str]:
+        return list(next(self.parts(), {}))
+
+
+Chart = Callable[[Any], Any]
+
+MODULES = {
+    "ScoreResult": "score_document",
+    "CheckResult": "check_document",
+    "PackResult": "check_document",
+    "VarianceResult": "variance_document",
+    "SizeResult": "size_document",
+    "PowerResult": "power_document",
+    "ComparisonResult": "comparison_document",
+    "ShardsResult": "shard_document",
+    "PilotResult": "pilot_document",
+    "BudgetResult": "pilot_document",
+    "ReliabilityResult": "reliability_document",
+    "SimulationResult": "simulation_document",
+    "StudyNewResult": "study_document",
+    "StudyAddResult": "study_document",
+    "StudyNextResult": "study_document",
+    "StudyStatusResult": "study_document",
+    "StudyTestResult": "study_document",
+    "StudyEditResult": "study_document",
+    "StudyLogResult": "study_document",
+    "StudyPastResult": "study_document",
+    "StudyPeekResult": "study_document",
+    "StudyPlansResult": "study_document",
+    "StudySimulationResult": "study_document",
+    "StudyTrialResult": "study_document",
+    "VerificationResult": "simulation_document",
+    "ReportResult": "report_sections",
+}
+"""The module that shows each kind of result, in a constant ``VIEWS``."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How one kind of result is shown.
+
+    ``charts`` go by kind, the default first. A page shows the ``sketch`` (plain SVG, drawn in no time, and its caption)
+    where there is one, and else the ``pictures``, charts with their titles. ``files`` are texts offered besides the
+    output formats, by kind.
+    """
+
+    document: Callable[[Any], Document]
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    sketch: Callable[[Any], tuple[str, str]] | None = None
+    pictures: Callable[[Any], list[tuple[str, Any]]] | None = None
+    files: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+
+
+def view(kind: type[Result]) -> View:
+    """How results of this class are shown."""
+    found: View = import_module(f"cranfield.rendering.{MODULES[kind.__name__]}").VIEWS[kind.__name__]
+    return found
+
+
+def chart(result: Result, kind: str | None = None) -> Any:
+    """The chart of a result, of the ``kind`` wanted."""
+    charts = view(type(result)).charts
+    if not charts:
+        raise RequestError("this result has no chart")
+    name = kind or next(iter(charts))
+    if name not in charts:
+        raise RequestError(f"there is no chart «{name}»", fix=f"Choose one of: {', '.join(charts)}.")
+    return charts[name](result)

@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 from cranfield.formats.scores import column_lines, format_scores, score_lines
-from cranfield.rendering.document import Document, Table, finite, show, warning_lines
-from cranfield.rendering.streamed_rows import StreamedRows
+from cranfield.rendering.document import Document, StreamedRows, Table, finite, show, warning_lines
 from cranfield.scores.frames import make_frame
 from cranfield.scores.table import ScoreTable
 

@@ -12,8 +12,7 @@ from cranfield.methods.pooling.costs import RAW_DIFFERENCE
 from cranfield.questions.budget import BudgetResult
 from cranfield.questions.pilot import PilotResult
 from cranfield.rendering.charts import COLOURS, styled
-from cranfield.rendering.document import Column, Document, Table, known
-from cranfield.rendering.views import View
+from cranfield.rendering.document import Column, Document, Table, View, known
 
 DETECTABLE = {"min_range": "detectable range", "difference": "detectable difference", "width": "interval width"}
 

@@ -10,9 +10,8 @@ from cranfield.methods.design.sample_size import ORDER
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart
-from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.sketch import Curve, line_sketch
-from cranfield.rendering.views import View
 
 
 def card_rows(card: Card) -> list[tuple[str, str]]:

@@ -12,9 +12,8 @@ from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.reliability import ABSOLUTE, PARTS, RELATIVE, MeasureReliability, Reliability
 from cranfield.questions.reliability import ReliabilityResult
 from cranfield.rendering.charts import COLOURS, styled
-from cranfield.rendering.document import Column, Document, Table, show
+from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.shard_document import REPLICATION_COLUMNS
-from cranfield.rendering.views import View
 
 DASHES = ([1, 0], [6, 3], [2, 2])
 _WIDTH, _HEIGHT = 400, 260

@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.errors import Caution, speak
 from cranfield.formats.problems import Problem
 from cranfield.questions import find_question
-from cranfield.questions.command_line import command_of
+from cranfield.questions.parameters import command_of
 from cranfield.rendering.document import Document, spoken, spoken_warnings
 from cranfield.rendering.references import REFERENCES
 from cranfield.versions import versions

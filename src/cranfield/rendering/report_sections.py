@@ -19,10 +19,9 @@ from cranfield.rendering.charts import (
     size_figure,
     variance_figure,
 )
-from cranfield.rendering.document import Column, Document, Table, show
+from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.report_model import LeftOut, Part, Picture, Report, Section, Start
 from cranfield.rendering.score_document import measure_citation, score_document, spread_pictures
-from cranfield.rendering.views import View
 from cranfield.scores import ScoreTable
 
 Maker = Callable[[ReportResult, Any], tuple[list[Part], str]]

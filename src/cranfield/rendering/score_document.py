@@ -10,11 +10,9 @@ import numpy as np
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.questions.score import ScoreResult
-from cranfield.rendering.charts import spread_figure, spreads_figure
-from cranfield.rendering.document import Column, Document, Table
+from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
-from cranfield.rendering.views import View
 from cranfield.scores import ScoreTable
 
 
@@ -47,12 +45,16 @@ def document(result: ScoreResult) -> Document:
 
 def spread(result: ScoreResult) -> Any:
     """How the scores of every system spread over topics."""
+    from cranfield.rendering.charts import spreads_figure
+
     table = result.table
     return spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures})
 
 
 def spread_pictures(table: ScoreTable) -> list[tuple[str, Any]]:
     """The same, one chart per measure under its title."""
+    from cranfield.rendering.charts import spread_figure
+
     return [
         (f"{measure} of every system over topics", spread_figure(quartile_rows(table, measure), measure))
         for measure in table.measures

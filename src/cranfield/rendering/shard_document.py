@@ -12,8 +12,7 @@ from cranfield.methods.comparison.anova import NESTED
 from cranfield.methods.sharding.shard_models import ANOVA_TABLES, BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
 from cranfield.questions.shards import ShardsResult
 from cranfield.rendering.charts import COLOURS, styled
-from cranfield.rendering.document import Column, Document, Table, show
-from cranfield.rendering.views import View
+from cranfield.rendering.document import Column, Document, Table, View, show
 
 Row = dict[str, Any]
 
@@ -383,14 +382,14 @@ def robustness_rows(found: ShardStudy) -> list[Row]:
         row["samples"] = len(mine)
         for word in ("omega_squared", "significant_pairs", "top_group", "tau", "width"):
             values = [getattr(each, word) for each in mine]
-            row[word], row[f"{word}_margin"] = _mean(values)
+            row[word], row[f"{word}_margin"] = _mean_and_half_width(values)
             row[f"{word}_least"], row[f"{word}_most"] = min(values), max(values)
         row["in_all_samples"] = int(np.logical_and.reduce([each.significant for each in mine]).sum())
         rows.append(row)
     return rows
 
 
-def _mean(values: Sequence[float]) -> tuple[float, float]:
+def _mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
     """Return a mean and the half-width of its 95 % interval."""
     from cranfield.stats.tails import t_critical
 

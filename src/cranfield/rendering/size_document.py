@@ -10,8 +10,7 @@ from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_cauti
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
 from cranfield.questions.size import SizeResult
-from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.views import View
+from cranfield.rendering.document import Column, Document, Table, View
 
 
 def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:

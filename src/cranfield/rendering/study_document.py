@@ -19,7 +19,7 @@ from cranfield.questions.study import (
     StudySimulationResult,
     StudyTrialResult,
 )
-from cranfield.rendering.document import Column, Document, Table, show
+from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.sketch import Curve, line_sketch
 from cranfield.rendering.study_charts import (
     course_chart,
@@ -29,7 +29,6 @@ from cranfield.rendering.study_charts import (
     simulation_chart,
     trial_chart,
 )
-from cranfield.rendering.views import View
 
 CITATIONS = ("Webber2008",)
 

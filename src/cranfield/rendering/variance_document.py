@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.pair_sizes import PairSizes
+from cranfield.methods.design.planning import PairSizes
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
 from cranfield.rendering.charts import variance_figure
-from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.views import View
+from cranfield.rendering.document import Column, Document, Table, View
 
 
 def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:

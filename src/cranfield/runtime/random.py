@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.types import Array
 
-Seed = int | np.random.SeedSequence | np.random.Generator
+if TYPE_CHECKING:
+    Seed = int | np.random.SeedSequence | np.random.Generator
+else:
+    Seed = int  # at run time only a name: NumPy imports its generators when they are asked for
 
 
 def sequence(seed: Seed, *task: str | int) -> np.random.SeedSequence:
@@ -53,4 +56,6 @@ def _root(seed: Seed) -> np.random.SeedSequence:
 
 def _key(part: str | int) -> int:
     """Words by a hash that is the same in every process, numbers as they are."""
+    from hashlib import blake2b
+
     return part if isinstance(part, int) else int.from_bytes(blake2b(part.encode(), digest_size=8).digest(), "big")

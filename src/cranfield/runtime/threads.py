@@ -1,16 +1,10 @@
-"""The one way to spread work: threads over slices of an index range or over items, and tasks on any machines.
-
-``spread`` is for the inside of a computation, arrays and all. ``tasks`` is for parts that stand alone: what they share
-is handed over once, what they give back is small, and ``on`` says where they run. Results come in the order of the
-items and every item brings its own seed, so the answer is the same wherever and however many at a time.
-"""
+"""How work is spread and how far it is: threads over slices or items, tasks on any machines, one listener."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,7 +12,29 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from cranfield.types import Progress
+
+
+Step = Callable[[int, int], None]
+_LISTENER: ContextVar[Step | None] = ContextVar("progress", default=None)
+
+
+def listener() -> Step | None:
+    """Who is told how many parts of how many are done; None where nobody listens."""
+    return _LISTENER.get()
+
+
+@contextmanager
+def reporting(step: Step) -> Iterator[None]:
+    """Report the progress of the work inside to ``step``."""
+    token = _LISTENER.set(step)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
 
 is_command = False  # whether this process is the command's alone, and may be arranged to its liking
 
@@ -60,6 +76,8 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], *, workers
     workers = min(workers or available_workers(), len(todo))
     if workers <= 1:
         return [function(item) for item in todo]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, todo))
 
@@ -116,6 +134,8 @@ class Threads:
         if workers <= 1:
             yield from ((number, function(shared, item)) for number, item in todo)
             return
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
         with ThreadPoolExecutor(workers) as pool:
             left = iter(todo)
             running: dict[Future[Result], int] = {}

@@ -1,27 +1,321 @@
-"""Score tables from plain files, read by columns.
-
-Every function here returns None, or raises `OddTableError`, where a file or a row needs a closer look; the readers that
-go line by line then take over. What is read here is what they would have read.
-"""
+"""Score tables from columns of codes and numbers: cells are placed by integer arithmetic, repeats found by counting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.errors import Caution
-from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, scan_columns
-from cranfield.formats.delimited import DelimitedLayout
-from cranfield.formats.flat_json import FlatJsonLayout
+from cranfield.errors import Caution, InputError
+from cranfield.formats.column_scan import (
+    CodedColumn,
+    CodedRows,
+    DelimitedLayout,
+    FlatJsonLayout,
+    OddTableError,
+    scan_columns,
+)
 from cranfield.formats.problems import Problem
-from cranfield.formats.scores import LONG, separator, text_number
+from cranfield.formats.scores import LONG, NOTHING, separator, text_number
 from cranfield.formats.text import BOM
-from cranfield.scores.coded_table import Axis, CodedScores, EmptyCells, Place, named_axis
 from cranfield.scores.columns import Columns, as_number
-from cranfield.scores.table import ScoreTable, natural
+from cranfield.scores.table import Cell, ScoreTable, natural, own
+from cranfield.types import Array
+
+Place = Callable[[int, int], str]
+"""Where a score stands: from its row and its column among the columns of scores, both from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Names of one axis of a table, and the position of every row on it; None where all are at 0."""
+
+    names: tuple[str, ...]
+    positions: Array | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+    def at(self, chosen: Array) -> Array | int:
+        return 0 if self.positions is None else self.positions[chosen]
+
+
+def named_axis(
+    column: CodedColumn, clean: Callable[[str], str | None] = str.strip, *, sort: bool = True
+) -> Axis | None:
+    """The axis of a column of ids: in natural order, or in that of the rows; None where ``clean`` refuses one."""
+    names = [clean(name) for name in column.names]
+    if None in names:
+        return None
+    texts = [name for name in names if name is not None]
+    if sort:
+        order = natural(texts)
+    else:
+        firsts = np.empty(len(texts), np.int64)
+        firsts[column.codes[::-1]] = np.arange(len(column.codes))[::-1]  # of several rows the first is written last
+        order = tuple(dict.fromkeys(texts[at] for at in np.argsort(firsts, kind="stable").tolist()))
+    if len(order) == 1:
+        return Axis(order)
+    if order == tuple(texts):
+        return Axis(order, column.codes)
+    place = {name: at for at, name in enumerate(order)}
+    return Axis(order, np.array([place[name] for name in texts], np.int32)[column.codes])
+
+
+@dataclass(frozen=True, eq=False)
+class CodedScores:
+    """Rows of scores: the axes of their names, and one column of scores per measure or per system.
+
+    With ``wide`` the columns are systems, otherwise measures; one column may also be of all measures of an axis with
+    positions. The axis that the columns stand for has no positions. ``shard`` is None where there are none.
+    """
+
+    measure: Axis
+    topic: Axis
+    system: Axis
+    shard: Axis | None
+    scores: Array  # rows × columns
+    place: Place
+    wide: bool = False
+
+    @property
+    def shards(self) -> tuple[str, ...]:
+        return () if self.shard is None or self.shard.names == ("",) else self.shard.names
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The cell of every row in a table without shards, and without the axis that the columns stand for."""
+        cells = self.measure.size * self.topic.size * (1 if self.wide else self.system.size)
+        rows: Array = np.zeros(len(self.scores), np.dtype(np.int32 if cells < 1 << 31 else np.int64))
+        for axis in (self.measure, self.topic, *(() if self.wide else (self.system,))):
+            if axis is not self.measure or axis.positions is not None:
+                rows *= axis.size
+            if axis.positions is not None:
+                rows += axis.positions
+        return rows
+
+    def dense(self, *, averaged: bool = False, replicates: str = "") -> ScoreTable | None:
+        """The table of all cells; None where a cell has two scores.
+
+        ``averaged``: shards are averaged, without a table that has them apart.
+        """
+        if not len(self.scores) or np.isnan(self.scores).all():
+            return None
+        shard = self.shard or Axis(("",))
+        if _has_repeats(self._rows, shard):
+            return None
+        if averaged:
+            return ScoreTable(self.measure.names, self.topic.names, self.system.names, own(self._means(shard)))
+        numbered = _numbered(self, shard) if replicates == "nested" else None
+        table = ScoreTable(
+            self.measure.names,
+            self.topic.names,
+            self.system.names,
+            own(self._values(shard if numbered is None else numbered)),
+            self.shards if numbered is None else numbered.names,
+            empty=self.empty(),
+            replicates=replicates if numbered is not None else "",
+        )
+        return table.with_replicates(replicates) if replicates and numbered is None else table
+
+    def _shape(self, shards: int) -> tuple[int, int, int, int]:
+        return self.measure.size, self.topic.size, self.system.size, shards
+
+    def _values(self, shard: Axis) -> Array:
+        """Measures × topics × systems × shards."""
+        rows, scores = self._rows, self.scores
+        shape = self._shape(shard.size)
+        if rows.size * scores.shape[1] == np.prod(shape) and shard.size == 1 and _is_in_order(rows):
+            return (scores if self.wide else scores.T).reshape(shape)
+        values = np.full(shape, np.nan)
+        kept = slice(None) if shard.positions is None or shard.positions.min() >= 0 else shard.positions >= 0
+        cells = values.reshape((-1, *shape[2:]) if self.wide else (scores.shape[1], -1))
+        at = 0 if shard.positions is None else shard.positions[kept]
+        if self.wide:
+            cells[rows[kept], :, at] = scores[kept]
+        else:
+            cells[:, rows[kept] * np.int64(shard.size) + at] = scores[kept].T
+        return values
+
+    def _means(self, shard: Axis) -> Array:
+        """As `ScoreTable.without_shards`, summed in the order of the shards."""
+        order = slice(None) if shard.positions is None else np.argsort(shard.positions, kind="stable")
+        rows, columns = self._rows[order], self.scores.shape[1]
+        size = int(np.prod(self._shape(1))) // columns
+        means = np.empty((columns, size))
+        for at in range(columns):
+            scores = self.scores[:, at][order]
+            there = np.isfinite(scores)
+            counts = np.bincount(rows[there], minlength=size)
+            sums = np.bincount(rows[there], weights=scores[there], minlength=size)
+            np.divide(sums, counts, out=means[at], where=counts > 0)
+            means[at][counts == 0] = np.nan
+        return np.ascontiguousarray(means.T if self.wide else means).reshape(self._shape(1))
+
+    def empty(self) -> Mapping[Cell, str]:
+        """Where the cells stand that have a row and no score."""
+        rows, columns = np.nonzero(np.isnan(self.scores))
+        return EmptyCells(self, rows, columns) if len(rows) else {}
+
+
+def _is_in_order(rows: Array) -> bool:
+    return rows[0] == 0 and rows[-1] == len(rows) - 1 and bool((rows[1:] > rows[:-1]).all())
+
+
+def _has_repeats(rows: Array, shard: Axis) -> bool:
+    cells = rows if shard.positions is None else rows * np.int64(shard.size) + shard.positions
+    largest = int(cells.max(initial=0)) + 1
+    if largest < 8 * len(cells) + 1_000_000:
+        seen = np.zeros(largest, bool)
+        seen[cells] = True
+        return int(np.count_nonzero(seen)) < len(cells)
+    cells = np.sort(cells)
+    return bool((cells[1:] == cells[:-1]).any())
+
+
+def _numbered(scores: CodedScores, shard: Axis) -> Axis | None:
+    """Shards numbered within each system, those with a score first; None where every system has all of them.
+
+    A row that has no score, of a shard of which its system has none, is at −1: it is nowhere.
+    """
+    if shard.positions is None or not scores.shards or scores.wide:
+        return None
+    positions = 0 if scores.system.positions is None else scores.system.positions.astype(np.int64)
+    own_shard = positions * shard.size + shard.positions
+    there = np.zeros(scores.system.size * shard.size, bool)
+    there[own_shard[np.isfinite(scores.scores).any(axis=1)]] = True
+    by_system = there.reshape(scores.system.size, shard.size)
+    most = int(by_system.sum(axis=1).max())
+    if most == shard.size:
+        return None
+    number = np.where(by_system, np.cumsum(by_system, axis=1) - 1, -1).ravel()
+    return Axis(tuple(str(at + 1) for at in range(most)), number[own_shard])
+
+
+class EmptyCells(Mapping[Cell, str]):
+    """Where cells stand that have a row and no score; texts are made when they are asked for."""
+
+    def __init__(self, scores: CodedScores, rows: Array, columns: Array) -> None:
+        self._scores, self._rows, self._columns = scores, rows, columns
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return iter(self._cells)
+
+    def __getitem__(self, cell: Cell) -> str:
+        at = self._cells[cell]
+        return self._scores.place(int(self._rows[at]), int(self._columns[at]))
+
+    def __reduce__(self) -> tuple[type[dict[Cell, str]], tuple[dict[Cell, str]]]:
+        return dict, (dict(self),)
+
+    @property
+    def first_row(self) -> int:
+        return int(self._rows[0])
+
+    @property
+    def first(self) -> str:
+        """Where the first of them stands."""
+        return self._scores.place(self.first_row, int(self._columns[0]))
+
+    @cached_property
+    def _cells(self) -> dict[Cell, int]:
+        scores, columns = self._scores, self._columns.tolist()
+        names = [_names(axis, self._rows, columns) for axis in (scores.measure, scores.topic, scores.system)]
+        shards = _names(scores.shard, self._rows, columns) if scores.shard is not None else [""] * len(columns)
+        return {
+            (measure, topic, system, shard): at
+            for at, (measure, topic, system, shard) in enumerate(zip(*names, shards, strict=True))
+        }
+
+
+def _names(axis: Axis, rows: Array, columns: Sequence[int]) -> list[str]:
+    if axis.positions is not None:
+        return [axis.names[at] for at in axis.positions[rows].tolist()]
+    return [axis.names[at] for at in columns] if axis.size > 1 else [axis.names[0]] * len(columns)
+
+
+# --- rows one by one
+
+
+def rows_table(
+    rows: Sequence[Sequence[Any]], places: Sequence[int | None], score: int, stands: int | None
+) -> ScoreTable:
+    """A table from rows: ``places`` are those of measure, topic, system and shard; ``stands`` says where a row is."""
+    if not rows:
+        raise InputError("there are no scores", fix="Check where they come from.")
+    columns = list(zip(*rows, strict=True))
+    measure, topic, system, shard = (
+        Axis(("",)) if at is None else _listed_axis(list(map(str, columns[at])), sort=part > 0)
+        for part, at in enumerate(places)
+    )
+    scores, wrong = _row_numbers(columns[score])
+
+    def place(row: int, _: int) -> str:
+        return str(rows[row][stands]) if stands is not None else ""
+
+    found = CodedScores(measure, topic, system, shard, scores[:, np.newaxis], place)
+    if wrong is not None or _has_repeats(found._rows, shard):
+        raise _first_error(found, shard, wrong, columns[score])
+    values = own(found._values(shard))
+    empty = {} if stands is None else dict(found.empty())
+    return ScoreTable(measure.names, topic.names, system.names, values, found.shards, empty=empty)
+
+
+def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(name, len(known)) for name in names], np.int32)
+    axis = named_axis(CodedColumn(codes, list(known)), str, sort=sort)
+    assert axis is not None
+    return axis
+
+
+def _row_numbers(values: Sequence[Any]) -> tuple[Array, int | None]:
+    """Scores as floats, and the first row of which it is none."""
+    if set(map(type, values)) <= {float, int}:
+        try:
+            found = np.array(values, np.float64)
+        except OverflowError:
+            pass
+        else:
+            endless = np.flatnonzero(np.isinf(found))
+            return found, int(endless[0]) if len(endless) else None
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        number = _number(value)
+        if number is None:
+            return numbers, row
+        numbers[row] = number
+    return numbers, None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float("nan") if value is None or str(value).strip().lower() in NOTHING else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if np.isinf(number) else number
+
+
+def _first_error(scores: CodedScores, shard: Axis, wrong: int | None, values: Sequence[Any]) -> InputError:
+    """What is wrong with the first row that cannot be used."""
+    cells = scores._rows if shard.positions is None else scores._rows * np.int64(shard.size) + shard.positions
+    order = np.argsort(cells, kind="stable")
+    again = order[1:][cells[order[1:]] == cells[order[:-1]]]
+    if len(again) and (wrong is None or int(again.min()) <= wrong):
+        row = again.min()[np.newaxis]
+        measure, topic, system = (_names(axis, row, [0])[0] for axis in (scores.measure, scores.topic, scores.system))
+        what = f"two scores for measure {measure}, topic {topic}, system {system}"
+        return InputError(what, fix="Delete one of them.")
+    value = str(values[wrong or 0])[:40]
+    return InputError(f"a score cannot be «{value}»", fix="Give finite numbers, or nothing for none.")
+
 
 HEAD = 1 << 17  # bytes that show what kind of file it is
 
@@ -78,8 +372,8 @@ def _usual(data: Any, layout: DelimitedLayout, title: str, place: Place) -> Code
     ids = [name for name in ("topic", "measure", *(("system", "shard") if long else ())) if name in names]
     numbers = ["score"] if long else [name for name in names if name not in ids]
     rows = scan_columns(data, layout, ids=ids, numbers=numbers, number=text_number)
-    topic = named_axis(rows.ids["topic"], _filled)
-    system = named_axis(rows.ids["system"], _filled) if long else Axis(tuple(numbers))
+    topic = named_axis(rows.ids["topic"], _name_or_none)
+    system = named_axis(rows.ids["system"], _name_or_none) if long else Axis(tuple(numbers))
     measure = (
         named_axis(rows.ids["measure"], lambda name: name.strip() or title, sort=False)
         if "measure" in ids
@@ -91,7 +385,7 @@ def _usual(data: Any, layout: DelimitedLayout, title: str, place: Place) -> Code
     return _ordered(CodedScores(measure, topic, system, shard, rows.numbers, place, wide=not long))
 
 
-def _filled(name: str) -> str | None:
+def _name_or_none(name: str) -> str | None:
     """A name; None where there is nothing, which a row-by-row reader may take for a blank line."""
     return name.strip() or None
 
@@ -236,19 +530,19 @@ def _named(
     ):
         return None
     if "measure" in columns:
-        measures = named_axis(columns["measure"], _filled if wide else str, sort=False)
+        measures = named_axis(columns["measure"], _name_or_none if wide else str, sort=False)
     elif wide:
         measures = Axis((measure or "score",))
     else:
         measures = Axis((measure,) if measure and len(rows.columns) == 1 else rows.columns)
-    topic = named_axis(columns["topic"], _filled)
+    topic = named_axis(columns["topic"], _name_or_none)
     systems = Axis(rows.columns if wide else (system,))
     if "system" in columns:
-        found = named_axis(columns["system"], _filled)
+        found = named_axis(columns["system"], _name_or_none)
         if found is None:
             return None
         systems = found
-    shard = named_axis(columns["shard"], _filled) if "shard" in columns else None
+    shard = named_axis(columns["shard"], _name_or_none) if "shard" in columns else None
     if topic is None or measures is None or ("shard" in columns and shard is None):
         return None
 

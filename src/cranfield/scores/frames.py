@@ -1,18 +1,23 @@
-"""Score tables from and to data frames of any library."""
+"""Score tables from and to data frames of any library, by columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from cranfield.errors import InputError, RequestError
+from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
 from cranfield.formats.records import Record
+from cranfield.formats.text import is_ascending
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
-from cranfield.scores.frame_columns import FrameSource, frame_source
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable
+from cranfield.types import Array
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -164,3 +169,223 @@ def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> 
         for at, system in systems
     )
     return ScoreTable.from_rows(cells, columns=[*COLUMNS, PLACE])
+
+
+ROWS = 1 << 18  # of a Parquet file at a time; Polars writes groups of so many
+_MANY = 1 << 12  # distinct texts above which a library's categories cost more than a dictionary
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """Parts of a table one after the other, each with all its columns; ``number`` reads what is no number already."""
+
+    names: Sequence[str]
+    count: int
+    parts: Callable[[Sequence[str]], Iterator[Any]]
+    number: ParseNumber
+
+    def read(self, ids: Sequence[str], numbers: Sequence[str], *, optional: bool = False) -> CodedRows:
+        """Columns of ids and of numbers; `OddTableError` where a row has to be looked at by itself."""
+        coders = [_Coder(self.count) for _ in ids]
+        values, texts = np.empty((self.count, len(numbers))), set[int]()
+        first = 0
+        for part in self.parts(list(dict.fromkeys([*ids, *numbers]))):
+            last = first + len(part)
+            for coder, name in zip(coders, ids, strict=True):
+                coder.add(first, *_coded(part[name]))
+            found = {at: _numbers(part[name]) for at, name in enumerate(numbers) if at not in texts}
+            for at in [at for at, column in found.items() if column is None]:
+                del found[at]
+                if not optional or not self._is_text(part[numbers[at]]):
+                    raise OddTableError
+                texts.add(at)
+            _fill(values[first:last], found)
+            first = last
+        if np.isinf(values).any():
+            raise OddTableError
+        kept = [at for at in range(len(numbers)) if at not in texts]
+        return CodedRows(
+            {name: coder.column() for name, coder in zip(ids, coders, strict=True)},
+            tuple(numbers[at] for at in kept),
+            values[:, kept] if texts else values,
+        )
+
+    def _is_text(self, column: Any) -> bool:
+        """Whether the first value there is no number; what is a number after all is looked at row by row."""
+        first = next((value for value in _iterated(column) if value is not None), None)
+        return first is None or self.number(first) is None
+
+
+def _fill(values: Array, columns: Mapping[int, Array | None]) -> None:
+    """Write columns into a table of rows, a few rows at a time, which stay in the processor's cache meanwhile."""
+    for first in range(0, len(values), 8192):
+        block = slice(first, first + 8192)
+        for at, column in columns.items():
+            if column is not None:
+                values[block, at] = column[block]
+
+
+class _Coder:
+    """The codes of one column, part by part.
+
+    As long as values ascend, as in a sorted file, each is new for certain and nobody has to look it up.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._codes: Array = np.empty(count, np.uint16)
+        self._values: list[Any] = []
+        self._known: dict[Any, int] | None = None
+
+    def add(self, first: int, codes: Array, values: list[Any]) -> None:
+        moved = self._ascended(values)
+        if moved is None:
+            moved = self._looked_up(values)
+        if len(self._values) > 1 << 16 and self._codes.dtype == np.uint16:
+            self._codes = self._codes.astype(np.int32)
+        self._codes[first : first + len(codes)] = moved[codes]
+
+    def _ascended(self, values: list[Any]) -> Array | None:
+        known = self._values
+        if self._known is not None or not values or not is_ascending(values) or (known and values[0] < known[-1]):
+            return None
+        same = bool(known) and known[-1] == values[0]
+        known += values[1:] if same else values
+        return np.arange(len(known) - len(values), len(known), dtype=np.int32)
+
+    def _looked_up(self, values: list[Any]) -> Array:
+        if self._known is None:
+            self._known = dict(zip(self._values, range(len(self._values)), strict=True))
+        known = self._known
+        moved = np.array([known.setdefault(value, len(known)) for value in values], np.int32)
+        self._values = list(known) if len(known) > len(self._values) else self._values
+        return moved
+
+    def column(self) -> CodedColumn:
+        values = self._values
+        return CodedColumn(self._codes, values if values and type(values[0]) is str else list(map(str, values)))
+
+
+def _library(column: Any) -> str:
+    return type(column).__module__.partition(".")[0]
+
+
+def _iterated(column: Any) -> Any:
+    return (each.as_py() for each in column) if _library(column) == "pyarrow" else column
+
+
+def _coded(column: Any) -> tuple[Array, list[Any]]:
+    """One code per row and the values that they stand for, as Python iterates them; odd where one is missing."""
+    library = _library(column)
+    if library == "polars":
+        return _coded_polars(column)
+    if library == "pandas":
+        return _coded_pandas(column)
+    if library == "pyarrow":
+        return _coded_arrow(column)
+    raise OddTableError
+
+
+def _coded_polars(column: Any) -> tuple[Array, list[Any]]:
+    import polars
+
+    if column.null_count():
+        raise OddTableError
+    if column.dtype.is_integer() or column.dtype.is_float():
+        return _coded_numbers(column.to_numpy())
+    if column.dtype in (polars.Categorical, polars.Enum):
+        column = column.cast(polars.String)
+    if column.dtype != polars.String:
+        raise OddTableError
+    repeats = None
+    head = column.head(10_000)
+    if 2 * int((head.head(len(head) - 1) != head.tail(len(head) - 1)).sum()) < len(head):
+        runs = column.rle().struct.unnest()
+        column, repeats = runs["value"], runs["len"].to_numpy()
+    if bool((column.head(len(column) - 1) < column.tail(len(column) - 1)).all()):
+        codes, values = np.arange(len(column), dtype=np.int32), column.to_list()
+    elif len(distinct := column.unique()) <= _MANY:
+        codes = column.cast(polars.Enum(distinct)).to_physical().to_numpy()
+        values = distinct.to_list()
+    else:
+        known: dict[str, int] = {}
+        codes = np.array([known.setdefault(value, len(known)) for value in column.to_list()], np.int32)
+        values = list(known)
+    return (codes if repeats is None else np.repeat(codes, repeats)), values
+
+
+def _coded_pandas(column: Any) -> tuple[Array, list[Any]]:
+    import pandas
+
+    values = column.cat.categories if column.dtype == "category" else column
+    if pandas.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
+        if values.dtype.kind == "f":
+            return _coded_numbers(column.to_numpy())
+        raise OddTableError
+    codes, distinct = pandas.factorize(column)
+    if (codes < 0).any():
+        raise OddTableError
+    return codes, distinct.tolist()
+
+
+def _coded_arrow(column: Any) -> tuple[Array, list[Any]]:
+    import pyarrow
+
+    kind = pyarrow.types
+    if column.null_count:
+        raise OddTableError
+    if kind.is_floating(column.type):
+        return _coded_numbers(column.to_numpy())
+    if not (kind.is_string(column.type) or kind.is_large_string(column.type) or kind.is_integer(column.type)):
+        raise OddTableError
+    coded = column.combine_chunks().dictionary_encode()
+    return coded.indices.to_numpy(), coded.dictionary.to_pylist()
+
+
+def _coded_numbers(values: Array) -> tuple[Array, list[Any]]:
+    if values.dtype.kind == "f" and (np.isnan(values).any() or np.signbit(values[values == 0]).any()):
+        raise OddTableError  # −0.0 and 0.0 are equal, and have two names
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes, distinct.tolist()
+
+
+def _numbers(column: Any) -> Array | None:
+    """Numbers as floats, nan where there is none; None where the column has another type."""
+    library = _library(column)
+    if library == "polars":
+        import polars
+
+        if column.dtype.is_integer() or column.dtype.is_float() or column.dtype == polars.Boolean:
+            return np.asarray(column.cast(polars.Float64).to_numpy())
+    elif library == "pandas":
+        import pandas
+
+        if pandas.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind in "biuf":
+            return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
+    elif library == "pyarrow":
+        import pyarrow
+
+        kind = pyarrow.types
+        if kind.is_integer(column.type) or kind.is_floating(column.type) or kind.is_boolean(column.type):
+            return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())
+    return None
+
+
+def frame_source(frame: Any, names: Sequence[str], number: ParseNumber) -> FrameSource:
+    """The columns of a data frame."""
+    return FrameSource(names, len(frame), lambda _: iter([frame]), number)
+
+
+def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
+    """The columns of a Parquet file, some rows at a time; None where Polars is not installed."""
+    try:
+        import polars
+    except ImportError:
+        return None
+    whole = polars.scan_parquet(path)
+    count = int(whole.select(polars.len()).collect().item())
+
+    def parts(names: Sequence[str]) -> Iterator[Any]:
+        chosen = whole.select(names)
+        return (chosen.slice(first, ROWS).collect() for first in range(0, count, ROWS))
+
+    return FrameSource(whole.collect_schema().names(), count, parts, number)

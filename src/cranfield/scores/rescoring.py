@@ -3,22 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
-from cranfield.collection.collection import relevant_judgments
-from cranfield.collection.relevant_only import RelevantOnly, keep_relevant
+from cranfield.collection.collection import Hits, View, relevant_judgments
 from cranfield.measures import Measure, kernels
-from cranfield.measures.lists import NO_CUTOFF
-from cranfield.measures.recipes import Recipe, Recipes, kept_recipe
+from cranfield.measures.recipes import NO_CUTOFF, Recipe, Recipes, kept_recipe
 from cranfield.runtime.compiled import Kernel, pays
 from cranfield.scores.evaluation import require_judgments, score_view
 from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.collection.collection import Collection
+
+
+@dataclass(frozen=True, eq=False)
+class RelevantOnly:
+    """``view`` has the judgments worth something, topic by topic, best grade first; ``origin`` is which they are.
+
+    Topic ``t`` owns judgments ``edges[t]`` to ``edges[t + 1]``, and they are its ideal list.
+    """
+
+    view: View
+    origin: Array
+    edges: Array
+
+
+def keep_relevant(collection: Collection) -> RelevantOnly:
+    """The collection reduced to documents with a grade above 0, for measures that look at nothing else."""
+    grade, topic = np.asarray(collection.arrays["grade"]), collection.judged_topic
+    worth = np.flatnonzero(grade > 0)
+    origin = worth[np.lexsort((-grade[worth], topic[worth]))]
+    number = np.full(len(grade), -1, np.int32)
+    number[origin] = np.arange(len(origin), dtype=np.int32)
+    hits = collection.hits("found")
+    judgment = number[hits.judgment]
+    there = judgment >= 0  # a hit may be worth something for an intent alone
+    view = replace(
+        collection.whole,
+        unit=topic[origin],
+        grade=grade[origin],
+        intents=None,
+        found=Hits(
+            np.concatenate([[0], np.cumsum(there)])[hits.edges].astype(np.int64),
+            hits.rank[there].astype(np.uint32),
+            judgment[there].astype(np.uint32),
+        ),
+    )
+    counts = np.bincount(topic[origin], minlength=len(collection.topics))
+    return RelevantOnly(view, origin, np.concatenate([[0], np.cumsum(counts)]))
+
 
 Everything = Callable[[], Array]
 """Which judgments of the whole collection are kept; asked for by the measures that look at more than grades above 0."""

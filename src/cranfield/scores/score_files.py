@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -13,17 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.collection import open_collection
+from cranfield.collection.packed import MAGIC
 from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
-from cranfield.formats.name_order import file_stem
+from cranfield.formats.file_check import FileKind, OtherFormat
 from cranfield.formats.problems import Problem, Severity, refuse
-from cranfield.formats.records import is_json_lines, read_records
+from cranfield.formats.records import is_json_lines, is_output, looks_like_output, read_output, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
-from cranfield.formats.text import BOM, atomic_write, map_bytes, show, write_text
-from cranfield.formats.trec_output import looks_like_output, read_output
+from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
-from cranfield.scores.frame_columns import parquet_source
-from cranfield.scores.frames import from_frame, long_columns, table_by_columns, table_from_columns, wide_columns
+from cranfield.scores.frames import (
+    from_frame,
+    long_columns,
+    parquet_source,
+    table_by_columns,
+    table_from_columns,
+    wide_columns,
+)
 from cranfield.scores.table import ScoreTable, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
@@ -412,3 +420,25 @@ def _parquet(wish: str) -> Callable[..., Any]:
     return (
         polars.read_parquet if wish == "read" else lambda columns, file: polars.DataFrame(columns).write_parquet(file)
     )
+
+
+def _packed_lines(file: str, data: bytes) -> int:
+    """The lines of the runs in a packed collection; every array is looked at, and so compared with its checksum."""
+    if not os.path.isfile(file):
+        raise InputError("a packed collection is opened where it is, not through a pipe", fix="Name the file.")
+    arrays = dict(open_collection(file).arrays)
+    return int(arrays["list_edges"][-1])
+
+
+def _score_rows(file: str, data: bytes) -> int:
+    table = parse_scores(data, file)
+    return table.values.size - table.missing
+
+
+OTHER_FORMATS = (
+    OtherFormat(FileKind.PACKED, lambda data: data.startswith(MAGIC), _packed_lines),
+    OtherFormat(FileKind.SCORES, is_parquet, _score_rows),
+    OtherFormat(FileKind.SCORES, is_json, _score_rows),
+    OtherFormat(FileKind.SCORES, is_output, _score_rows),
+    OtherFormat(FileKind.SCORES, lambda data: known_layout(header_names(data)) is not None, _score_rows),
+)

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
-from cranfield.formats.name_order import is_ascending, natural_key
+from cranfield.formats.text import is_ascending, natural_key
 from cranfield.types import Array
 
 COLUMNS = ("measure", "topic", "system", "score")
@@ -207,7 +207,7 @@ class ScoreTable:
         cls, rows: Iterable[Sequence[Any]], *, columns: Sequence[str] = COLUMNS, warnings: Sequence[Caution] = ()
     ) -> ScoreTable:
         """Make a table from (measure, topic, system, score) rows, or from rows with ``columns``, in any order."""
-        from cranfield.scores.coded_table import rows_table
+        from cranfield.scores.columnar import rows_table
 
         place, stands = _row_places(columns), list(columns).index(PLACE) if PLACE in columns else None
         return replace(rows_table(list(rows), place, list(columns).index("score"), stands), warnings=tuple(warnings))

@@ -16,7 +16,7 @@ from cranfield.errors import CranfieldError, RequestError
 from cranfield.methods.design.power_card import AXES
 from cranfield.methods.design.request import parse_grid
 from cranfield.questions import find_question
-from cranfield.questions.command_line import command_line
+from cranfield.questions.parameters import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import FAULTS, Fault, parse
 from cranfield.web.forms import Given, Query, field, make_form

@@ -13,13 +13,13 @@ from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError
 from cranfield.rendering.report_page import served_policy
-from cranfield.web import work
-from cranfield.web.asking import DataPage
+from cranfield.web import page_list
 from cranfield.web.data import WAIT, JobAnswer, Known, not_read, progress_page, reading, runner_of
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
 from cranfield.web.forms import make_form
 from cranfield.web.page import ResultAnswer, as_file, asked, render
 from cranfield.web.page_list import QUESTIONS, askable, grouped
+from cranfield.web.page_maker import DataPage
 from cranfield.web.runner import Job, Runner
 from cranfield.web.uploads import Data
 
@@ -95,7 +95,7 @@ def result_page(request: Request, data: Known, name: str) -> Response:
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
         return _page(data, question, shown, render("fault.html", fault=job.fault or CANCELLED), 400)
-    return _page(data, question, shown, (data.folder / job.id / work.SHOWN).read_text(encoding="utf-8"), 200)
+    return _page(data, question, shown, (data.folder / job.id / page_list.SHOWN).read_text(encoding="utf-8"), 200)
 
 
 CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it anew.")
@@ -143,7 +143,7 @@ def _job(request: Request, data: Data, question: DataPage, query: Any) -> Job:
         name,
         data.key,
         question.title,
-        work.answer,
+        page_list.answer,
         data.folder,
         question.name,
         f"/data/{data.key}/{question.name}",
@@ -176,11 +176,11 @@ def _file(request: Request, data: Data, question: DataPage, kind: str, query: An
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
         return respond(request, 400, job.fault or CANCELLED, f"/data/{data.key}")
-    if kind not in (data.folder / job.id / work.KINDS).read_text(encoding="utf-8").split():
+    if kind not in (data.folder / job.id / page_list.KINDS).read_text(encoding="utf-8").split():
         raise HTTPException(404)
     path = data.folder / job.id / kind
-    if not path.exists() and not (data.folder / job.id / work.SLOW).exists():
-        work.render_file(str(data.folder / job.id), kind)
+    if not path.exists() and not (data.folder / job.id / page_list.SLOW).exists():
+        page_list.render_file(str(data.folder / job.id), kind)
     if not path.exists():
         made = _render(request, data, job, kind)
         if made.is_open:
@@ -199,7 +199,9 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     there = runner.get(name)
     if there is not None and not there.is_open:  # of an answer that was dropped since
         runner.drop(there)
-    job = runner.start(name, data.key, f"{answered.text} as {kind}", work.render_file, data.folder, answered.id, kind)
+    job = runner.start(
+        name, data.key, f"{answered.text} as {kind}", page_list.render_file, data.folder, answered.id, kind
+    )
     job.ended.wait(PATIENCE)
     return job
 

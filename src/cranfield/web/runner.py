@@ -163,7 +163,7 @@ def _context() -> BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     made = multiprocessing.get_context("forkserver")
-    made.set_forkserver_preload(["__main__", "cranfield.web.work", "scipy.special", "altair", "vl_convert"])
+    made.set_forkserver_preload(["__main__", "cranfield.web.page_list", "scipy.special", "altair", "vl_convert"])
     return made
 
 

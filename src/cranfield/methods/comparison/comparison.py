@@ -20,10 +20,6 @@ from cranfield.methods.comparison.assumptions import (
     too_many_pairs,
     unpaired_loses,
 )
-from cranfield.methods.comparison.corrections import correction
-from cranfield.methods.comparison.equivalence import MarginTest
-from cranfield.methods.comparison.equivalence import equivalence as show_equivalence
-from cranfield.methods.comparison.equivalence import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.families import (
     FAMILY,
     ONE_THRESHOLD,
@@ -34,21 +30,25 @@ from cranfield.methods.comparison.families import (
     judge,
     percent,
 )
-from cranfield.methods.comparison.pair_order import pair_count, pairs_at
+from cranfield.methods.comparison.pairwise import MarginTest, correction
+from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
+from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.tested_pairs import (
     HeldPairs,
     PairColumns,
     PairsOnDemand,
     TestedPairs,
     effect_size,
+    no_unvarying_pairs,
     unvarying_pairs,
 )
+from cranfield.methods.comparison.thresholds import pair_count, pairs_at
 from cranfield.methods.comparison.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
-from cranfield.scores.balance import REMEDY, check_balance
 from cranfield.scores.frames import make_frame
+from cranfield.scores.selection import REMEDY, check_balance
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -507,7 +507,7 @@ def _on_demand(
     pairs: Pairs, names: tuple[str, ...], test: str, *, alpha: float, resamples: int, **drawn: Any
 ) -> dict[str, Any]:
     """The same of pairs that are not kept, under a test with one threshold."""
-    unvarying = np.empty(0, np.int64) if test == "unpaired" else unvarying_pairs(pairs)
+    unvarying = no_unvarying_pairs(len(names)) if test == "unpaired" else unvarying_pairs(pairs)
     threshold = find_threshold(pairs, test, alpha=alpha, resamples=resamples, **drawn)
     tested = PairsOnDemand(pairs.scores, threshold, alpha, unvarying, _within(pairs, test))
     return {
@@ -653,7 +653,7 @@ def _cautions_on_demand(
     nothing = nothing_to_tell(pairs.scores)
     cautions = [
         nothing,
-        None if nothing else _constant_on_demand(pairs, names, tested.unvarying),
+        None if nothing else _constant_on_demand(pairs, names, tested.unvarying.places),
         one_error_term(pairs.scores, None, test) if test in ONE_ERROR else None,
         too_few_resamples(resamples, len(tested), "none", alpha) if test in RESAMPLED else None,
     ]
@@ -664,6 +664,6 @@ def _cautions_on_demand(
     return cautions
 
 
-def _constant_on_demand(pairs: Pairs, names: tuple[str, ...], unvarying: Array) -> Caution | None:
-    chosen = pairs.chosen(*pairs_at(unvarying, len(names)))
+def _constant_on_demand(pairs: Pairs, names: tuple[str, ...], places: Array) -> Caution | None:
+    chosen = pairs.chosen(*pairs_at(places, len(names)))
     return constant_differences(chosen.constant, names, chosen.first, chosen.second)

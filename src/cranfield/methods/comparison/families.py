@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.corrections import correction, deciding_level
 from cranfield.methods.comparison.maxima import (
     CentredPairs,
     largest_t,
@@ -17,7 +16,7 @@ from cranfield.methods.comparison.maxima import (
     resampled_p,
     shuffled_ranges,
 )
-from cranfield.methods.comparison.pairwise import TESTS, moments
+from cranfield.methods.comparison.pairwise import TESTS, correction, deciding_level, moments
 from cranfield.methods.comparison.thresholds import PermutationThreshold, Threshold, TukeyThreshold
 from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.methods.variance.components import Squares, squares

@@ -1,4 +1,4 @@
-"""Tests of pairs of systems on shared topics, all pairs at once: a column of differences a pair."""
+"""Tests of pairs of systems on shared topics, of equivalence too, and corrections for their number."""
 
 from __future__ import annotations
 
@@ -9,9 +9,76 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from cranfield.errors import RequestError
+from cranfield.methods.comparison.anova import TINY
 from cranfield.runtime.random import Seed, generator
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
+
+
+def holm(p_values: Array) -> Array:
+    """Holm's step-down correction, which controls the family-wise error rate.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order, count = np.argsort(p_values, kind="stable"), len(p_values)
+    stepped = np.maximum.accumulate(p_values[order] * (count - np.arange(count)))
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Array) -> Array:
+    """Benjamini and Hochberg's step-up correction, which controls the false discovery rate.
+
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    # scipy.stats.false_discovery_control gives the same numbers in the same time (15 ms for 100,000), but loading
+    # scipy.stats for it takes most of a second.
+    order, count = np.argsort(p_values, kind="stable"), len(p_values)
+    scaled = p_values[order] * count / (np.arange(count) + 1)
+    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def none(p_values: Array) -> Array:
+    """No correction: for one planned comparison."""
+    return p_values
+
+
+CORRECTIONS: dict[str, Callable[[Array], Array]] = {"holm": holm, "bh": benjamini_hochberg, "none": none}
+
+
+def deciding_level(significant: Array, correct: str, alpha: float) -> float:
+    """The level at which unadjusted intervals decide as the corrected p-values did.
+
+    Holm's last step tests at α divided by the number of remaining pairs; if R of k pairs are significant with Benjamini
+    and Hochberg's correction, intervals at level Rα/k have a false coverage rate of at most α.
+
+    References
+    ----------
+    - Y. Benjamini and D. Yekutieli, "False discovery rate–adjusted multiple confidence intervals for selected
+      parameters", Journal of the American Statistical Association 100 (2005), 71–81.
+
+    >>> deciding_level(np.array([True, False, False]), "holm", 0.06), deciding_level(np.array([True] * 3), "bh", 0.06)
+    (0.03, 0.06)
+    """
+    count, found = len(significant), int(np.sum(significant))
+    if correct == "holm":
+        return alpha / max(count - found, 1)
+    return alpha * max(found, 1) / count if correct == "bh" else alpha
+
+
+def correction(name: str) -> Callable[[Array], Array]:
+    """Return a correction by its name."""
+    if name not in CORRECTIONS:
+        raise RequestError(f"there is no correction «{name}»", fix=f"Choose one of: {', '.join(CORRECTIONS)}.")
+    return CORRECTIONS[name]
+
 
 EXACT = 50  # topics up to which Wilcoxon's distribution is exact, as in scipy
 _BLOCK = 4_000_000  # resampled means at a time, so that memory does not grow with their number
@@ -188,3 +255,82 @@ TESTS: dict[str, Callable[..., PairwiseTest]] = {
     "bootstrap": bootstrap,
     "permutation": permutation,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTest:
+    """What was shown about every pair: p adjusted for all of them, the interval that decides, and the verdict.
+
+    A pair is ``shown`` exactly when its interval lies within the margin: both ends for equivalence, the lower end for
+    non-inferiority, whose upper end is infinite. ``interval`` says how much the interval covers.
+    """
+
+    margin: float
+    correct: str
+    p_value: Array
+    p_adjusted: Array
+    lower: Array
+    upper: Array
+    shown: Array
+    interval: str
+
+
+def one_sided(mean: Array, error: Array, df: int) -> Array:
+    """p of Student's test that a mean difference is above 0; 1 where there is no error to measure it against."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(error > 0, np.maximum(special.stdtr(df, -mean / error), TINY), 1.0)
+
+
+def equivalence_p(mean: Array, error: Array, df: int, margin: float) -> Array:
+    """The larger p of the two one-sided tests that the mean difference lies within ± margin (TOST)."""
+    return np.maximum(one_sided(mean + margin, error, df), one_sided(margin - mean, error, df))
+
+
+def check_margin(margin: float, what: str) -> None:
+    if not margin > 0 or not np.isfinite(margin):
+        raise RequestError(f"{what} within {margin:g} cannot be shown", fix="Name a margin above 0.")
+
+
+def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> MarginTest:
+    """Whether mean differences are shown to lie within ± margin.
+
+    References
+    ----------
+    - D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
+      equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987), 657–680.
+    """
+    check_margin(margin, "equivalence")
+    p_value = equivalence_p(mean, error, df, margin)
+    p_adjusted = correction(correct)(p_value)
+    level = deciding_level(p_adjusted <= alpha, correct, alpha)
+    reach = t_critical(level, df) * error
+    lower, upper = (np.where(error > 0, end, np.nan) for end in (mean - reach, mean + reach))
+    return MarginTest(
+        margin=margin,
+        correct=correct,
+        p_value=p_value,
+        p_adjusted=p_adjusted,
+        lower=lower,
+        upper=upper,
+        shown=p_adjusted <= alpha,
+        interval=f"{100 * (1 - 2 * level):.4g} %",
+    )
+
+
+def non_inferiority(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> MarginTest:
+    """Whether candidates are shown to be worse than the baseline by less than the margin, if at all."""
+    check_margin(margin, "non-inferiority")
+    p_value = one_sided(mean + margin, error, df)
+    p_adjusted = correction(correct)(p_value)
+    level = deciding_level(p_adjusted <= alpha, correct, alpha)
+    lower = np.where(error > 0, mean - t_critical(level, df) * error, np.nan)
+    return MarginTest(
+        margin=margin,
+        correct=correct,
+        p_value=p_value,
+        p_adjusted=p_adjusted,
+        lower=lower,
+        upper=np.where(error > 0, np.inf, np.nan),
+        shown=p_adjusted <= alpha,
+        interval=f"{100 * (1 - level):.4g} %, one-sided",
+    )

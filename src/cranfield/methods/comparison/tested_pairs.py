@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
 
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.families import Pairs
-from cranfield.methods.comparison.pair_order import is_among, pair_count, pair_place, pairs_at
-from cranfield.methods.comparison.thresholds import SortedVerdicts, Threshold, sorted_verdicts
+from cranfield.methods.comparison.thresholds import (
+    SortedVerdicts,
+    Threshold,
+    is_among,
+    pair_count,
+    pair_place,
+    pairs_at,
+    sorted_verdicts,
+)
 from cranfield.types import Array
 
 
@@ -120,14 +128,14 @@ _FACTS = ("effect_size", "wins", "ties", "losses")  # columns for which scores a
 class PairsOnDemand:
     """All pairs of the systems, best first, under a test with one threshold; nothing is stored for a pair.
 
-    ``unvarying`` has the places of pairs whose differences do not vary, of which nothing is claimed; ``within`` is the
-    sd within systems where effect sizes are relative to it.
+    Nothing is claimed of the ``unvarying`` pairs. ``within`` is the sd within systems, where effect sizes are relative
+    to it.
     """
 
     scores: Array
     threshold: Threshold
     alpha: float
-    unvarying: Array
+    unvarying: UnvaryingPairs
     within: float | None = None
 
     def __len__(self) -> int:
@@ -180,7 +188,7 @@ class PairsOnDemand:
     def _sorted(self) -> SortedVerdicts:
         if not self._claims:
             return SortedVerdicts(0, np.full(self._systems, -1))
-        return sorted_verdicts(self.threshold, self.alpha, self.unvarying)
+        return sorted_verdicts(self.threshold, self.alpha, self.unvarying.places)
 
     def _columns(self, places: Array) -> PairColumns:
         return PairColumns(**self._verdicts_at(places), **self._facts_at(places))
@@ -188,7 +196,7 @@ class PairsOnDemand:
     def _verdicts_at(self, places: Array) -> dict[str, Array]:
         first, second = pairs_at(places, self._systems)
         pairs, margin = self._pairs.chosen(first, second), self.threshold.margin
-        vary = ~is_among(places, self.unvarying) if self._claims else np.zeros(len(places), bool)
+        vary = ~self.unvarying.has(places) if self._claims else np.zeros(len(places), bool)
         p_value = np.where(vary, np.maximum(self.threshold.p_value(first, second), TINY), 1.0)
         return {
             "place": places,
@@ -231,28 +239,64 @@ def effect_size(pairs: Pairs, within: float | None = None) -> Array:
         return np.where(sd > 0, pairs.difference / sd, np.nan)
 
 
-def unvarying_pairs(pairs: Pairs) -> Array:
-    """The places of all pairs of systems whose differences do not vary, in order.
+@dataclass(frozen=True, eq=False)
+class UnvaryingPairs:
+    """Pairs of systems whose differences do not vary: those of equal ``copies``, and those at ``places``, in order.
+
+    ``copies`` has a number for every system, the same for systems with the same scores. Their means are equal, so that
+    no verdict depends on them.
+    """
+
+    copies: Array
+    places: Array
+
+    def has(self, places: Array) -> Array:
+        """Which of some pairs are among them."""
+        first, second = pairs_at(places, len(self.copies))
+        return np.asarray((self.copies[first] == self.copies[second]) | is_among(places, self.places))
+
+
+def no_unvarying_pairs(systems: int) -> UnvaryingPairs:
+    return UnvaryingPairs(np.arange(systems), np.empty(0, np.int64))
+
+
+def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
+    """Find all pairs of systems whose differences do not vary.
 
     The scores of such a pair are equal but for a constant. So are then any weighted sums of their differences from the
-    first topic, and only pairs with nearly the same sum are looked at.
+    first topic, and only pairs with nearly the same sum are looked at; systems with the same scores are looked at once.
     """
     n, m = pairs.scores.shape
+    seen: dict[bytes, int] = {}
+    copies = np.array([seen.setdefault(blake2b(column.tobytes()).digest(), len(seen)) for column in pairs.scores.T])
+    _, once = np.unique(copies, return_index=True)
     weights = np.modf(np.arange(1, n + 1) * (np.sqrt(5) - 1) / 2)[0] - 0.5  # no pattern of topics cancels in them
     weights /= np.abs(weights).sum()
-    sums = np.zeros(m)
+    sums = np.zeros(len(once))
     step = max(1, _BLOCK // m)
     for start in range(0, n, step):  # topics at a time, so that memory does not grow with their number
-        sums += weights[start : start + step] @ (pairs.scores[start : start + step] - pairs.scores[:1])
+        sums += weights[start : start + step] @ (pairs.scores[start : start + step, once] - pairs.scores[:1, once])
     order = np.argsort(sums, kind="stable")
     rounding = 8 * n * float(np.finfo(float).eps) * pairs.largest
-    near = np.searchsorted(sums[order], sums[order] + 5 * pairs.tiny + rounding, side="right") - np.arange(m) - 1
+    ends = np.searchsorted(sums[order], sums[order] + 5 * pairs.tiny + rounding, side="right")
+    near = ends - np.arange(len(order)) - 1
     found = [
-        pair_place(first[alike], second[alike], m)
-        for first, second in _neighbours(order, near, pairs.at_once)
+        pair_place(*_of_copies(first[alike], second[alike], copies), m)
+        for first, second in _neighbours(once[order], near, pairs.at_once)
         if (alike := pairs.chosen(first, second).sd == 0).any()
     ]
-    return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return UnvaryingPairs(copies, np.sort(np.concatenate(found)) if found else np.empty(0, np.int64))
+
+
+def _of_copies(first: Array, second: Array, copies: Array) -> tuple[Array, Array]:
+    """The pairs of all systems that have the scores of some pairs."""
+    members, sizes = np.argsort(copies, kind="stable"), np.bincount(copies)
+    begins = np.cumsum(sizes) - sizes
+    a, b = copies[first], copies[second]
+    count = sizes[a] * sizes[b]
+    a, b = np.repeat(a, count), np.repeat(b, count)
+    number = np.arange(len(a)) - np.repeat(np.cumsum(count) - count, count)
+    return members[begins[a] + number // sizes[b]], members[begins[b] + number % sizes[b]]
 
 
 def _neighbours(order: Array, near: Array, at_once: int) -> Iterator[tuple[Array, Array]]:

@@ -1,23 +1,21 @@
 """Designs: the required number of topics, and the differences that a number of topics detects."""
 
 from cranfield.methods.design.formulas import MOST_TOPICS, Method
-from cranfield.methods.design.inverse import (
+from cranfield.methods.design.sample_size import (
+    Size,
     detectable_difference,
     detectable_range,
     power_for_difference,
     power_for_range,
     sensitivity_with,
     significant_difference,
-    width_with,
-)
-from cranfield.methods.design.sample_size import (
-    Size,
     size_for_difference,
     size_for_equivalence,
     size_for_non_inferiority,
     size_for_range,
     size_for_sensitivity,
     size_for_width,
+    width_with,
 )
 
 __all__ = [

@@ -11,7 +11,10 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.design.formulas import SEPARATE, SHARED
-from cranfield.methods.design.inverse import (
+from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
+from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request, broadcast
+from cranfield.methods.design.request import whole as whole
+from cranfield.methods.design.sample_size import (
     detectable_difference,
     detectable_range,
     power_for_difference,
@@ -19,9 +22,6 @@ from cranfield.methods.design.inverse import (
     significant_difference,
     width_with,
 )
-from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
-from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request, broadcast
-from cranfield.methods.design.request import whole as whole
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_test
 from cranfield.methods.variance import Variances
 from cranfield.stats.family import ALL_PAIRS_TEST

@@ -9,8 +9,7 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.formulas import Method, range_method, width_method
-from cranfield.methods.design.inverse import solve, width_with
-from cranfield.methods.design.sample_size import pair_method, size
+from cranfield.methods.design.sample_size import pair_method, size, solve, width_with
 from cranfield.stats.family import ALL_PAIRS_TEST
 from cranfield.types import Array
 

@@ -14,9 +14,8 @@ from cranfield.collection import Collection
 from cranfield.collection.contributors import Contributors, pack_bits
 from cranfield.collection.kernels import stay
 from cranfield.errors import RequestError
-from cranfield.formats.name_order import file_name
 from cranfield.formats.problems import Problem
-from cranfield.formats.text import make_folder
+from cranfield.formats.text import file_name, make_folder
 from cranfield.measures import parse_measures
 from cranfield.methods.design.target import Target, check_design, variance_words
 from cranfield.methods.variance.components import Squares

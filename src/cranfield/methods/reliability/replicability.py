@@ -9,15 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.methods.comparison.audits import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.comparison.comparison import FAMILY, compare, pair_p_values
 from cranfield.methods.comparison.families import RESAMPLED
-from cranfield.methods.comparison.split_half_replication import (
-    PairVerdicts,
-    Replication,
-    halves,
-    joined,
-    replication_of,
-)
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.topic_samples import (

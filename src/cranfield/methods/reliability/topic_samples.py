@@ -12,7 +12,7 @@ from cranfield.errors import InputError, RequestError
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable, check_balance
-from cranfield.scores.balance import REMEDY
+from cranfield.scores.selection import REMEDY
 from cranfield.types import Array, Progress
 
 

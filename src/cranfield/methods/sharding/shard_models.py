@@ -23,7 +23,7 @@ from cranfield.methods.comparison.anova import (
     sampled_replicates,
 )
 from cranfield.methods.comparison.assumptions import nothing_to_tell, too_few_resamples
-from cranfield.methods.comparison.split_half_replication import PairVerdicts, Replication, replication
+from cranfield.methods.comparison.audits import PairVerdicts, Replication, replication
 from cranfield.methods.comparison.tukey import (
     ErrorTerm,
     Intervals,
@@ -38,9 +38,9 @@ from cranfield.methods.sharding.replicates import BootstrapAnova, bootstrap_anov
 from cranfield.runtime.random import generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
-from cranfield.scores.balance import check_balance
 from cranfield.scores.evaluation import score_view
 from cranfield.scores.frames import rows_frame
+from cranfield.scores.selection import check_balance
 from cranfield.stats.kendall import kendall_tau
 from cranfield.types import Array, Progress
 

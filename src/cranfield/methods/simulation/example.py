@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from cranfield.errors import RequestError, WriteError
-from cranfield.formats.qrels import write_qrels
+from cranfield.formats.qrels import write_qrels, write_teams
 from cranfield.formats.runs import write_run
-from cranfield.formats.teams import write_teams
 from cranfield.types import Array
 
 # Runs of each team, and how good the team's engine is. The last team came too late for the pool.

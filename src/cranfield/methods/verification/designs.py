@@ -14,10 +14,10 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
-from cranfield.methods.design.inverse import power_of
-from cranfield.methods.design.planning import Request, plan, plan_from_pilot
+from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import whole
-from cranfield.methods.design.sample_size import Size
+from cranfield.methods.design.request import Request
+from cranfield.methods.design.sample_size import Size, power_of
 from cranfield.methods.names import fix_for_test
 from cranfield.methods.sharding.shard_models import SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance

@@ -17,7 +17,7 @@ from cranfield.methods.verification.populations import NormalWorld, PilotWorld, 
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
-from cranfield.stats.proportions import anytime_interval, wilson_interval
+from cranfield.stats.tails import anytime_interval, wilson_interval
 from cranfield.types import Array, Progress
 
 BATCH = 250  # collections a task draws, whoever runs it
