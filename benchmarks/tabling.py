@@ -100,7 +100,7 @@ def _polars(file: str) -> Outcome:
 
 
 def _command(arguments: Sequence[str]) -> Outcome:
-    return run([sys.executable, "-c", "from cranfield.cli.app import main; main()", *arguments])
+    return run([sys.executable, "-m", "cranfield", *arguments])
 
 
 def _repeats() -> Table:

@@ -12,7 +12,9 @@ def main() -> None:
     # A command ends soon and leaves little garbage; looking for it after every 700 objects is a tenth of its time.
     gc.set_threshold(100_000, 20, 100)
     from cranfield.cli import app
+    from cranfield.runtime.quick_imports import skip_unused_numpy
 
+    skip_unused_numpy()
     app.main()
 
 
