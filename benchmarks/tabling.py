@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,10 +52,12 @@ FORMS = (
 GROWTH = (500, 5_000, 50_000)  # topics × 20 systems: 10⁴, 10⁵ and 10⁶ rows
 
 
-def tables() -> list[Table]:
+def tables() -> Iterator[Table]:
     with tempfile.TemporaryDirectory(prefix="score-tables-") as folder:
-        made = [_form(form, Path(folder)) for form in FORMS]
-        return [*made, _repeats(), _growth(Path(folder))]
+        for form in FORMS:
+            yield _form(form, Path(folder))
+        yield _repeats()
+        yield _growth(Path(folder))
 
 
 def _form(form: Form, folder: Path) -> Table:
@@ -98,7 +100,7 @@ def _polars(file: str) -> Outcome:
 
 
 def _command(arguments: Sequence[str]) -> Outcome:
-    return run([sys.executable, "-c", "from cranfield.cli.app import main; main()", *arguments])
+    return run([sys.executable, "-m", "cranfield", *arguments])
 
 
 def _repeats() -> Table:
