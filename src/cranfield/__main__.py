@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # what typing has costs more than the rest of this file
+if TYPE_CHECKING:
+    from typing import Any
 
 COPIES = "scipy._lib.array_api_compat.numpy"  # looks at every name of NumPy, and so imports what is loaded lazily
 UNUSED = ("ctypeslib", "f2py", "ma", "matlib", "polynomial", "testing")  # half of the time of importing scipy.special
 
 
-class _WithoutUnused(MetaPathFinder):
+class _WithoutUnused:
     """Hides what is unused in NumPy while SciPy copies its names."""
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
