@@ -130,6 +130,8 @@ def _growth(folder: Path) -> Table:
         job("score_tables", "long", str(topics), "20", files[-1])
     for name, (arguments, _) in COMMANDS.items():
         progress(f"score tables: growth of {name}")
+        # One test for all sizes; the default depends on them.
+        arguments = [*arguments, "--test", "tukey"] if name == "compare" else arguments
         found = [best(partial(_command, [*arguments, file]), at_most=3) for file in files]
         slope = math.log10(found[2].seconds / found[1].seconds)
         cells = [duration(each.seconds) for each in found]
