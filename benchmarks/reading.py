@@ -10,7 +10,7 @@ from benchmarks.table import Goal, Table, at_least, duration, megabytes, times
 GOALS = {"pytrec_eval": 2.5, "ir_measures": 5.0, "ranx": 5.0}
 HEADINGS = ("tool", "read", "with imports", "cranfield is faster by", "goal", "peak memory", "memory goal")
 NOTES = (
-    "read: the one call, or the loop over files; cranfield loads its compiler in there, the first time.",
+    "read: the one call, or the loop over files.",
     "cranfield ranks the lists and joins the judgments as it reads; the others leave that for later.",
 )
 
