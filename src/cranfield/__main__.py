@@ -55,7 +55,7 @@ def skip_unused_numpy() -> None:
 def main() -> None:
     """Run the command."""
     # Matrices are multiplied on one thread: BLAS's own get in the way of ours (on busy cores a product of 6 ms takes
-    # 600), and its last digits depend on how many there are. NumPy is not loaded yet.
+    # 600), starting them takes 40 ms, and the last digits depend on how many there are. NumPy is not loaded yet.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A command ends soon and leaves little garbage; looking for it after every 700 objects is a tenth of its time.
     gc.set_threshold(100_000, 20, 100)

@@ -120,9 +120,6 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # Reading the options of all commands takes longer than many a command; of the one that is asked for, it does not.
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
-    if sys.argv[1:2] in (["score"], ["check"], ["pack"]):
-        # They multiply no matrices, and the threads that NumPy starts for that when it is imported take 40 ms.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         if asked or "--version" in sys.argv[1:3]:
             make_app(asked)(prog_name="cranfield")

@@ -219,7 +219,6 @@ def _selection(places: list[int]) -> Any:
     return slice(places[0], places[-1] + 1) if together else places
 
 
-MARKS = b",\t;"
 LONGEST_CELL = 131_072  # characters; Python's csv module refuses more
 
 

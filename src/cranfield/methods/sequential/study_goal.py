@@ -156,13 +156,6 @@ def looks_from(numbers: Any) -> tuple[float, ...]:
     return tuple(numbers)
 
 
-def parse_bounds(text: str) -> tuple[float, float]:
-    """The smallest and the largest difference: ``-1,1``."""
-    from cranfield.methods.design.request import parse_grid
-
-    return bounds_from(parse_grid(text, name="bounds"))
-
-
 def bounds_from(numbers: Any) -> tuple[float, float]:
     """The smallest and the largest difference from two numbers."""
     if len(numbers) != 2:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -39,13 +39,6 @@ class BatchVerdicts:
     found: Array
     anything: Array
     reversed: Array
-
-
-class Tally(Protocol):
-    topics: int
-
-    def add(self, scores: Array) -> None:
-        """Topics × collections × systems × shards."""
 
 
 # --- sums of squares, which is all that ANOVA and Tukey need
