@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import cranfield
 from cranfield.collection import Collection, builder, readers
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats import columns, qrels
+from cranfield.formats import qrels
 from cranfield.formats.file_check import FileKind, check_files, check_run, document_pairs
 from cranfield.formats.problems import KINDS, Severity
 from cranfield.formats.qrels import (
@@ -427,22 +427,11 @@ def test_judgments_are_checked_alike_all_at_once_and_line_by_line(data: bytes) -
 
 
 @tries(300)
-@given(any_run, st.integers(1, 60))
-def test_a_run_read_in_small_blocks_is_the_same_run(data: bytes, block: int) -> None:
-    whole = scanned_lines(data)
-    with mock.patch.object(columns, "BLOCK", block):
-        found = scanned_lines(data)
-    has_blank = any(not line.strip() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
-    assert found == whole or (found is None and has_blank)  # a block of nothing else is left to the careful reader
-
-
-@tries(300)
-@given(st.lists(judgment_lines, min_size=1, max_size=8), st.sampled_from([" ", "\t", "  "]), st.integers(1, 60))
-def test_judgments_scanned_are_those_read_line_by_line(lines: list[str], blank: str, block: int) -> None:
+@given(st.lists(judgment_lines, min_size=1, max_size=8), st.sampled_from([" ", "\t", "  "]))
+def test_judgments_scanned_are_those_read_line_by_line(lines: list[str], blank: str) -> None:
     data = "\n".join(lines).replace(" ", blank).encode()
     scanner = Scanner()
-    with mock.patch.object(columns, "BLOCK", block):
-        scanned = scanner.scan_judgments(data, "any")
+    scanned = scanner.scan_judgments(data, "any")
     plain, problems = inspect_qrels(data, "any", intents=False)
     clean = not {problem.slug for problem in problems} - {"tabs", "no-relevant", "grade-negative"}
     assert (scanned is not None) is clean

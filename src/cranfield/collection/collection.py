@@ -13,7 +13,7 @@ from cranfield.collection.contributors import Contributors, find_contributors
 from cranfield.collection.kernels import shard_hits, shard_lengths
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
-from cranfield.formats.scan import Vocabulary
+from cranfield.formats.scan import Scanner, Vocabulary
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
 
@@ -48,6 +48,16 @@ class Documents:
 
 def merge(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
     """One sorted vocabulary out of many, and for each of them the table from its codes to the sorted ones."""
+    scanners = [vocabulary for vocabulary in vocabularies if isinstance(vocabulary, Scanner)]
+    if len(scanners) > 1:  # one takes the others in, since most documents are in several, and sorting takes longest
+        entered = {id(other): scanners[0].enter(other) for other in scanners[1:]}
+        kept = [vocabulary for vocabulary in vocabularies if id(vocabulary) not in entered]
+        documents, tables = merge(kept)
+        table_of = {id(vocabulary): table for vocabulary, table in zip(kept, tables, strict=True)}
+        first = table_of[id(scanners[0])]
+        return documents, [
+            first[entered[id(each)]] if id(each) in entered else table_of[id(each)] for each in vocabularies
+        ]
     width = max(vocabulary.width() for vocabulary in vocabularies)
     if width > _WIDEST:
         return _merge_long(vocabularies)
