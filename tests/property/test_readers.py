@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from functools import partial
-from itertools import groupby, permutations
+from itertools import groupby, pairwise, permutations
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest import mock
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import cranfield
 from cranfield.collection import Collection, builder, readers
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats import qrels
+from cranfield.formats import qrels, scan
 from cranfield.formats.file_check import FileKind, check_files, check_run, document_pairs
 from cranfield.formats.problems import KINDS, Severity
 from cranfield.formats.qrels import (
@@ -113,11 +113,8 @@ def put(folder: Path, name: str, data: bytes) -> str:
 
 @contextmanager
 def without_scanner() -> Iterator[None]:
-    """Everything left to the careful reader."""
-    with (
-        mock.patch.object(Scanner, "scan", return_value=None),
-        mock.patch.object(Scanner, "scan_judgments", return_value=None),
-    ):
+    """Everything left to the careful reader, as where there was no compiler."""
+    with mock.patch.object(scan, "_scan", None):
         yield
 
 
@@ -258,7 +255,7 @@ def scanned_lines(data: bytes, order: Order = Order.SCORE) -> tuple[list[bytes],
     run = scanner.scan(data, "any", order)
     if run is None:
         return None
-    ids, lengths = scanner.ids(), np.diff(run.edges).tolist()
+    ids, lengths = scanner.vocabulary.ids(), np.diff(run.edges).tolist()
     topics = [topic for topic, length in zip(run.topics, lengths, strict=True) for _ in range(length)]
     return topics, [ids[code] for code in run.codes.tolist()], bits(run.keys.tolist()), run.tags[0]
 
@@ -436,7 +433,7 @@ def test_judgments_scanned_are_those_read_line_by_line(lines: list[str], blank: 
     clean = not {problem.slug for problem in problems} - {"tabs", "no-relevant", "grade-negative"}
     assert (scanned is not None) is clean
     if scanned is not None:
-        ids = scanner.ids()
+        ids = scanner.vocabulary.ids()
         assert [scanned.topics[topic] for topic in scanned.topic.tolist()] == plain.topics
         assert [ids[code] for code in scanned.codes.tolist()] == plain.documents
         assert scanned.grades.tolist() == plain.grades
@@ -461,10 +458,12 @@ def test_lists_are_ranked_by_key_then_document_both_descending(
 def test_one_scanner_for_many_files_reads_each_as_if_it_were_alone(contents: list[bytes]) -> None:
     scanner = Scanner()
     runs = [scanner.scan(data, "any") for data in contents]
-    ids = scanner.ids()
+    ids = scanner.vocabulary.ids()
     assert len(set(ids)) == len(ids)
-    count = -(-scanner.width() // 8)
-    assert np.array(ids, f"S{8 * count}").view(">u8").reshape(-1, count).T.tolist() == scanner.words(count).tolist()
+    blob, edges, places = scanner.vocabulary.sorted()
+    ordered = [blob[start:end].tobytes() for start, end in pairwise(edges.tolist())]
+    assert ordered == sorted(ids)
+    assert [ordered[place] for place in places.tolist()] == ids
     for data, run in zip(contents, runs, strict=True):
         alone = scanned_lines(data)
         assert (run is None) is (alone is None)
@@ -486,8 +485,8 @@ def test_a_file_the_scanner_gave_up_on_leaves_nothing_behind(files: list[tuple[l
         assert (run is None) is odd
         if run is not None:
             known |= dict.fromkeys(name.encode() for name in documents)
-            assert [scanner.ids()[code].decode() for code in run.codes.tolist()] == documents
-        assert scanner.ids() == list(known)
+            assert [scanner.vocabulary.ids()[code].decode() for code in run.codes.tolist()] == documents
+        assert scanner.vocabulary.ids() == list(known)
 
 
 # --- numbers, bit for bit

@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.collection.collection import UNJUDGED, Collection, merge, relevant_judgments
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines
-from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Vocabulary
+from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
 from cranfield.formats.text import natural_key
 from cranfield.runtime.threads import available_workers, slices, spread
 from cranfield.types import Array
@@ -298,9 +298,13 @@ def _all_judgments(judged: Judged) -> tuple[CodedJudgments, Vocabulary, _Intents
             topics.append(topic)
             documents.append(document)
             grades.append(UNJUDGED)
-    coder = Coder()
-    rows = coder.code_judgments(JudgmentLines(lines.file, topics, [], documents, grades))
-    return rows, coder, _Intents.gather(lines, judged.probabilities, list(zip(topics, documents, strict=True)))
+    scanner = Scanner()
+    rows = scanner.code_judgments(JudgmentLines(lines.file, topics, [], documents, grades))
+    return (
+        rows,
+        scanner.vocabulary,
+        _Intents.gather(lines, judged.probabilities, list(zip(topics, documents, strict=True))),
+    )
 
 
 @dataclass(frozen=True)

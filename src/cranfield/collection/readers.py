@@ -18,7 +18,7 @@ from cranfield.formats.lines import collector_paused
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.runs import Order, inspect_run, parse_runs
-from cranfield.formats.scan import CodedJudgments, CodedRun, Coder, Scanner, Vocabulary
+from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
 from cranfield.formats.text import expand, file_stem, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
@@ -130,10 +130,9 @@ def _read_qrels(source: Source, scanner: Scanner) -> tuple[CodedJudgments, Vocab
     """Ordinary judgments, and the vocabulary of their documents."""
     data = read_bytes(source)
     scanned = scanner.scan_judgments(data, show(source))
-    if scanned is not None:
-        return scanned, scanner
-    coder = Coder()
-    return coder.code_judgments(parse_qrels(data, show(source), intents=False)), coder
+    if scanned is None:
+        scanned = scanner.code_judgments(parse_qrels(data, show(source), intents=False))
+    return scanned, scanner.vocabulary
 
 
 @dataclass(frozen=True)
@@ -161,40 +160,29 @@ def _read_runs(
     read = spread(
         lambda pair: [(file, pair[0].read(file, counter)) for file in pair[1]], zip(readers, hands, strict=True)
     )
-    by_file = {file: runs for hand in read for file, runs in hand}
-    vocabularies: list[Vocabulary] = []
-    places: dict[int, int] = {}
-    for reader in readers:
-        for vocabulary in reader.vocabularies():
-            places[id(vocabulary)] = len(vocabularies)
-            vocabularies.append(vocabulary)
-    found = [(run, places[id(vocabulary)]) for file in files for run, vocabulary in by_file[file]]
-    return _named(found, how.name), vocabularies
+    by_file = {file: (runs, at) for at, hand in enumerate(read) for file, runs in hand}
+    found = [(run, at) for file in files for runs, at in [by_file[file]] for run in runs]
+    return _named(found, how.name), [reader.scanner.vocabulary for reader in readers]
 
 
+@dataclass(frozen=True)
 class _Reader:
     """One thread's reader: the scanner for what is clean, the careful one for the rest."""
 
-    def __init__(self, how: _How, scanner: Scanner) -> None:
-        self._how, self._scanner, self._coder = how, scanner, Coder()
+    how: _How
+    scanner: Scanner
 
-    def read(self, file: str, counter: Counter) -> list[tuple[CodedRun, Vocabulary]]:
+    def read(self, file: str, counter: Counter) -> list[CodedRun]:
         data = read_bytes(file)
-        found: list[tuple[CodedRun, Vocabulary]] = []
-        scanned = self._scanner.scan(data, show(file), self._how.order)
+        scanned = self.scanner.scan(data, show(file), self.how.order)
         if scanned is not None:
-            found = [(scanned, self._scanner)]
+            found = [scanned]
         else:
-            by_tag = self._how.name is Name.TAG
-            runs = parse_runs(data, show(file), order=self._how.order, by_tag=by_tag)
-            found = [(self._coder.code_run(run), self._coder) for run in runs]
+            by_tag = self.how.name is Name.TAG
+            runs = parse_runs(data, show(file), order=self.how.order, by_tag=by_tag)
+            found = [self.scanner.code_run(run) for run in runs]
         counter.step()
-        if self._how.order is Order.FILE:
-            return [(_ties_as_they_come(run), vocabulary) for run, vocabulary in found]
-        return found
-
-    def vocabularies(self) -> list[Vocabulary]:
-        return [self._scanner, self._coder]
+        return [_ties_as_they_come(run) for run in found] if self.how.order is Order.FILE else found
 
 
 def _ties_as_they_come(run: CodedRun) -> CodedRun:

@@ -82,7 +82,6 @@ typedef struct {
     Slot *slots;
     size_t mask; /* slots less one; a power of two less one */
     int32_t count;
-    size_t longest;
     bool busy; /* in a thread that has let go of the interpreter */
 } Vocabulary;
 
@@ -165,12 +164,6 @@ static void forget(Vocabulary *self, int32_t kept) {
     self->count = kept;
     self->edges.used = ((size_t)kept + 1) * sizeof(uint64_t);
     self->text.used = (size_t)((const uint64_t *)self->edges.at)[kept];
-    self->longest = 0;
-    for (int32_t code = 0; code < kept; code++) {
-        size_t size;
-        id_of(self, code, &size);
-        self->longest = size > self->longest ? size : self->longest;
-    }
     memset(self->slots, 0, (self->mask + 1) * sizeof(Slot));
     put_all(self, self->slots, self->mask);
 }
@@ -192,7 +185,6 @@ static int32_t code_of(Vocabulary *self, const char *id, size_t size, uint64_t h
     }
     append(&self->text, id, size);
     append(&self->text, "", 1);
-    self->longest = size > self->longest ? size : self->longest;
     self->count++;
     put(self->slots, self->mask, hash, start, self->count);
     return widen(self) ? self->count - 1 : -1;
@@ -560,36 +552,120 @@ static PyObject *vocabulary_enter(Vocabulary *self, PyObject *given) {
     return codes;
 }
 
-PyDoc_STRVAR(words_doc, "words(count)\n--\n\nThe ids as `count` rows of machine words, the first byte the highest, "
-                        "zeros after the last.");
+PyDoc_STRVAR(code_doc, "code(ids)\n--\n\nThe codes of a list of ids, those that are new entered.");
 
-static PyObject *vocabulary_words(Vocabulary *self, PyObject *given) {
-    size_t words = PyLong_AsSize_t(given);
-    if (PyErr_Occurred()) {
+static PyObject *vocabulary_code(Vocabulary *self, PyObject *list) {
+    Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
+    if (count < 0) {
+        PyErr_SetString(PyExc_TypeError, "a list of ids is wanted");
         return NULL;
     }
-    size_t count = (size_t)self->count;
-    if (words < 1 || words * 8 < self->longest || words > (size_t)PY_SSIZE_T_MAX / 16 / (count + 1)) {
-        PyErr_SetString(PyExc_ValueError, "the ids are not of that many words");
-        return NULL;
-    }
-    PyObject *found = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(words * count * 8));
-    if (found == NULL) {
-        return NULL;
-    }
-    char *rows = PyByteArray_AsString(found);
-    for (size_t code = 0; code < count; code++) {
-        size_t size;
-        const char *id = id_of(self, (int32_t)code, &size);
-        for (size_t word = 0; word < words; word++) {
-            uint64_t value = 0;
-            for (size_t at = 8 * word; at < 8 * word + 8; at++) {
-                value = value << 8 | (at < size ? (unsigned char)id[at] : 0);
+    PyObject *codes = start_work(self) ? PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int32_t)) : NULL;
+    for (Py_ssize_t at = 0; codes != NULL && at < count; at++) {
+        char *id;
+        Py_ssize_t size;
+        int32_t code = -1;
+        if (PyBytes_AsStringAndSize(PyList_GetItem(list, at), &id, &size) == 0) {
+            if (memchr(id, 0, (size_t)size) != NULL) { /* which ends an id */
+                PyErr_SetString(PyExc_ValueError, "an id has no zero byte");
+            } else if ((code = code_of(self, id, (size_t)size, hashed(self->key, id, (size_t)size))) < 0) {
+                PyErr_NoMemory();
             }
-            memcpy(rows + (word * count + code) * 8, &value, 8);
+        }
+        if (code < 0) {
+            Py_CLEAR(codes);
+        } else {
+            memcpy(PyByteArray_AsString(codes) + (size_t)at * sizeof code, &code, sizeof code);
         }
     }
-    return found;
+    self->busy = false;
+    return codes;
+}
+
+/* ---- byte order */
+
+typedef struct {
+    uint64_t head[2]; /* the first sixteen bytes, the first the highest, zeros after the last */
+    const char *rest; /* what comes after them */
+    size_t size;      /* of that */
+    int32_t code;
+} Entry;
+
+static bool comes_first(const Entry *one, const Entry *other) {
+    for (int word = 0; word < 2; word++) {
+        if (one->head[word] != other->head[word]) {
+            return one->head[word] < other->head[word];
+        }
+    }
+    size_t shared = one->size < other->size ? one->size : other->size;
+    int order = shared == 0 ? 0 : memcmp(one->rest, other->rest, shared);
+    return order != 0 ? order < 0 : one->size <= other->size;
+}
+
+/* Merge sort; `spare` has room for half of the entries. */
+static void sort_entries(Entry *entries, size_t count, Entry *spare) {
+    if (count < 2) {
+        return;
+    }
+    size_t half = count / 2, left = 0, right = half, to = 0;
+    sort_entries(entries, half, spare);
+    sort_entries(entries + half, count - half, spare);
+    memcpy(spare, entries, half * sizeof(Entry));
+    while (left < half) {
+        bool first = right == count || comes_first(&spare[left], &entries[right]);
+        entries[to++] = first ? spare[left++] : entries[right++];
+    }
+}
+
+static void fill_entries(const Vocabulary *self, Entry *entries) {
+    for (int32_t code = 0; code < self->count; code++) {
+        size_t size;
+        const char *id = id_of(self, code, &size);
+        Entry *entry = &entries[code];
+        *entry = size > 16 ? (Entry){{0, 0}, id + 16, size - 16, code} : (Entry){{0, 0}, id, 0, code};
+        for (size_t at = 0; at < 16; at++) {
+            entry->head[at / 8] = entry->head[at / 8] << 8 | (at < size ? (unsigned char)id[at] : 0);
+        }
+    }
+}
+
+PyDoc_STRVAR(sorted_doc, "sorted()\n--\n\nThe ids in byte order, end to end; their edges; and the place of every code.");
+
+static PyObject *vocabulary_sorted(Vocabulary *self, PyObject *Py_UNUSED(ignored)) {
+    size_t count = (size_t)self->count;
+    Entry *entries = malloc((count + count / 2 + 1) * sizeof(Entry));
+    PyObject *text = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(self->text.used - count));
+    PyObject *edges = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)((count + 1) * sizeof(int64_t)));
+    PyObject *places = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(int32_t)));
+    PyObject *answer = NULL;
+    if (entries == NULL) {
+        PyErr_NoMemory();
+    } else if (text != NULL && edges != NULL && places != NULL && start_work(self)) {
+        char *text_at = PyByteArray_AsString(text), *edges_at = PyByteArray_AsString(edges);
+        char *places_at = PyByteArray_AsString(places);
+        Py_BEGIN_ALLOW_THREADS;
+        fill_entries(self, entries);
+        sort_entries(entries, count, entries + count);
+        int64_t end = 0;
+        memcpy(edges_at, &end, sizeof end);
+        for (size_t place = 0; place < count; place++) {
+            size_t size;
+            const char *id = id_of(self, entries[place].code, &size);
+            int32_t number = (int32_t)place;
+            memcpy(text_at + end, id, size);
+            end += (int64_t)size;
+            memcpy(edges_at + (place + 1) * sizeof end, &end, sizeof end);
+            memcpy(places_at + (size_t)entries[place].code * sizeof number, &number, sizeof number);
+        }
+        Py_END_ALLOW_THREADS;
+        self->busy = false;
+        answer = Py_BuildValue("(OOO)", text, edges, places);
+    }
+    free(entries);
+    Py_XDECREF(text);
+    Py_XDECREF(edges);
+    Py_XDECREF(places);
+    return answer;
 }
 
 PyDoc_STRVAR(ids_doc, "ids()\n--\n\nThe ids, by code.");
@@ -605,12 +681,6 @@ static PyObject *vocabulary_ids(Vocabulary *self, PyObject *Py_UNUSED(ignored)) 
         }
     }
     return list;
-}
-
-PyDoc_STRVAR(width_doc, "width()\n--\n\nThe bytes of the longest id.");
-
-static PyObject *vocabulary_width(Vocabulary *self, PyObject *Py_UNUSED(ignored)) {
-    return PyLong_FromSize_t(self->longest);
 }
 
 static PyObject *vocabulary_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords)) {
@@ -652,9 +722,9 @@ static void vocabulary_dealloc(Vocabulary *self) {
 static PyMethodDef methods[] = {
     {"scan", (PyCFunction)vocabulary_scan, METH_VARARGS, scan_doc},
     {"enter", (PyCFunction)vocabulary_enter, METH_O, enter_doc},
-    {"words", (PyCFunction)vocabulary_words, METH_O, words_doc},
+    {"code", (PyCFunction)vocabulary_code, METH_O, code_doc},
+    {"sorted", (PyCFunction)vocabulary_sorted, METH_NOARGS, sorted_doc},
     {"ids", (PyCFunction)vocabulary_ids, METH_NOARGS, ids_doc},
-    {"width", (PyCFunction)vocabulary_width, METH_NOARGS, width_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,20 +21,40 @@ except ImportError:  # installed where there was no compiler: the careful reader
     _scan = None  # type: ignore[assignment]
 
 
-class Vocabulary(Protocol):
-    """Document ids by code."""
+class Vocabulary:
+    """Document ids, coded in the order in which they are met."""
 
-    def width(self) -> int:
-        """Bytes of the longest id."""
-        ...
+    def __init__(self) -> None:
+        # The key is secret, so that no file can be written whose ids all collide; codes do not depend on it.
+        self.compiled = None if _scan is None else _scan.Vocabulary(os.urandom(16))
+        self._codes: dict[bytes, int] = {}
 
-    def words(self, count: int) -> Array:
-        """All ids as ``count`` × ids machine words, the first byte the highest, zeros after the last."""
-        ...
+    def code(self, ids: Sequence[bytes]) -> Array:
+        """The codes of ids, those that are new entered."""
+        if self.compiled is not None:
+            return np.frombuffer(self.compiled.code(list(ids)), np.int32)
+        known = self._codes
+        return np.array([known.setdefault(name, len(known)) for name in ids], np.int32)
+
+    def enter(self, other: Vocabulary) -> Array:
+        """Enter the ids of another vocabulary; which codes they have here."""
+        if self.compiled is not None and other.compiled is not None:
+            return np.frombuffer(self.compiled.enter(other.compiled), np.int32)
+        return self.code(other.ids())
 
     def ids(self) -> list[bytes]:
-        """All ids."""
-        ...
+        """All ids, by code."""
+        return list(self._codes) if self.compiled is None else self.compiled.ids()
+
+    def sorted(self) -> tuple[Array, Array, Array]:
+        """The ids in byte order, end to end, with their edges; and the place of every code in that order."""
+        if self.compiled is not None:
+            return tuple(map(np.frombuffer, self.compiled.sorted(), (np.uint8, np.int64, np.int32)))  # type: ignore[return-value]
+        ids = sorted(self._codes)
+        edges = np.concatenate([[0], np.cumsum([len(name) for name in ids], dtype=np.int64)])
+        places = np.empty(len(ids), np.int32)
+        places[[self._codes[name] for name in ids]] = np.arange(len(ids))
+        return np.frombuffer(bytearray(b"".join(ids)), np.uint8), edges, places
 
 
 @dataclass(frozen=True)
@@ -64,37 +84,6 @@ class CodedJudgments:
     grades: Array
 
 
-class Coder:
-    """A vocabulary that grows as ids are coded, one dictionary look-up an id."""
-
-    def __init__(self) -> None:
-        self._codes: dict[bytes, int] = {}
-
-    def code(self, ids: Iterable[bytes]) -> Array:
-        known = self._codes
-        return np.array([known.setdefault(name, len(known)) for name in ids], np.int32)
-
-    def code_run(self, run: RunLines) -> CodedRun:
-        topics, firsts = list_starts(run.topics)
-        edges = np.array([*firsts, len(run.topics)], np.int64)
-        return CodedRun(run.file, run.tags, topics, edges, self.code(run.documents), np.array(run.keys, np.float64))
-
-    def code_judgments(self, lines: JudgmentLines) -> CodedJudgments:
-        numbers: dict[bytes, int] = {}
-        topic = np.array([numbers.setdefault(name, len(numbers)) for name in lines.topics], np.int64)
-        grades = np.array(lines.grades, np.int32)
-        return CodedJudgments(lines.file, list(numbers), topic, self.code(lines.documents), grades)
-
-    def width(self) -> int:
-        return max(map(len, self._codes), default=1)
-
-    def words(self, count: int) -> Array:
-        return np.array(list(self._codes), f"S{8 * count}").view(">u8").reshape(-1, count).T.astype(np.uint64)
-
-    def ids(self) -> list[bytes]:
-        return list(self._codes)
-
-
 def list_starts(topics: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
     """Where a new list begins: the topics in order of appearance, and their first lines."""
     names: list[bytes] = []
@@ -112,8 +101,7 @@ class Scanner:
     """Reads files one after the other, keeping one vocabulary of document ids for all of them."""
 
     def __init__(self) -> None:
-        # The key is secret, so that no file can be written whose ids all collide; codes do not depend on it.
-        self._ids = None if _scan is None else _scan.Vocabulary(os.urandom(16))
+        self.vocabulary = Vocabulary()
 
     def scan(self, data: bytes, file: str, order: Order = Order.SCORE, *, with_ranks: bool = False) -> CodedRun | None:
         """The run in ``data``, or None when the careful reader has to look at it."""
@@ -135,28 +123,25 @@ class Scanner:
             return None
         return CodedJudgments(file, list(numbers), topic, found.codes, found.keys.astype(np.int32))
 
-    def width(self) -> int:
-        return 1 if self._ids is None else max(1, self._ids.width())
+    def code_run(self, run: RunLines) -> CodedRun:
+        """A run that was read carefully."""
+        topics, firsts = list_starts(run.topics)
+        edges, codes = np.array([*firsts, len(run.topics)], np.int64), self.vocabulary.code(run.documents)
+        return CodedRun(run.file, run.tags, topics, edges, codes, np.array(run.keys, np.float64))
 
-    def words(self, count: int) -> Array:
-        if self._ids is None:
-            return np.zeros((count, 0), np.uint64)
-        return np.frombuffer(self._ids.words(count), np.uint64).reshape(count, -1)
-
-    def ids(self) -> list[bytes]:
-        return [] if self._ids is None else self._ids.ids()
-
-    def enter(self, other: Scanner) -> Array:
-        """Enter the documents of another scanner; which codes they have here."""
-        if self._ids is None or other._ids is None:
-            return np.empty(0, np.int32)
-        return np.frombuffer(self._ids.enter(other._ids), np.int32)
+    def code_judgments(self, lines: JudgmentLines) -> CodedJudgments:
+        """Judgments that were read carefully."""
+        numbers: dict[bytes, int] = {}
+        topic = np.array([numbers.setdefault(name, len(numbers)) for name in lines.topics], np.int64)
+        codes, grades = self.vocabulary.code(lines.documents), np.array(lines.grades, np.int32)
+        return CodedJudgments(lines.file, list(numbers), topic, codes, grades)
 
     def _scanned(self, data: bytes, width: int, key: int, rank: int) -> _Columns | None:
         data = data.removeprefix(BOM)
-        if self._ids is None or not _is_text(data):
+        compiled = self.vocabulary.compiled
+        if compiled is None or not _is_text(data):
             return None
-        found = self._ids.scan(data, width, key, rank, LONGEST_LINE)
+        found = compiled.scan(data, width, key, rank, LONGEST_LINE)
         if found is None:
             return None
         tag, topics, edges, codes, keys, ranks, left = found
