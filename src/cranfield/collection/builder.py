@@ -67,7 +67,7 @@ def _rank_tied(tied: Array, documents: Array) -> None:
 AT_ONCE = 200_000  # documents: fewer are joined before a thread has started
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NamedRun:
     """A coded run under its system's name; ``vocabulary`` says which of the vocabularies its codes are from."""
 
@@ -76,7 +76,7 @@ class NamedRun:
     vocabulary: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
     """Everything judged: ordinary judgments with their vocabulary, per-intent judgments, how likely intents are."""
 
@@ -307,7 +307,7 @@ def _all_judgments(judged: Judged) -> tuple[CodedJudgments, Vocabulary, _Intents
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Intents:
     """The intents of every topic, and the per-intent grades of every (topic, document) in ``pairs``."""
 

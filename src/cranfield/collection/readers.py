@@ -165,7 +165,7 @@ def _read_runs(
     return _named(found, how.name), [reader.scanner.vocabulary for reader in readers]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Reader:
     """One thread's reader: the scanner for what is clean, the careful one for the rest."""
 

@@ -172,7 +172,7 @@ def _inspect_lists(lines: RunLines, by_tag: bool, order: Order, look: Inspection
     report_order(columns, [key[-1] for key in names], order, look)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RankedLines:
     """What the order of a run depends on, line by line: the number of its list, key, rank and line number."""
 

@@ -57,7 +57,7 @@ class Vocabulary:
         return np.frombuffer(bytearray(b"".join(ids)), np.uint8), edges, places
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CodedRun:
     """One run: ``topics[i]`` owns ``codes[edges[i]:edges[i + 1]]``; a topic may come more than once.
 
@@ -73,7 +73,7 @@ class CodedRun:
     ranks: Array = field(default_factory=lambda: np.empty(0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CodedJudgments:
     """Ordinary judgments, one row each: ``topics[topic[i]]``, the code of the document, and the grade."""
 
@@ -155,7 +155,7 @@ _RANK, _SCORE, _GRADE = 3, 4, 3  # which field
 _TYPES: tuple[Any, ...] = (np.int64, np.int32, np.float64, np.float64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Columns:
     """What a pass over a file finds: list ``i`` is of ``topics[i]`` and begins at line ``edges[i]``."""
 

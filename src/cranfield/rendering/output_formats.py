@@ -9,7 +9,6 @@ from typing import Any
 
 from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Document, StreamedRows, Table, finite, show, warning_lines
-from cranfield.scores.frames import make_frame
 from cranfield.scores.table import ScoreTable
 
 _FORMULA = ("=", "+", "-", "@", "\t")  # characters that may start a formula in a spreadsheet
@@ -56,6 +55,8 @@ def to_dict(document: Document) -> dict[str, Any]:
 
 def to_frame(document: Document, backend: str = "pandas") -> Any:
     """The rows as a data frame; a cell that a row does not have is missing."""
+    from cranfield.scores.frames import make_frame
+
     names = dict.fromkeys(name for row in document.rows for name in row)
     return make_frame({name: [row.get(name) for row in document.rows] for name in names}, backend)
 
