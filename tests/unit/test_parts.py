@@ -48,7 +48,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def scores(example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bare-scores") / "scores.csv"
-    cranfield.write_scores(cranfield.score(example / "runs", qrels=example / "qrels.txt").table, path)
+    cranfield.write_scores(cranfield.score(example / "runs", qrels=str(example / "qrels.txt")).table, path)
     return path
 
 
