@@ -10,7 +10,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv $(VENV); }
 
 $(VENV)/.core: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,workbook]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core
@@ -40,7 +40,7 @@ test: lint
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-# The wheel, tried in clean environments (about ten minutes: PYTHONS and EXTRAS choose fewer).
+# The wheel, tried in clean environments, and what each part weighs (15 minutes: PYTHONS and EXTRAS choose fewer).
 wheel: $(BIN)/python
 	BUILDER=$(CURDIR)/$(BIN)/python sh scripts/try_wheel.sh
 

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Build the wheel, install it into a clean environment for every Python there is, and try it in an empty folder.
-# PYTHONS names the interpreters, EXTRAS the installations (none: the core alone), WORK where environments are made.
+# Build the wheel, install it into a clean environment for every Python there is, weigh it, and try it in an empty
+# folder. PYTHONS names the interpreters, EXTRAS the installations (none: the core alone, which the others are weighed
+# against), WORK where environments are made.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHONS=${PYTHONS:-"python3.11 python3.12 python3.13"}
-EXTRAS=${EXTRAS:-"none web cluster all"}
+EXTRAS=${EXTRAS:-"none charts workbook web cluster parquet all"}
 WORK=${WORK:-$(mktemp -d)}
 BUILDER=${BUILDER:-python3}
 
@@ -17,6 +18,7 @@ printf '%s: %s kB\n' "$(basename "$wheel")" "$(($(wc -c < "$wheel") / 1000))"
 for python in $PYTHONS; do
     command -v "$python" > /dev/null || { printf '%s: not found, left out\n' "$python"; continue; }
     version=$("$python" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+    core=
     for extra in $EXTRAS; do
         place=$WORK/$version-$extra
         rm -rf "$place"
@@ -28,12 +30,15 @@ for python in $PYTHONS; do
             *) "$place/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel[$extra]" ;;
         esac
         seconds=$(($(date +%s) - started))
-        printf 'Python %s, %s: %s s to install, %s MB\n' "$version" "$extra" "$seconds" "$(($(du -sm "$place" | cut -f1) - before))"
+        weight=$(($(du -sm "$place" | cut -f1) - before))
+        more=${core:+" (the core and $((weight - core)) MB)"}
         case $extra in
-            none) "$place/bin/python" scripts/smoke.py ;;
-            all) "$place/bin/python" scripts/smoke.py web cluster parquet ;;
-            *) "$place/bin/python" scripts/smoke.py "$extra" ;;
+            none) core=$weight parts= ;;
+            all) parts="charts workbook web cluster parquet" ;;
+            *) parts=$extra ;;
         esac
+        printf 'Python %s, %s: %s s to install, %s MB%s\n' "$version" "$extra" "$seconds" "$weight" "$more"
+        "$place/bin/python" scripts/smoke.py $parts
         [ -n "${KEEP:-}" ] || rm -rf "$place"
     done
 done

@@ -8,6 +8,7 @@ with `speak` before it is shown.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -133,15 +134,47 @@ class Caution:
         return f"{self.what}. {self.fix}".rstrip()
 
 
-class MissingPartError(CranfieldError, ImportError):
-    """A function that needs an optional package."""
+@dataclass(frozen=True)
+class Part:
+    """An optional part: what needs it, and its packages by the names that they are imported by."""
 
-    def __init__(self, what: str, extra: str, packages: tuple[str, ...] = ()) -> None:
-        needed = (
-            f"{', '.join(packages)}, which {'is' if len(packages) == 1 else 'are'}" if packages else "a part that is"
-        )
-        super().__init__(f"{what} needs {needed} not installed", fix=f"pip install 'cranfield[{extra}]'")
-        self._made_of = (what, extra, packages)
+    what: str
+    packages: Mapping[str, str]
+
+
+PARTS = {
+    "charts": Part("drawing a chart", {"altair": "altair", "vl_convert": "vl-convert-python"}),
+    "workbook": Part("writing a workbook", {"xlsxwriter": "xlsxwriter"}),
+    "web": Part("the web page", {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"}),
+    "cluster": Part("running on a cluster", {"distributed": "distributed", "dask": "dask"}),
+    "parquet": Part("Parquet", {"polars": "polars"}),
+}
+"""Every optional part, by the extra that installs it."""
+
+
+class MissingPartError(CranfieldError, ImportError):
+    """A function that needs an optional part, and how to install it."""
+
+    def __init__(self, extra: str, packages: tuple[str, ...] = ()) -> None:
+        packages = packages or tuple(PARTS[extra].packages.values())
+        needed = f"{' and '.join(packages)}, which {'is' if len(packages) == 1 else 'are'} not installed"
+        super().__init__(f"{PARTS[extra].what} needs {needed}", fix=f"pip install 'cranfield[{extra}]'")
+        self._made_of = (extra, packages)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._made_of
+
+
+def missing_part(extra: str) -> MissingPartError | None:
+    """The error to raise where a part is not installed; None where it is. Nothing is imported."""
+    from importlib.util import find_spec
+
+    lacking = tuple(name for module, name in PARTS[extra].packages.items() if find_spec(module) is None)
+    return MissingPartError(extra, lacking) if lacking else None
+
+
+def check_part(extra: str) -> None:
+    """Raise MissingPartError where a part is not installed, before anything is computed for it."""
+    missing = missing_part(extra)
+    if missing is not None:
+        raise missing

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import cranfield
+from cranfield.errors import PARTS, missing_part
 
 PACKAGES = ("numpy", "scipy", "numba", "altair", "vl-convert-python", "polars")
-OPTIONAL = {"fastapi": "web", "distributed": "cluster", "polars": "parquet"}
 
 
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
@@ -20,7 +20,7 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
 
 def parts() -> dict[str, str | None]:
     """The optional parts and the version each has here; None where it is not installed."""
-    return {f"cranfield[{extra}]": _installed(name) for name, extra in OPTIONAL.items()}
+    return {f"cranfield[{extra}]": _part(extra) for extra in PARTS}
 
 
 def version_text() -> str:
@@ -28,6 +28,11 @@ def version_text() -> str:
     own, *others = (f"{name} {number}" for name, number in versions().items())
     there = [name for name, number in parts().items() if number is not None]
     return f"{own}\n{', '.join(others)}\noptional parts: {', '.join(there) or 'none'}"
+
+
+def _part(extra: str) -> str | None:
+    """The version of the first package of a part, if all are here."""
+    return None if missing_part(extra) else _installed(next(iter(PARTS[extra].packages.values())))
 
 
 def _installed(name: str) -> str | None:

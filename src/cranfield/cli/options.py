@@ -162,7 +162,8 @@ class OutputFile:
     """A flag that names a file to write.
 
     ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
-    of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all.
+    of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all,
+    and ``check_name`` refuses what cannot be written here, before any work.
     """
 
     name: str
@@ -172,6 +173,7 @@ class OutputFile:
     has_wide_form: bool = False
     is_needed: bool = False
     endings: tuple[str, ...] = ()
+    check_name: Callable[[str], None] | None = None
 
     def remark(self, path: str | None) -> str:
         """Whether it was written, where that is said."""
@@ -191,6 +193,8 @@ class OutputFile:
         path = given[self.name]
         if path is not None and self.endings and not path.removesuffix(".gz").endswith(self.endings):
             raise RequestError(f"«{path}» cannot be written", fix=f"End the name in {' or '.join(self.endings)}.")
+        if path is not None and self.check_name is not None:
+            self.check_name(path)
         if given.get("wide") and given[self.name] is None:
             raise RequestError(
                 "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
@@ -201,6 +205,12 @@ def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
     from cranfield.scores import write_scores
 
     write_scores(result.table, path, wide=given["wide"], details=result.document().details())
+
+
+def _check_scores(path: str) -> None:
+    from cranfield.scores.score_files import check_scores_name
+
+    check_scores_name(path)
 
 
 def _badge(result: Any, path: str, given: dict[str, Any]) -> None:
@@ -215,7 +225,12 @@ def _pairs(result: Any, path: str, given: dict[str, Any]) -> None:
 
 
 _SCORES = OutputFile(
-    "out", "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.", _scores, short="-o", has_wide_form=True
+    "out",
+    "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.",
+    _scores,
+    short="-o",
+    has_wide_form=True,
+    check_name=_check_scores,
 )
 FILES: dict[str, OutputFile] = {
     "score": _SCORES,

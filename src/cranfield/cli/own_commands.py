@@ -10,6 +10,7 @@ import typer
 
 from cranfield.cli import options
 from cranfield.cli.command_maker import make_command
+from cranfield.errors import check_part, missing_part
 from cranfield.questions import find_question
 from cranfield.runtime.threads import reporting
 
@@ -84,6 +85,9 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
         typer.echo(said.summary())
     for each in said.left_out:
         typer.echo(f"left out: {each.title} ({each.reason})", err=True)
+    missing = missing_part("charts")
+    if missing is not None and any(path.lower().endswith((".html", ".pdf")) for path in files):
+        typer.echo(f"left out: charts ({missing.what}: {missing.fix})", err=True)
     print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings))
 
 
@@ -122,9 +126,7 @@ def serve(
 
     Example: cranfield serve --port 8080
     """
-    from cranfield.web import check_installed
-
-    check_installed()
+    check_part("web")
     from cranfield.web.application import run
 
     run(host=host, port=port, token=token, max_upload=max_upload * 1_000_000, max_unpacked=max_unpacked * 1_000_000)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, check_part
 from cranfield.formats.text import atomic_write
 from cranfield.rendering.document import finite
 
@@ -72,11 +72,12 @@ def styled(chart: Any) -> Any:
 
 
 def check_chart_name(path: str) -> None:
-    """Raise an error for a file name with an unknown format, before anything is computed."""
+    """Raise an error for a file name with an unknown format, or if none can be drawn, before anything is computed."""
     if Path(path).suffix not in ENDINGS:
         raise RequestError(
             f"«{path}» does not say which picture to draw", fix=f"End the name in one of: {', '.join(ENDINGS)}."
         )
+    check_part("charts")
 
 
 def write_chart(chart: Any, path: str) -> None:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 import cranfield
-from cranfield.errors import Caution, RequestError, speak
+from cranfield.errors import Caution, RequestError, check_part, speak
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 from cranfield.results import Result
 
@@ -289,4 +289,5 @@ def chart(result: Result, kind: str | None = None) -> Any:
     name = kind or next(iter(charts))
     if name not in charts:
         raise RequestError(f"there is no chart «{name}»", fix=f"Choose one of: {', '.join(charts)}.")
+    check_part("charts")
     return charts[name](result)

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cranfield.errors import RequestError, WriteError
+from cranfield.errors import RequestError, WriteError, check_part
 from cranfield.formats.text import atomic_write
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
@@ -268,6 +268,8 @@ def check_report_name(path: str) -> None:
         )
     if ending == ".pdf":
         find_browser()
+    if ending == ".xlsx":
+        check_part("workbook")
 
 
 def write_report(report: Report | ReportResult, path: str | Path) -> int:

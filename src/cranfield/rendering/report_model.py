@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cranfield.errors import Caution, speak
+from cranfield.errors import Caution, missing_part, speak
 from cranfield.formats.problems import Problem
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
@@ -20,10 +20,15 @@ CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's citation syntax, used in 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart (of Altair, or its specification) and its text alternative."""
+    """A chart (of Altair, or its specification) and its text alternative; None where charts cannot be drawn here."""
 
     title: str
     chart: Any
+
+    @classmethod
+    def drawn(cls, title: str, draw: Callable[..., Any], *of: Any, **how: Any) -> Picture:
+        """The chart that ``draw`` makes of these; without the part that draws, its title alone."""
+        return cls(title, None if missing_part("charts") else draw(*of, **how))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from cranfield.errors import PARTS, missing_part
 from cranfield.rendering.document import Column, Table, finite, show, warning_lines
 from cranfield.rendering.references import REFERENCES, to_bibtex
 from cranfield.rendering.report_files import cite_in_latex, cite_in_words
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 MOST_MARKS = 2000  # an SVG with more marks is larger than the same chart as PNG, and slow to render
 _NUMBER = re.compile(r"-?\d+\.\d{4,}(?:e-?\d+)?")
 _SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"')
+
+
+def charts_missing() -> str:
+    """What stands in the place of charts where they cannot be drawn; nothing where they can."""
+    missing = missing_part("charts")
+    return f"Charts need {' and '.join(PARTS['charts'].packages.values())}: {missing.fix}" if missing else ""
 
 
 def inline_picture(chart: Any, title: str, name: str) -> str:
@@ -223,7 +230,10 @@ def _shown_part(part: Part, name: str) -> ShownPart:
 
     pictures = []
     for at, picture in enumerate(part.pictures):
-        markup = inline_picture(picture.chart, picture.title, f"{name}-{at}")
+        if picture.chart is None:
+            markup = f'<p class="quiet">{_attribute(charts_missing())}</p>'
+        else:
+            markup = inline_picture(picture.chart, picture.title, f"{name}-{at}")
         pictures.append(ShownPicture(picture.title, Markup(markup), picture_width(markup) > WIDE))
     return ShownPart(part.title, part.document.sentence, [shown_table(each) for each in part.document.tables], pictures)
 

@@ -102,7 +102,7 @@ def scores_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return mean scores and their distribution over topics."""
     parts = []
     for name, table in result.about.tables.items():
-        pictures = [Picture(*each) for each in spread_pictures(table)]
+        pictures = [Picture.drawn(*each) for each in spread_pictures(table)]
         title = name if len(result.about.tables) > 1 else ""
         parts.append(Part(score_document(table, result.inputs), tuple(pictures), title))
     named = " and ".join(_cite_measure(measure) for measure in result.about.table.measures)
@@ -119,7 +119,7 @@ def variance_section(result: ReportResult, found: Any) -> tuple[list[Part], str]
     from cranfield.rendering.variance_document import variance_document
 
     document = variance_document(found, result.inputs)
-    picture = Picture("Estimates of the variance with their intervals", variance_figure(found.to_dict()))
+    picture = Picture.drawn("Estimates of the variance with their intervals", variance_figure, found.to_dict())
     said = "; ".join(_variance_words(found, measure) for measure in result.about.measures)
     methods = (
         f"Variances of the scores were estimated by two-way ANOVA [@Sakai2014] ({said}), with "
@@ -147,7 +147,7 @@ def size_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         "difference": "Topics against the smallest difference to detect",
         "systems": "Topics against the number of systems",
     }
-    pictures = tuple(Picture(titles[x], size_figure(rows, x=x)) for x, rows in found["curves"].items())
+    pictures = tuple(Picture.drawn(titles[x], size_figure, rows, x=x) for x, rows in found["curves"].items())
     return [Part(document, pictures)], _size_methods(result.about, document)
 
 
@@ -195,8 +195,8 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         curve = [each.to_dict() for each in found["curves"] if each.measure == card.measure]
         powers = found["powers"][card.measure]
         pictures += [
-            Picture(f"{card.measure}: detectable differences by number of topics", card_chart(curve)),
-            Picture(f"{card.measure}: power against the number of topics", power_figure(powers)),
+            Picture.drawn(f"{card.measure}: detectable differences by number of topics", card_chart, curve),
+            Picture.drawn(f"{card.measure}: power against the number of topics", power_figure, powers),
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
     first = cards[0]
@@ -219,10 +219,10 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         rows, pairs, note = charted(each, document)
         of = f" of {note}" if note else ""
         pictures = (
-            Picture(
-                f"{title}: differences{of} with their intervals", interval_chart(rows, document.extra, pairs=pairs)
+            Picture.drawn(
+                f"{title}: differences{of} with their intervals", interval_chart, rows, document.extra, pairs=pairs
             ),
-            Picture(f"{title}: every pair of {note or 'systems'}", matrix_figure(rows, pairs)),
+            Picture.drawn(f"{title}: every pair of {note or 'systems'}", matrix_figure, rows, pairs),
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
@@ -244,7 +244,7 @@ def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     for study in found:
         once = [row for row in study.to_dict() if row["sample"] == 0]
         pictures = [
-            Picture(f"{measure}: significant pairs under every model", shards_figure(_of(once, measure)))
+            Picture.drawn(f"{measure}: significant pairs under every model", shards_figure, _of(once, measure))
             for measure in dict.fromkeys(row["measure"] for row in once)
         ]
         parts.append(Part(shard_document(study, result.inputs), tuple(pictures)))
@@ -256,8 +256,8 @@ def reliability_section(result: ReportResult, found: Any) -> tuple[list[Part], s
     from cranfield.rendering.reliability_document import reliability_chart, reliability_document
 
     pictures = (
-        Picture("Swap rates against the difference of two systems", reliability_chart(found, "swaps")),
-        Picture("Agreement of rankings against topics", reliability_chart(found, "rankings")),
+        Picture.drawn("Swap rates against the difference of two systems", reliability_chart, found, "swaps"),
+        Picture.drawn("Agreement of rankings against topics", reliability_chart, found, "rankings"),
     )
     methods = (
         "Reliability was assessed by generalisability theory [@Urbano2013] and by the swap rate of topic sets drawn at "
@@ -271,7 +271,7 @@ def pilot_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     from cranfield.rendering.pilot_document import pilot_chart, pilot_document
 
     document = pilot_document(found, result.inputs)
-    picture = Picture("Variance against the teams left out", pilot_chart(document.rows))
+    picture = Picture.drawn("Variance against the teams left out", pilot_chart, document.rows)
     methods = (
         "Teams and topics were left out at random, teams with the documents that only they had contributed to the "
         f"pools, to estimate the variance from smaller pilots [@SakaiShang2016] ({found.trials} trials each)."
@@ -284,7 +284,7 @@ def budget_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     from cranfield.rendering.pilot_document import budget_chart, budget_document
 
     document = budget_document(found, result.inputs)
-    picture = Picture("Judgments of equivalent designs against pool depth", budget_chart(document.rows))
+    picture = Picture.drawn("Judgments of equivalent designs against pool depth", budget_chart, document.rows)
     return [
         Part(document, (picture,))
     ], "Designs of equal power for the same systems were computed at several pool depths [@Sakai2014; @Brennan2001]."

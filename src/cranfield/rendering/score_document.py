@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,12 @@ def spread(result: ScoreResult) -> Any:
     return spreads_figure({measure: quartile_rows(table, measure) for measure in table.measures})
 
 
-def spread_pictures(table: ScoreTable) -> list[tuple[str, Any]]:
-    """The same, one chart per measure under its title."""
+def spread_pictures(table: ScoreTable) -> list[tuple[str, Callable[[], Any]]]:
+    """The same, one chart per measure: its title, and what draws it."""
     from cranfield.rendering.charts import spread_figure
 
     return [
-        (f"{measure} of every system over topics", spread_figure(quartile_rows(table, measure), measure))
+        (f"{measure} of every system over topics", partial(spread_figure, quartile_rows(table, measure), measure))
         for measure in table.measures
     ]
 
@@ -188,7 +189,7 @@ VIEWS = {
     "ScoreResult": View(
         document,
         {"spread": spread},
-        pictures=lambda result: spread_pictures(result.table),
+        pictures=lambda result: [(title, draw()) for title, draw in spread_pictures(result.table)],
         files={"scores": lambda result: scores_csv(result.table)},
     )
 }

@@ -207,5 +207,5 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise MissingPartError("running on a cluster", "cluster") from None
+        raise MissingPartError("cluster") from None
     return distributed

@@ -379,16 +379,23 @@ def write_scores(
     >>> cf.read_scores(file).mean("AP")
     {'a': 0.375}
     """
+    check_scores_name(str(path))
     name = str(path).removesuffix(".gz")
-    if str(path).endswith(".parquet"):
+    if name.endswith(".parquet"):
         _write_parquet(table, path, wide)
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
-    elif name.endswith((".csv", ".tsv")):
+    else:
         columns = wide_columns(table) if wide else long_columns(table)
         mark = "\t" if name.endswith(".tsv") else ","
         write_text(path, format_scores(list(columns), zip(*columns.values(), strict=True), mark=mark))
-    else:
+
+
+def check_scores_name(path: str) -> None:
+    """Raise an error for a format that is unknown or cannot be written here, before anything is computed."""
+    if path.endswith(".parquet"):
+        _parquet("write")
+    elif not path.removesuffix(".gz").endswith((".csv", ".tsv", ".json")):
         raise RequestError(
             f"«{path}» does not say which format to write", fix=f"End the name in one of: {', '.join(ENDINGS)}."
         )
@@ -415,7 +422,7 @@ def _parquet(wish: str) -> Callable[..., Any]:
         try:
             from pyarrow import parquet, table
         except ImportError:
-            raise MissingPartError("Parquet", "parquet") from None
+            raise MissingPartError("parquet") from None
         return parquet.read_table if wish == "read" else lambda columns, file: parquet.write_table(table(columns), file)
     return (
         polars.read_parquet if wish == "read" else lambda columns, file: polars.DataFrame(columns).write_parquet(file)

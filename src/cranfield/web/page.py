@@ -87,6 +87,7 @@ class Answer:
     note: str = ""  # on what the names in the command stand for
     pictures: tuple[Picture, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
+    lacking: str = ""  # what is to be installed for the charts that would stand here
     drawn: tuple[tuple[str, str], ...] = ()  # titles and markup of charts, once they are drawn
 
     def html(self, links: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field, create_model
 
 from cranfield.collection import Collection, open_collection
-from cranfield.errors import CranfieldError, RequestError, speak
+from cranfield.errors import CranfieldError, RequestError, missing_part, speak
 from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.questions.parameters import command_line
@@ -19,6 +19,7 @@ from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Document, StreamedRows, view
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
+from cranfield.rendering.report_page import charts_missing
 from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
@@ -249,12 +250,22 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
     """The charts of a result, as quickly as they can be drawn, or the one that was chosen; and the files it offers."""
     how = view(type(result))
     more = {ending: make(result) for ending, make in how.files.items()}
+    sketch, caption = how.sketch(result) if how.sketch and chart is None else ("", "")
+    if sketch:
+        return {"sketch": sketch, "caption": caption, "more": more}
+    try:
+        return {"pictures": _pictures(result, chart), "more": more}
+    except ImportError:
+        if not charts_missing():
+            raise
+        return {"lacking": charts_missing(), "more": more}
+
+
+def _pictures(result: Result, chart: str | None) -> tuple[Picture, ...]:
+    make = view(type(result)).pictures
     if chart is not None:
-        return {"pictures": (Picture(chart.capitalize(), result.chart(chart)),), "more": more}
-    sketch, caption = how.sketch(result) if how.sketch else ("", "")
-    drawn = how.pictures(result) if how.pictures and not sketch else []
-    pictures = tuple(Picture(title, chart) for title, chart in drawn)
-    return {"sketch": sketch, "caption": caption, "pictures": pictures, "more": more}
+        return (Picture(chart.capitalize(), result.chart(chart)),)
+    return tuple(Picture(title, each) for title, each in make(result)) if make else ()
 
 
 @dataclass(frozen=True)
@@ -293,10 +304,14 @@ def report_answer(asked: Asked) -> WholeAnswer:
     if asked.about["kind"] == "collection":  # the command names it after the first of its files
         tables = {result.inputs["scores"][0]: result.about.table}
         result = replace(result, about=replace(result.about, tables=tables))
-    endings, note = tuple(FORMATS), ""
+    endings, notes = list(FORMATS), [charts_missing()]
     try:
         find_browser()
     except CranfieldError as error:  # which prints the PDF, and which not every machine has
-        endings = tuple(ending for ending in FORMATS if ending != ".pdf")
-        note = f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it."
-    return WholeAnswer(result, asked.command(), endings, note)
+        endings.remove(".pdf")
+        notes.append(f"There is no PDF: {speak(error.what, 'page')}. Open the report and print it.")
+    missing = missing_part("workbook")
+    if missing is not None:
+        endings.remove(".xlsx")
+        notes.append(f"There is no workbook: {missing.what}: {missing.fix}")
+    return WholeAnswer(result, asked.command(), tuple(endings), " ".join(filter(None, notes)))
