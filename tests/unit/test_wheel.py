@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import cranfield
+from cranfield import versions
 from cranfield.errors import PARTS, MissingPartError
 from cranfield.scores import ScoreTable, read_scores, write_scores
 
@@ -93,7 +94,14 @@ def test_versions_can_be_had_as_json() -> None:
     told = json.loads(done.stdout)
     assert told["versions"]["cranfield"] == cranfield.__version__
     assert {"Python", "numpy", "scipy", "numba"} <= told["versions"].keys()
+    assert told["compiled_reader"] is versions.has_compiled_reader()
     assert set(told["parts"]) == {f"cranfield[{part}]" for part in PARTS}
+
+
+def test_a_reader_that_was_not_compiled_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert versions.SLOW not in versions.version_text()
+    monkeypatch.setattr(versions, "find_spec", lambda name: None)
+    assert versions.version_text().endswith(versions.SLOW)
 
 
 def test_json_without_a_command_is_refused_with_where_it_goes() -> None:

@@ -106,7 +106,9 @@ def _options(
     if json:
         from json import dumps
 
-        typer.echo(dumps({"versions": versions.versions(), "parts": versions.parts()}, indent=1))
+        compiled = versions.has_compiled_reader()
+        found = {"versions": versions.versions(), "parts": versions.parts(), "compiled_reader": compiled}
+        typer.echo(dumps(found, indent=1))
     else:
         typer.echo(versions.version_text())
     raise typer.Exit
