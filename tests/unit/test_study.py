@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import cranfield as cf
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.sequential import (
     Goal,
@@ -19,6 +22,7 @@ from cranfield.methods.sequential import (
     create_study,
     even_looks,
     group_design,
+    journal,
     open_study,
 )
 from cranfield.methods.sequential.boundaries import obrien_fleming_spending
@@ -430,3 +434,99 @@ def test_simulations_take_a_study(path: Path, drawn: Array) -> None:
         study.pairs()
     study.add(table_of(drawn[:40]))
     assert study.pairs().differences.shape == (1, 40)
+
+
+# --- the seal
+
+
+def crafted(path: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the steps of a study and seal them anew, as anybody can."""
+    steps = [dict(step) for step in journal.read(path).steps]
+    change(steps)
+    lines, before = [], ""
+    for step in steps:
+        content = {name: value for name, value in step.items() if name not in ("before", "check")}
+        lines.append(journal._line(content, before))
+        before = json.loads(lines[-1])["check"]
+    path.write_bytes(b"".join(lines))
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Path:
+    """A study of three steps."""
+    path = tmp_path / "mine.study"
+    cf.study_new(str(path), difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
+    scores = {"a": {str(n): 0.5 + n / 50 for n in range(8)}, "b": {str(n): 0.3 + n / 40 for n in range(8)}}
+    cf.study_add(str(path), scores, measure="AP")
+    cf.study_test(str(path))
+    return path
+
+
+def test_a_removed_tail_is_found_by_a_seal_and_only_by_one(sealed: Path) -> None:
+    whole = cf.study_log(str(sealed))
+    sealed.write_bytes(b"".join(sealed.read_bytes().splitlines(keepends=True)[:2]))
+    assert len(cf.study_log(str(sealed)).steps) == 2  # which nobody can see without the seal
+    for ask in (cf.study_log, cf.study_status, cf.study_test):
+        with pytest.raises(InputError, match=f"no step has the seal {whole.seal}: steps were removed from the end"):
+            ask(str(sealed), expect=whole.seal)
+
+
+def test_a_file_that_has_grown_still_has_its_earlier_seals(sealed: Path) -> None:
+    for step in cf.study_log(str(sealed)).steps:
+        assert len(cf.study_log(str(sealed), expect=f" {step['check'].upper()} ").steps) == 3
+
+
+def test_a_file_written_anew_has_another_seal(sealed: Path) -> None:
+    seal = cf.study_log(str(sealed)).seal
+
+    def lie(steps: list[dict[str, Any]]) -> None:
+        steps[1]["scores"][0][1] = 0.9
+
+    crafted(sealed, lie)
+    assert cf.study_log(str(sealed)).seal != seal
+    with pytest.raises(InputError, match="no step has the seal"):
+        cf.study_log(str(sealed), expect=seal)
+
+
+def test_the_test_and_its_paragraph_state_the_seal(sealed: Path) -> None:
+    tested, log = cf.study_test(str(sealed)), cf.study_log(str(sealed))
+    assert (tested.tested.steps, tested.tested.seal) == (3, log.seal)
+    assert tested.document().extra["paragraph"].endswith(f"had 3 steps after this test; its seal is {log.seal}.")
+    assert f"3 steps, seal {log.seal}" in log.document().sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "change"),
+    [
+        (1, lambda steps: steps[0].pop("goal")),
+        (1, lambda steps: steps[0]["goal"].pop("difference")),
+        (1, lambda steps: steps[0].update(systems=7)),
+        (2, lambda steps: steps[1].pop("scores")),
+        (2, lambda steps: steps[1].pop("event")),
+        (2, lambda steps: steps[1].update(scores=[["401", 0.5]])),
+        (2, lambda steps: steps[1].update(scores=[["401", "high", 0.5], ["402", 0.5, 0.1]])),
+        (2, lambda steps: steps[1].update(scores=3)),
+        (2, lambda steps: steps[1].update(event="edit", changes={"difference": 0.1})),
+        (3, lambda steps: steps[2].pop("level")),
+    ],
+)
+def test_a_step_that_is_sealed_but_not_whole_is_an_error_with_its_line(
+    sealed: Path, line: int, change: Callable[[list[dict[str, Any]]], None]
+) -> None:
+    crafted(sealed, change)
+    for ask in (cf.study_log, cf.study_status, cf.study_test):
+        with pytest.raises(InputError, match="this step has its seal, but not what such a step consists of") as found:
+            ask(str(sealed))
+        assert found.value.where == f"{sealed}:{line}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b'"step":2', b'"step":2,"step":2'), (b"0.5,", b"NaN,"), (b'"at":', b'"at" :')]
+)
+def test_a_line_is_to_the_byte_as_it_was_written(sealed: Path, old: bytes, new: bytes) -> None:
+    lines = sealed.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1].replace(old, new, 1)
+    sealed.write_bytes(b"".join(lines))
+    with pytest.raises(InputError, match=r"this line is damaged|is not as it was written") as found:
+        cf.study_log(str(sealed))
+    assert found.value.where == f"{sealed}:2"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 File = Annotated[str, Source("The file of the study.", metavar="FILE")]
 System = Annotated[str | None, Param("The system that is tested.", metavar="NAME")]
 Baseline = Annotated[str | None, Param("The system it is compared with.", metavar="NAME")]
+Expect = Annotated[
+    str | None, Param("A seal that the file had earlier; the file is refused if no step has it.", metavar="SEAL")
+]
 Sd = Annotated[float | None, Param("First estimate of the sd of paired differences.", ge=LEAST, le=MOST, metavar="SD")]
 
 
@@ -77,9 +80,13 @@ class StudyTestResult(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StudyLogResult(Result):
-    """Every step of a study in order (``steps``)."""
+    """Every step of a study in order (``steps``); ``seal`` is the checksum of the last, which depends on all."""
 
     steps: Sequence[Mapping[str, Any]]
+
+    @property
+    def seal(self) -> str:
+        return str(self.steps[-1]["check"])
 
 
 @question(
@@ -281,7 +288,7 @@ def study_next(
 
 
 @question("The state of a study", examples=("cranfield study status mine.study",), charts=("course",))
-def study_status(file: File) -> StudyStatusResult:
+def study_status(file: File, *, expect: Expect = None) -> StudyStatusResult:
     """The power so far and the number of topics to the next decision; the observed difference is not shown.
 
     Returns
@@ -305,12 +312,12 @@ def study_status(file: File) -> StudyStatusResult:
     """
     from cranfield.methods.sequential.study import course, open_study
 
-    study = open_study(file)
+    study = open_study(file, expect=expect)
     return StudyStatusResult(status=study.status(), course=course(study.progress()))
 
 
 @question("The test of a study", examples=("cranfield study test mine.study",))
-def study_test(file: File) -> StudyTestResult:
+def study_test(file: File, *, expect: Expect = None) -> StudyTestResult:
     """Run the test, once the plan allows it; with its caveats and a paragraph for a paper.
 
     Exit code 1 when it is too early, and when the scores allow no claim.
@@ -336,7 +343,7 @@ def study_test(file: File) -> StudyTestResult:
     """
     from cranfield.methods.sequential.study import open_study
 
-    return StudyTestResult(tested=open_study(file).test())
+    return StudyTestResult(tested=open_study(file, expect=expect).test())
 
 
 @question(
@@ -398,9 +405,16 @@ def study_edit(
     return StudyEditResult(status=open_study(file).edit(changes, reason=because))
 
 
-@question("The steps of a study", examples=("cranfield study log mine.study",))
-def study_log(file: File) -> StudyLogResult:
+@question(
+    "The steps of a study",
+    examples=("cranfield study log mine.study", "cranfield study log mine.study --expect 5f0c3f9b1d2e4a67"),
+)
+def study_log(file: File, *, expect: Expect = None) -> StudyLogResult:
     """Every step of a study in order, after verifying the chain of checksums.
+
+    The checksums show steps that were changed, put in, or removed before another. They cannot show steps that were
+    removed from the end, or a file that was written anew: keep the seal (the last checksum) elsewhere and give it with
+    `expect`.
 
     Returns
     -------
@@ -416,9 +430,12 @@ def study_log(file: File) -> StudyLogResult:
     >>> import tempfile, cranfield as cf
     >>> file = tempfile.mkdtemp() + "/mine.study"
     >>> new = cf.study_new(file, difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP")
-    >>> [step["event"] for step in cf.study_log(file).steps]
+    >>> log = cf.study_log(file)
+    >>> [step["event"] for step in log.steps]
     ['new']
+    >>> cf.study_log(file, expect=log.seal).seal == log.seal
+    True
     """
     from cranfield.methods.sequential.study import open_study
 
-    return StudyLogResult(steps=tuple(open_study(file).history()))
+    return StudyLogResult(steps=tuple(open_study(file, expect=expect).history()))

@@ -19,6 +19,7 @@ from cranfield.questions.study import (
     StudySimulationResult,
     StudyTrialResult,
 )
+from cranfield.questions.study_file import StudyLogResult
 from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.sketch import Curve, line_sketch
 from cranfield.rendering.study_charts import (
@@ -228,8 +229,9 @@ def _test_rows(tested: FinalTest) -> list[tuple[str, str]]:
         ("sd of the paired differences", show(tested.sd, "number")),
         ("verdict", tested.verdict),
     ]
+    end = [("seal of the study file", f"{tested.seal} ({_steps(tested.steps)})")]
     if tested.reason:
-        return [*start, ("reason", f"{tested.reason}.")]
+        return [*start, ("reason", f"{tested.reason}."), *end]
     word = "evidence" if tested.plan.name == "anytime" else "t"
     return [
         *start,
@@ -239,7 +241,12 @@ def _test_rows(tested: FinalTest) -> list[tuple[str, str]]:
         ("p", show(tested.p_value, "probability")),
         ("significant if p is at most", show(tested.level, "probability")),
         ("power at the observed sd", show(tested.achieved_power, "score")),
+        *end,
     ]
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count:,} steps"
 
 
 _METHOD = {
@@ -265,6 +272,7 @@ def paragraph(tested: FinalTest) -> str:
         f"({edit.reason})."
         for edit in tested.edits
     ]
+    parts.append(f"The file of the study had {_steps(tested.steps)} after this test; its seal is {tested.seal}.")
     return " ".join(part for part in parts if part)
 
 
@@ -345,22 +353,27 @@ def _test_sentence(tested: FinalTest) -> str:
     return f"The mean difference was {tested.difference:.4f} ({span}; {size}; {statistic}{p}): {verdict}."
 
 
-def log_document(history: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]) -> Document:
-    """Return every step in order."""
+def log_document(result: StudyLogResult) -> Document:
+    """Return every step in order, and the seal."""
     rows = [
         {"step": step["step"], "at": step["at"], "event": step["event"], "what": _told(step) + _cut_off(step)}
-        for step in history
+        for step in result.steps
     ]
     columns = (Column("step", "step", "count"), Column("at", "when"), Column("event", "step"), Column("what", "what"))
     table = Table(columns, [tuple(row.values()) for row in rows])
-    sentence = f"{len(rows):,} steps, each with a checksum over the one before; none is missing or altered."
+    expected = result.inputs.get("expect")
+    sentence = f"{_steps(len(rows))}, seal {result.seal}. None was changed, and none was removed before another. " + (
+        f"The step with the seal {expected} is among them: nothing up to it was removed."
+        if expected
+        else "Whether steps were removed from the end is shown only by a seal from earlier: give it with `expect`."
+    )
     return Document(
         method="study log",
-        inputs=inputs,
+        inputs=result.inputs,
         tables=[table],
         rows=rows,
         sentence=sentence,
-        extra={"steps": [dict(step) for step in history]},
+        extra={"seal": result.seal, "steps": [dict(step) for step in result.steps]},
     )
 
 
@@ -679,7 +692,7 @@ VIEWS = {
     ),
     "StudyTestResult": View(lambda result: tested_document(result.tested, result.inputs)),
     "StudyEditResult": View(lambda result: status_document(result.status, result.inputs)),
-    "StudyLogResult": View(lambda result: log_document(result.steps, result.inputs)),
+    "StudyLogResult": View(log_document),
     "StudyPlansResult": View(plans_document),
     "StudyPastResult": View(
         past_document,

@@ -46,7 +46,8 @@ class FinalTest:
     p is compared with ``level``: α, or this look's part of it. ``first`` is the number of topics planned first,
     ``looks`` the number of times that the sd (for group-sequential and anytime, the test) was looked at; ``last`` says
     whether the study ends here, ``most`` is the largest number of topics (none where no number was fixed). ``order``
-    says in which order topics were added.
+    says in which order topics were added. ``steps`` is the number of steps in the file of the study after this one, and
+    ``seal`` the checksum of the last.
     """
 
     goal: Goal
@@ -67,6 +68,8 @@ class FinalTest:
     skewed: bool
     order: TopicOrder
     edits: tuple[Edit, ...]
+    steps: int = 0
+    seal: str = ""
 
     @property
     def statistic(self) -> float:
@@ -158,6 +161,8 @@ class FinalTest:
             "looks": self.looks,
             "last": self.last,
             "goal_changes": len(self.edits),
+            "steps": self.steps,
+            "seal": self.seal,
             **self.order.to_dict(),
         }
 

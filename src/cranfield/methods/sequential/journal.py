@@ -3,7 +3,9 @@
 A step counts once its line is on the disk (fsync); only then does ``append`` return. Whoever is killed, or meets a full
 disk, before that leaves at most an unfinished last line, which has no line end: readers pass over it, and the next
 writer cuts it off. Writers hold an exclusive lock on the file while they read, decide and write, so that two of them
-take turns. The chain of checksums shows when an earlier line was changed, removed or put in.
+take turns. The chain of checksums shows when an earlier line was changed, removed or put in. It cannot show that the
+last lines were removed, nor that the whole file was written anew: against that, the last checksum (the seal of the
+file) is kept elsewhere, and compared.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,6 +39,11 @@ class Reading:
     length: int
     unfinished: int
     sealed: bool  # whether the last line has its line end
+
+    @property
+    def seal(self) -> str:
+        """The checksum of the last step, which depends on all of them."""
+        return str(self.steps[-1]["check"])
 
 
 def _seal(content: Mapping[str, Any], before: str) -> str:
@@ -96,6 +103,16 @@ def read(path: str | Path) -> Reading:
     """All steps of a journal, checked."""
     with _opened(path, writing=False) as descriptor:
         return _parse(_everything(descriptor), str(path))
+
+
+def require_seal(steps: Iterable[Step], seal: str, path: str | Path) -> None:
+    """Refuse a journal none of whose steps has the seal: steps after it may have been added, none before it removed."""
+    if seal.strip().lower() not in (step["check"] for step in steps):
+        raise InputError(
+            f"no step has the seal {seal.strip()}: steps were removed from the end of the file, or it is another one",
+            where=str(path),
+            fix="Fetch the file from a copy.",
+        )
 
 
 def append(path: str | Path, decide: Callable[[tuple[Step, ...]], Mapping[str, Any] | None]) -> tuple[Step, ...]:
@@ -176,6 +193,7 @@ def _checked(line: bytes, number: int, steps: list[Step], path: str) -> Step:
     try:
         step = json.loads(line)
         before, check = step.pop("before"), step.pop("check")
+        written = _line(step, before)  # to the byte: a name that is there twice, or nan, is nothing that was written
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         raise _damaged(where, number) from None
     if number == 1 and step.get("kind") != KIND:
@@ -186,7 +204,7 @@ def _checked(line: bytes, number: int, steps: list[Step], path: str) -> Step:
             where=where,
             fix="Use a newer cranfield.",
         )
-    if check != _seal(step, before) or before != (steps[-1]["check"] if steps else ""):
+    if written != line + b"\n" or before != (steps[-1]["check"] if steps else ""):
         raise InputError(
             "this step is not as it was written, or a step before it is missing",
             where=where,

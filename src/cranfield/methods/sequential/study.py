@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,23 +106,33 @@ class Added:
 
 
 class Study:
-    """A study file. Every method reads the file again, and so includes topics that another process has added."""
+    """A study file. Every method reads the file again, and so includes topics that another process has added.
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    ``expect`` is a seal that the file once had: without a step of that seal, it is refused.
+    """
+
+    def __init__(self, path: str | Path, *, expect: str | None = None) -> None:
+        self.path, self._expected = Path(path), expect
         self.progress()  # a file that is no study is refused at once
 
     def progress(self) -> StudyState:
         """The state after all steps."""
-        return replay(journal.read(self.path).steps)
+        return self._replay(journal.read(self.path).steps)
 
     def history(self) -> list[dict[str, Any]]:
         """Every step in order, as it was recorded."""
-        return [dict(step) for step in journal.read(self.path).steps]
+        steps = journal.read(self.path).steps
+        self._replay(steps)
+        return [dict(step) for step in steps]
 
     def status(self) -> Status:
         reading = journal.read(self.path)
-        return _status(self.path, replay(reading.steps), reading.unfinished)
+        return _status(self.path, self._replay(reading.steps), reading.unfinished)
+
+    def _replay(self, steps: tuple[journal.Step, ...]) -> StudyState:
+        if self._expected is not None:
+            journal.require_seal(steps, self._expected, self.path)
+        return replay(steps, self.path)
 
     def next_topics(self, count: int | None = None) -> tuple[str, ...]:
         """The topics to judge next, in the random order that was drawn when the study was started.
@@ -161,7 +171,7 @@ class Study:
         made: dict[str, tuple[str, ...]] = {"ahead": ()}
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any] | None:
-            progress = replay(steps)
+            progress = self._replay(steps)
             systems, name, rows = _rows(table, progress, measure)
             new, old = _split(rows, progress)
             made["taken"], made["repeated"] = tuple(row[0] for row in new), tuple(old)
@@ -174,7 +184,7 @@ class Study:
             return {"event": "add", "systems": systems, "measure": name, "scores": rows, **late}
 
         steps = journal.append(self.path, decide)
-        return Added(made["taken"], made["repeated"], made["ahead"], _status(self.path, replay(steps)))
+        return Added(made["taken"], made["repeated"], made["ahead"], _status(self.path, self._replay(steps)))
 
     def edit(self, changes: Mapping[str, Any], *, reason: str) -> Status:
         """Change the goal. The change is one more step of the file, and every report of the test will name it."""
@@ -188,14 +198,14 @@ class Study:
             raise RequestError("a change of the goal needs a reason", fix="Give a reason with `because`.")
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any]:
-            goal = replay(steps).goal
+            goal = self._replay(steps).goal
             changed = goal.changed(changes)
             check_effect(changed.plan, changes)
             _prepared(changed)  # refused before it is written
             plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changes.items()}
             return {"event": "edit", "changes": plain, "reason": reason.strip()}
 
-        return _status(self.path, replay(journal.append(self.path, decide)))
+        return _status(self.path, self._replay(journal.append(self.path, decide)))
 
     def test(self) -> FinalTest:
         """The test, when the plan allows it; the look is recorded before its result is returned.
@@ -208,7 +218,7 @@ class Study:
         found: dict[str, FinalTest] = {}
 
         def decide(steps: tuple[journal.Step, ...]) -> Mapping[str, Any] | None:
-            progress = replay(steps)
+            progress = self._replay(steps)
             again = bool(progress.looks) and progress.looks[-1]["topics"] == progress.count
             if not (again and progress.goal.plan == "group-sequential"):
                 _refuse_early(progress, str(self.path))
@@ -216,13 +226,13 @@ class Study:
             same = again and progress.looks[-1]["level"] == tested.level
             return None if same else {"event": "test", **tested.record()}
 
-        journal.append(self.path, decide)
-        return found["test"]
+        steps = journal.append(self.path, decide)
+        return replace(found["test"], steps=len(steps), seal=str(steps[-1]["check"]))
 
 
-def open_study(path: str | Path) -> Study:
-    """Open the file of a study."""
-    return Study(path)
+def open_study(path: str | Path, *, expect: str | None = None) -> Study:
+    """Open the file of a study; with ``expect``, only if one of its steps has that seal."""
+    return Study(path, expect=expect)
 
 
 def create_study(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,8 +131,12 @@ class StudyState:
 
     def _add(self, step: Step) -> None:
         self.systems, self.measure = tuple(step["systems"]), step["measure"]
-        self.topics += [row[0] for row in step["scores"]]
-        self.scores += [(row[1], row[2]) for row in step["scores"]]
+        for topic, *scores in step["scores"]:
+            a, b = scores
+            if not isinstance(topic, str) or not all(isinstance(score, int | float) for score in scores):
+                raise TypeError(topic)
+            self.topics.append(topic)
+            self.scores.append((a, b))
         self.additions += 1
         self.order = replace(self.order, out_of_order=(*self.order.out_of_order, *step.get("out_of_order", ())))
         self._look_at_sd()
@@ -161,7 +166,7 @@ class StudyState:
             self._look_at_sd()
 
     def _test(self, step: Step) -> None:
-        self.looks.append(step)
+        self.looks.append({**step, **{name: step[name] for name in ("topics", "level", "significant", "last")}})
 
 
 def _looks(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,17 +188,30 @@ def achieved_power(goal: Goal, topics: int, sd: float) -> float:
     return float(power_for_difference(topics=topics, difference=goal.difference, sd=sd, alpha=goal.alpha))
 
 
-def replay(steps: Iterable[Step]) -> StudyState:
+def replay(steps: Iterable[Step], file: str | Path = "") -> StudyState:
     """The state after all steps; the first is the one that started the study."""
-    start, *rest = steps
-    systems = tuple(start["systems"]) if start.get("systems") else None
-    progress = StudyState(
+    state: StudyState | None = None
+    for number, step in enumerate(steps, 1):
+        try:
+            if state is None:
+                state = _started(step)
+            else:
+                state.apply(step)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
+            raise InputError(
+                "this step has its seal, but not what such a step consists of",
+                where=f"{file}:{number}",
+                fix="Fetch the file from a copy.",
+            ) from None
+    assert state is not None  # a journal has a first step
+    return state
+
+
+def _started(start: Step) -> StudyState:
+    return StudyState(
         Goal.from_dict(start["goal"]),
-        systems,
+        tuple(start["systems"]) if start.get("systems") else None,
         start.get("measure"),
         tuple(start.get("trial_topics", ())),
         TopicOrder(candidates=tuple(start.get("order", ())), seed=start.get("order_seed")),
     )
-    for step in rest:
-        progress.apply(step)
-    return progress
