@@ -20,6 +20,26 @@ COMMANDS_ONLY = ("measures", "pack", *(f"study_{step}" for step in ("new", "next
 """Questions that messages name and no page answers."""
 
 
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""A text without characters that act on a terminal or on the direction of writing: they are shown as escapes.
+
+    >>> print(visible("a\x1b[31m"))
+    a\x1b[31m
+    >>> visible("two\nlines", keep="\n") == "two\nlines"
+    True
+    """
+    if text.isprintable():
+        return text
+    return _CONTROLS.sub(lambda found: found[0] if found[0] in keep else _escape(ord(found[0])), text)
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
 def speak(text: str, interface: str) -> str:
     """A message of the library in the words of an interface: ``python``, ``command`` or ``page``.
 
@@ -46,6 +66,7 @@ def speak(text: str, interface: str) -> str:
     """
     if interface == "python":
         return text
+    text = visible(text, keep="\n")
     translate = {"command": _for_command, "page": _for_page}[interface]
     return _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
 

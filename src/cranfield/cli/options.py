@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,9 +109,10 @@ def output(document: Document, chosen: OutputFormat) -> None:
 
 
 def _echo(pieces: Iterator[str]) -> None:
-    """Print a text that may be too long to hold."""
+    """Print a text that may be too long to hold; in a terminal, without what would act on it."""
+    seen = sys.stdout.isatty()
     for piece in pieces:
-        typer.echo(piece, nl=False)
+        typer.echo(visible(piece, keep="\n\t") if seen else piece, nl=False)
 
 
 @contextmanager

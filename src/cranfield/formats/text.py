@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import operator
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from cranfield.errors import InputError, WriteError
+from cranfield.errors import InputError, RequestError, WriteError
 
 
 def natural_key(name: str) -> tuple[int, int, str, str]:
@@ -111,7 +112,11 @@ def _raw(source: str | Path) -> bytes:
     try:
         if str(source) == STDIN:
             return sys.stdin.buffer.read()
-        return Path(source).read_bytes()
+        with open(source, "rb") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # which may have no end
+                raise InputError("this is a device, not a file", where=show(source), fix="Name a file.")
+            return stream.read()
     except FileNotFoundError:
         raise InputError("there is no such file", where=show(source), fix=_neighbours(Path(source))) from None
     except IsADirectoryError:
@@ -132,16 +137,46 @@ def _neighbours(path: Path) -> str:
     return f"Near it: {', '.join(near)}." if near else "Check the path."
 
 
-def _gunzip(data: bytes, where: str) -> bytes:
-    import gzip
+_PIECE = 1 << 16  # bytes
+MOST_UNZIPPED = "CRANFIELD_MOST_UNZIPPED"  # the variable of the environment that raises the limit, in GB
 
+
+def _gunzip(data: bytes, where: str) -> bytes:
+    """What is in a gzip file: one member or several, one after the other, with or without zeros between them."""
+    limit = left = _most_unzipped()
+    parts: list[bytes] = []
+    member, whole = zlib.decompressobj(31), True
     try:
-        return gzip.decompress(data)
-    except EOFError:
+        # In pieces: whatever follows the end of a member is copied, and a file may have a million members.
+        for start in range(0, len(data), _PIECE):
+            piece = data[start : start + _PIECE]
+            while piece := piece.lstrip(b"\0") if whole else piece:
+                parts.append(member.decompress(piece, left + 1))
+                left -= len(parts[-1])
+                if left < 0:
+                    fix = f"If that is what it should have, set {MOST_UNZIPPED} to the number of gigabytes it may have."
+                    raise InputError(f"unzipped, it has more than {limit / 1e9:g} GB", where=where, fix=fix)
+                piece, whole = member.unused_data, member.eof
+                if whole:
+                    member = zlib.decompressobj(31)
+        if whole:
+            return b"".join(parts)
         what = "the gzip file is cut short: it ends before its own end mark"
-    except (OSError, zlib.error) as error:
+    except zlib.error as error:
         what = f"the gzip file is damaged: {error}"
     raise InputError(what, where=where, fix="Copy or download it again, and test it with gzip -t.")
+
+
+def _most_unzipped() -> int:
+    """Bytes that a gzip file may have: a thousand times what it takes would otherwise fill the memory."""
+    given = os.environ.get(MOST_UNZIPPED, "4")
+    try:
+        limit = float(given)
+    except ValueError:
+        limit = 0.0
+    if not 0 < limit < 1e6:
+        raise RequestError(f"{MOST_UNZIPPED} cannot be «{given}»", fix="Set it to a number of gigabytes, such as 4.")
+    return int(limit * 1e9)
 
 
 def why_not_text(data: bytes) -> str:
@@ -217,7 +252,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, _usual_mode())
+        os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
     except OSError as error:
         _discard(temporary)
@@ -267,10 +302,14 @@ def _open_device(target: Path) -> IO[bytes]:
         raise _cannot_write(target, error) from None
 
 
-def _usual_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _mode(target: Path) -> int:
+    """Who may read and write a file: as before where there is one, otherwise as usual."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def _discard(temporary: str) -> None:

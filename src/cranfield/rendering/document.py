@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 import cranfield
-from cranfield.errors import Caution, RequestError, check_part, speak
+from cranfield.errors import Caution, RequestError, check_part, speak, visible
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 from cranfield.results import Result
 
@@ -181,7 +181,7 @@ def show(value: Any, kind: str) -> str:
         return f"{value:.4g}"
     if kind == "count":
         return "∞" if value == float("inf") else f"{value:,}"
-    return str(value)
+    return visible(str(value))
 
 
 def finite(value: Any) -> Any:
