@@ -1,8 +1,11 @@
 """What the command does to its own process is not seen by a program that imports the library."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 LIBRARY = """
 import gc, sys, threading
@@ -47,3 +50,45 @@ def test_python_m_is_the_command(tmp_path: Path) -> None:
     shown = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[0].startswith("method")
     assert "73" in shown
+
+
+CACHED = """
+import sys
+sys.path.insert(0, {folder!r})
+from loop import double
+from cranfield.runtime.compiled import machine_code
+made = machine_code(double)
+print(made(21), sum(made.stats.cache_hits.values()), sum(made.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.parametrize("damage", [b"", bytes(range(256))])
+@pytest.mark.parametrize("ending", ["*.nbi", "*.nbc"])
+def test_a_damaged_cache_of_machine_code_is_made_again(tmp_path: Path, damage: bytes, ending: str) -> None:
+    (tmp_path / "loop.py").write_text("def double(x):\n    return 2 * x\n")
+    command = [sys.executable, "-c", CACHED.format(folder=str(tmp_path))]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run() -> str:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert not done.stderr
+        return done.stdout.strip()
+
+    assert run() == "42 0 1"
+    assert run() == "42 1 0"
+    files = list((tmp_path / "cache").rglob(ending))
+    assert files
+    for file in files:
+        file.write_bytes(damage)
+    assert run() == "42 0 1"
+    assert run() == "42 1 0"
+
+
+@pytest.mark.parametrize("command", [["size", "--difference", "0.05", "--sd", "0.1"], ["measures"], ["--version"]])
+def test_the_command_works_without_assertions_and_docstrings(command: list[str]) -> None:
+    plain, stripped = (
+        subprocess.run([sys.executable, *flags, "-m", "cranfield", *command], capture_output=True, text=True)
+        for flags in ([], ["-OO"])
+    )
+    assert stripped.returncode == 0, stripped.stderr
+    assert stripped.stdout == plain.stdout

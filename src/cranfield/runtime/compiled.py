@@ -61,12 +61,42 @@ def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
 
     if threads.is_command:
         _skip_linear_algebra()
-    made: Callable[..., Any]
+    made: Any
     try:
         made = numba.njit(cache=True, nogil=True)(function)
+        made._cache = _HealingCache(made._cache)
     except RuntimeError:  # neither the package's folder nor the user's can be written
         made = numba.njit(nogil=True)(function)
-    return made
+    return made  # type: ignore[no-any-return]
+
+
+class _HealingCache:
+    """Numba's cache of machine code: files that cannot be read (a full disk, a cut copy) are made again."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def load_overload(self, *what: Any) -> Any:
+        try:
+            return self._cache.load_overload(*what)
+        except Exception:  # whatever unpickling arbitrary bytes may raise
+            self._empty()
+            return None
+
+    def save_overload(self, *what: Any) -> None:
+        try:
+            self._cache.save_overload(*what)
+        except Exception:
+            self._empty()
+
+    def _empty(self) -> None:
+        try:
+            self._cache.flush()
+        except OSError:  # it cannot be written either, and will be passed over again
+            pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
 
 
 class Kernel:
