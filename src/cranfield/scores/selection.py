@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, PackedFileError, RequestError
 from cranfield.scores.stored import SHOWN
 from cranfield.scores.table import ScoreTable
 
@@ -111,6 +111,8 @@ def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:
         return table.settle(missing)
     try:
         check_balance(table)
+    except PackedFileError:
+        raise
     except InputError as error:  # a cell without a row has no place but its table
         raise InputError(error.what, where=error.where or name, fix=error.fix) from None
     return table
