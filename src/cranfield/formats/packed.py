@@ -64,7 +64,7 @@ def kind_of_bytes(data: Any, more: Callable[[int], bytes] | None = None) -> str 
         held = json.loads((data[:end] if more is None else more(end))[_PREFIX.size :])["holds"]
     except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
         return COLLECTION
-    return held if held in _FORMATS else COLLECTION
+    return held if isinstance(held, str) and held in _FORMATS else COLLECTION
 
 
 def _first_bytes(path: str | Path, count: int) -> bytes:
@@ -256,7 +256,7 @@ def _header(memory: mmap.mmap, file: str, holds: str) -> tuple[dict[str, Any], i
     if not isinstance(header, dict):
         raise PackedFileError("its header is no header", where=file, fix=AGAIN)
     found = COLLECTION if number == 1 else header.get("holds")
-    if found not in _FORMATS:
+    if not isinstance(found, str) or found not in _FORMATS:
         raise PackedFileError("its header does not say what it holds", where=file, fix=AGAIN)
     if found != holds:
         fix = "Use `score()` to make scores of it." if holds == SCORES else "Give runs, or a packed collection."
