@@ -59,7 +59,7 @@ class Made:
             body += b"\0" * (-len(body) % 64)
             data = np.ascontiguousarray(array).tobytes()
             entry = [array.dtype.str, list(array.shape), len(body), None if name == "scores" else zlib.crc32(data)]
-            table[name] = self.entries.get(name, lambda entry: entry)(entry)
+            table[name] = self.entries[name](entry) if name in self.entries else entry
             body += data
         header = {**self.header, "arrays": table, "length": len(body), **self.extra}
         header = {name: value for name, value in header.items() if value is not ABSENT}
@@ -125,7 +125,14 @@ def names(texts: list[bytes]) -> Callable[[Made], None]:
     return change
 
 
-SHAPES = [[], [1], [TOPICS, SYSTEMS], [1, TOPICS, SYSTEMS], [1, TOPICS, SYSTEMS, 2], [1, SYSTEMS, TOPICS, 1]]
+SHAPES: list[list[Any]] = [
+    [],
+    [1],
+    [TOPICS, SYSTEMS],
+    [1, TOPICS, SYSTEMS],
+    [1, TOPICS, SYSTEMS, 2],
+    [1, SYSTEMS, TOPICS, 1],
+]
 SHAPES += [
     [2, TOPICS, SYSTEMS, 1],
     [1, -TOPICS, SYSTEMS, 1],
@@ -134,11 +141,12 @@ SHAPES += [
     [1, TOPICS, 5.0, 1],
 ]
 SHAPES += [[1, TOPICS, True, 1], [2**31, 2**31, 2**31, 1], [0, TOPICS, SYSTEMS, 1]]
-KINDS = ["<f4", ">f8", "|O", "<i8", "<U8", "|V8", "<c16", "f8", "", "nonsense", "<M8[s]", None, 8, ["<f8"]]
-PLACES = [-64, 1, 8, 2**40, 2**63, None, "0", 1.5, True]
+KINDS: list[Any] = ["<f4", ">f8", "|O", "<i8", "<U8", "|V8", "<c16", "f8", "", "nonsense", "<M8[s]", None, 8, ["<f8"]]
+PLACES: list[Any] = [-64, 1, 8, 2**40, 2**63, None, "0", 1.5, True]
 
 NO_NAMES: list[Any] = [[], ["AP", "P@10"], "A", {"AP": 1}, [1], [None], [["AP"]]]
 NO_SYSTEMS: list[Any] = [[], ["a"] * SYSTEMS, list("abcdef"), list(range(SYSTEMS)), "abcde", None]
+NO_ARRAYS: list[Any] = [[], None, {"scores": 1}, {}, "x"]
 NO_WARNINGS: list[Any] = [[1], [["a"]], [["no-such", "f", 0, "", "", 1]], [[1, 2, 3]], 5, [{"slug": 1}], ["abc"]]
 
 REFUSED: dict[str, Callable[[Made], None]] = {
@@ -160,7 +168,7 @@ REFUSED: dict[str, Callable[[Made], None]] = {
     **{f"systems {each}": header("systems", each) for each in NO_SYSTEMS},
     **{f"shards {each}": header("shards", each) for each in (["x", "y"], ["x", "x"], [1], None, "x")},
     **{f"warnings {each}": header("warnings", each) for each in NO_WARNINGS},
-    **{f"arrays {each}": extra("arrays", each) for each in ([], None, {"scores": 1}, {}, "x")},
+    **{f"arrays {each}": extra("arrays", each) for each in NO_ARRAYS},
     **{f"length {each}": extra("length", each) for each in (0, -1, "1", None, 1.5, 2**70, True)},
     **{f"holds {each}": header("holds", each) for each in (ABSENT, "collection", "x", None, ["scores"])},
     "an entry of no parts": whole_entry("scores", []),

@@ -118,11 +118,11 @@ def write_packed(
     sums: dict[str, int | None] = {
         name: None if isinstance(each, Streamed) else checksum(each) for name, each in whole.items()
     }
-    room = len(text({**sums, **dict.fromkeys(late, _LARGEST)}))
+    width = len(text({**sums, **dict.fromkeys(late, _LARGEST)}))
     with atomic_write(path) as stream:
-        _write_header(stream, holds, text(sums), room)
-        origin = _aligned(_PREFIX.size + room)
-        written = _PREFIX.size + room
+        _write_header(stream, holds, text(sums), width)
+        origin = _aligned(_PREFIX.size + width)
+        written = _PREFIX.size + width
         for name, each in held.items():
             written += _pad(stream, origin + places[name] - written) + _write_array(stream, each, name)
         for name, array in after().items() if late else ():
@@ -131,11 +131,11 @@ def write_packed(
             written += _pad(stream, origin + places[name] - written) + _write_array(stream, array, name)
         if late:
             stream.seek(0)
-            _write_header(stream, holds, text(sums), room)
+            _write_header(stream, holds, text(sums), width)
 
 
-def _write_header(stream: IO[bytes], holds: str, text: bytes, room: int) -> None:
-    text = text.ljust(room)  # so that checksums of fewer digits take as much room
+def _write_header(stream: IO[bytes], holds: str, text: bytes, width: int) -> None:
+    text = text.ljust(width)  # as many bytes, whatever the number of digits of the checksums
     stream.write(_PREFIX.pack(MAGIC, _FORMATS[holds], zlib.crc32(text), len(text)))
     stream.write(text)
 

@@ -186,12 +186,12 @@ def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Arr
     count, step = len(first), max(1, _CACHED // len(block))
     above, below = (np.empty(count, np.int64) for _ in range(2))
     low, high, squared = np.empty((3, count))
-    room = np.empty(
+    buffers = np.empty(
         (2, min(step, count), len(block))
     )  # once for all pairs: to get memory anew takes longer than to sum
     for start in range(0, count, step):
         part = slice(start, min(start + step, count))
-        gaps, others = room[:, : part.stop - start]
+        gaps, others = buffers[:, : part.stop - start]
         np.take(systems, first[part], axis=0, out=gaps, mode="clip")
         np.take(systems, second[part], axis=0, out=others, mode="clip")
         gaps -= others
