@@ -16,6 +16,7 @@ from benchmarks import (
     cold,
     comparing,
     many_systems,
+    packing,
     piloting,
     reading,
     reopening,
@@ -49,6 +50,7 @@ BENCHMARKS = {
 CALCULATIONS = {
     "starting": starting.tables,
     "tabling": tabling.tables,
+    "packing": packing.tables,
     "sizing": sizing.tables,
     "comparing": comparing.tables,
     "many-systems": many_systems.tables,

@@ -20,8 +20,8 @@ import pytest
 
 import cranfield
 from cranfield.collection import Collection
-from cranfield.collection.packed import FORMAT, MAGIC, is_packed
 from cranfield.errors import InputError, PackedFileError, WriteError
+from cranfield.formats.packed import FORMAT, MAGIC, is_packed
 from cranfield.formats.text import atomic_write, write_text
 from cranfield.scores.evaluation import score_collection
 

@@ -166,7 +166,7 @@ def test_pairs_that_do_not_vary_are_found_without_looking_at_all(kind: str) -> N
         found = unvarying_pairs(pairs)
         np.testing.assert_array_equal(found.has(np.arange(pair_count(systems))), pairs.sd == 0)
         np.testing.assert_array_equal(found.places, np.sort(found.places))
-        same = (pairs.scores[:, pairs.first] == pairs.scores[:, pairs.second]).all(axis=0)
+        same = (scores[:, pairs.first] == scores[:, pairs.second]).all(axis=0)
         np.testing.assert_array_equal(found.places, np.flatnonzero((pairs.sd == 0) & ~same))
 
 

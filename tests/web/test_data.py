@@ -180,6 +180,17 @@ def test_a_packed_collection_comes_back_and_can_be_uploaded(
     assert "cranfield compare demo.cran" in wait(f"{again}/compare").text
 
 
+def test_packed_scores_can_be_uploaded(page: str, tmp_path: Path, upload: Upload, wait: Wait) -> None:
+    scores = {
+        system: {str(topic): (topic * step) % 7 / 7 for topic in range(30)} for system, step in (("a", 2), ("b", 3))
+    }
+    cranfield.pack(scores, out=str(tmp_path / "scores.cran"))
+    link = page + upload(page, [("scores.cran", (tmp_path / "scores.cran").read_bytes())]).json()["link"]
+    said = wait(f"{link}/compare").text
+    assert "cranfield compare scores.cran" in said
+    assert "30 topics" in said
+
+
 def test_gzip_is_unpacked_whatever_the_names_say(page: str, example: Path, upload: Upload, wait: Wait) -> None:
     runs = [(f"{each.name}.gz", gzip.compress(each.read_bytes())) for each in (example / "runs").iterdir()]
     link = (

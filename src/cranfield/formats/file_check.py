@@ -15,6 +15,7 @@ import numpy as np
 
 from cranfield.errors import InputError
 from cranfield.formats.lines import Inspection, collector_paused, report_spacing
+from cranfield.formats.packed import is_packed
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels, inspect_teams
 from cranfield.formats.runs import FIELDS, Order, RankedLines, inspect_run, report_order
@@ -25,6 +26,8 @@ from cranfield.runtime.threads import Counter, available_workers, spread
 
 if TYPE_CHECKING:
     from cranfield.types import Progress
+
+PACKED_HEAD = 1 << 26  # bytes of a packed file: its header is in them
 
 
 def check_run(scanner: Scanner, data: bytes, file: str, order: Order) -> tuple[CodedRun, list[Problem]] | None:
@@ -224,6 +227,8 @@ class _Check:
         held = self.held.get(file)
         if isinstance(held, InputError):
             raise held
+        if held is None and is_packed(file):
+            return read_head(file, PACKED_HEAD)  # as the rest may be larger than memory
         return read_bytes(file) if held is None else held
 
     def _remember(self, lines: JudgmentLines) -> None:

@@ -1,40 +1,75 @@
-"""One file in place of runs, judgments and teams."""
+"""One file in place of runs, judgments and teams, or of a score table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from cranfield.errors import RequestError
+from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Source, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection
+    from cranfield.scores import ScoreTable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PackResult(Result):
-    """What was packed (``collection``), and the file."""
+    """What was packed, and the file.
 
-    collection: Collection
+    Attributes
+    ----------
+    collection
+        The runs, judgments and teams; None where scores were packed.
+    scores
+        The score table; None where a collection was packed.
+    file
+        The packed file.
+    bytes
+        Its size.
+    """
+
+    collection: Collection | None = None
+    scores: ScoreTable | None = None
     file: str
     bytes: int
 
 
-@question("Pack a collection", examples=("cranfield pack runs/ --qrels qrels.txt --teams teams.tsv -o trec8.cran",))
+@question(
+    "Pack a collection or scores",
+    examples=(
+        "cranfield pack runs/ --qrels qrels.txt --teams teams.tsv -o trec8.cran",
+        "cranfield pack scores.parquet -o scores.cran",
+    ),
+)
 def pack(
-    runs: sources.Runs,
+    runs: Annotated[
+        sources.RunsLike | sources.ScoresLike,
+        Source(
+            "Run files (also gzip), folders or patterns, - for standard input; or a score table; or a packed file.",
+            metavar="RUNS",
+        ),
+    ],
     *,
-    out: Annotated[str, Source("Where to write the packed collection.", short="-o", metavar="FILE")],
+    out: Annotated[str, Source("Where to write the packed file.", short="-o", metavar="FILE")],
     qrels: sources.Qrels = None,
     teams: sources.Teams = None,
     intents: sources.Intents = None,
     intent_probabilities: sources.IntentProbabilities = None,
     order: sources.Ordering = "score",
     name: sources.Naming = "auto",
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    missing: shared.MissingPacked = None,
 ) -> PackResult:
-    """Pack runs, judgments and teams into one file that every command takes in their place and opens at once.
+    """Pack runs, judgments and teams, or a score table, into one file that is opened at once in their place.
+
+    Every command that takes runs takes a packed collection, and every command that takes scores takes packed scores.
+    A packed score file may be larger than memory: `compare`, `variance`, `size` and `power` read it a block of topics
+    at a time.
 
     Returns
     -------
@@ -49,17 +84,37 @@ def pack(
     >>> packed = cf.pack(folder + "/runs", qrels=folder + "/qrels.txt", out=folder + "/example.cran")
     >>> len(packed.collection.systems), len(packed.collection.topics)
     (12, 40)
+
+    >>> scores = cf.score(folder + "/example.cran", measure="AP").table
+    >>> cf.pack(scores, out=folder + "/scores.cran").scores
+    ScoreTable(AP: 40 topics, 12 systems)
+    >>> cf.compare(folder + "/scores.cran").comparisons["AP"].topics
+    40
     """
     from os.path import getsize
 
-    collection = sources.load_collection(
-        runs,
-        qrels=qrels,
-        intents=intents,
-        intent_probabilities=intent_probabilities,
-        teams=teams,
-        order=order,
-        name=name,
-    )
+    others = {"qrels": qrels, "teams": teams, "intents": intents, "intent_probabilities": intent_probabilities}
+    if columns is not None or (not any(others.values()) and sources.are_scores(runs)):
+        _check_only_scores(**others, order=None if order == "score" else order, name=None if name == "auto" else name)
+        table, warnings = sources.load_scores(runs, columns=columns, measure=measure, missing=missing)
+        _write_scores(table, out)
+        return PackResult(scores=table, file=out, bytes=getsize(out), warnings=warnings)
+    if measure or missing:
+        raise RequestError(
+            "`measure` and `missing` have no effect on runs, which are scored later", fix="They go with a score table."
+        )
+    collection = sources.load_collection(runs, **others, order=order, name=name)
     collection.save(out)
     return PackResult(collection=collection, file=out, bytes=getsize(out), warnings=tuple(collection.warnings))
+
+
+def _check_only_scores(**given: str | None) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise RequestError(f"`{name}` has no effect on a score table", fix="Leave it out, or give runs.")
+
+
+def _write_scores(table: ScoreTable, out: str) -> None:
+    from cranfield.scores.score_files import pack_scores
+
+    pack_scores(table, out)

@@ -42,6 +42,8 @@ class PowerResult(Result):
         "cranfield power --topics 10:200:10 --sd 0.15 --systems 10 --plot card.svg",
     ),
     charts=("curve",),
+    working="reading",
+    is_parallel=True,
 )
 def power(
     scores: sources.PilotScores = None,

@@ -50,6 +50,15 @@ Missing = Annotated[
         titles={"": "0 in runs, refused in tables", **MISSING_TITLES},
     ),
 ]
+MissingPacked = Annotated[
+    MissingName | None,
+    Param(
+        "What to do with a missing score of a table: zero counts it as 0, drop leaves out its topic.",
+        default="it is packed as missing",
+        label="A missing score",
+        titles={"": "stays missing", **MISSING_TITLES},
+    ),
+]
 Alpha = Annotated[float, Param("Significance level.", label="α", gt=0, lt=1)]
 Power = Annotated[float, Param("Power (1 − β).", gt=0, lt=1)]
 Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]

@@ -50,6 +50,8 @@ class SizeResult(Result):
         "cranfield size --systems 10 --min-range 0.1 --variance 0.053",
     ),
     charts=("curve",),
+    working="reading",
+    is_parallel=True,
 )
 def size(
     scores: sources.PilotScores = None,

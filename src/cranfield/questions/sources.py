@@ -38,14 +38,16 @@ SystemNames = Literal["auto", "tag", "file"]
 Scores = Annotated[
     ScoresLike,
     Source(
-        "Score tables, one file per collection or one per system; or runs with `qrels`, or a packed collection.",
+        "Score tables, also packed, one file per collection or one per system; or runs with `qrels`, or a packed "
+        "collection.",
         metavar="SCORES",
     ),
 ]
 PilotScores = Annotated[
     ScoresLike,
     Source(
-        "Pilot scores (or runs with `qrels`, or a packed collection) to estimate the variance from.", metavar="SCORES"
+        "Pilot scores, also packed (or runs with `qrels`, or a packed collection), to estimate the variance from.",
+        metavar="SCORES",
     ),
 ]
 Runs = Annotated[
@@ -144,6 +146,40 @@ def load_tables(
     return Tables(tables, table_warnings(tables))
 
 
+def load_scores(
+    scores: Any, *, columns: str | None, measure: Names, missing: str | None
+) -> tuple[ScoreTable, tuple[Caution, ...]]:
+    """The one score table that files, a frame, a dict or a table hold, with missing scores as they are."""
+    from cranfield.scores.selection import complete_tables, only_table
+
+    measures = [measure] if isinstance(measure, str) else measure
+    read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
+    table = only_table(complete_tables(read, measures=measures, missing=missing or "nan"))
+    return table, table.warnings
+
+
+def are_scores(data: Any) -> bool:
+    """Whether data are scores rather than runs: by their type, or by how the first file begins."""
+    from cranfield.collection import Collection
+    from cranfield.formats.file_check import FileKind, sniff
+    from cranfield.formats.packed import SCORES, packed_kind
+    from cranfield.formats.text import STDIN, expand, read_head
+    from cranfield.scores.columnar import HEAD
+    from cranfield.scores.score_files import OTHER_FORMATS
+
+    paths = paths_of(data)
+    if paths is None:
+        return not isinstance(data, Collection)
+    first = next(iter(expand(paths)), STDIN)
+    if first == STDIN:
+        return False
+    if (kind := packed_kind(first)) is not None:
+        return kind == SCORES
+    head = read_head(first, HEAD)
+    known = next((each.kind for each in OTHER_FORMATS if each.recognise(head)), None)
+    return (known or sniff(head)) is FileKind.SCORES
+
+
 def check_no_scores(**given: Any) -> None:
     """Refuse parameters that say how scores are read where there are none."""
     for name, value in given.items():
@@ -232,7 +268,7 @@ def load_collection(
 def load_collections(runs: Any, **files: Any) -> dict[str, Collection]:
     """Several packed collections by their paths, or the one that runs and judgments make."""
     from cranfield.collection import open_collection
-    from cranfield.collection.packed import is_packed
+    from cranfield.formats.packed import is_packed
 
     paths = paths_of(runs) or []
     if len(paths) > 1 and all(map(is_packed, paths)) and not files["qrels"] and not files["teams"]:
@@ -250,7 +286,7 @@ def collection_warnings(collections: Mapping[str, Collection], measures: Sequenc
 
 def run_files(runs: Any) -> list[str] | None:
     """Paths of run files, folders and patterns; None of a collection, packed or not."""
-    from cranfield.collection.packed import is_packed
+    from cranfield.formats.packed import is_packed
 
     paths = paths_of(runs)
     return None if paths is None or (len(paths) == 1 and is_packed(paths[0])) else paths
@@ -259,12 +295,12 @@ def run_files(runs: Any) -> list[str] | None:
 def is_collection(scores: Any, qrels: str | None) -> bool:
     """Whether the data are runs or a packed collection rather than score tables."""
     from cranfield.collection import Collection
-    from cranfield.collection.packed import is_packed
+    from cranfield.formats.packed import COLLECTION, packed_kind
 
     if isinstance(scores, Collection):
         return True
     paths = paths_of(scores)
-    return paths is not None and (qrels is not None or (len(paths) == 1 and is_packed(paths[0])))
+    return paths is not None and (qrels is not None or (len(paths) == 1 and packed_kind(paths[0]) == COLLECTION))
 
 
 def paths_of(data: Any) -> list[str] | None:

@@ -32,7 +32,13 @@ class VarianceResult(Result):
     pairs: Mapping[str, PairSizes] = field(default_factory=dict)
 
 
-@question("Variances", examples=("cranfield variance scores2023.csv scores2024.csv",), charts=("intervals",))
+@question(
+    "Variances",
+    examples=("cranfield variance scores2023.csv scores2024.csv",),
+    charts=("intervals",),
+    working="reading",
+    is_parallel=True,
+)
 def variance(
     scores: sources.Scores,
     *,

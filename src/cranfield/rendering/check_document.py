@@ -1,14 +1,18 @@
-"""Files as documents: what a check found, and what a packed collection contains."""
+"""Files as documents: what a check found, and what a packed file contains."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
 from cranfield.rendering.document import Column, Document, Table, View, warning_row
+
+if TYPE_CHECKING:
+    from cranfield.collection import Collection
+    from cranfield.scores import ScoreTable
 
 LINES = Column("count", "lines", "count")
 
@@ -77,19 +81,11 @@ def _tally(
 
 def pack_view(result: PackResult) -> Document:
     """Return the sizes of a packed file."""
-    collection = result.collection
-    row = {
-        "file": result.file,
-        "topics": len(collection.topics),
-        "systems": len(collection.systems),
-        "teams": 0 if collection.teams is None else len(set(collection.teams)),
-        "documents": len(collection.documents),
-        "retrieved": len(collection.arrays["list_documents"]),
-        "judgments": len(collection.arrays["grade"]),
-        "bytes": result.bytes,
-    }
+    held = _packed_scores(result.scores) if result.scores is not None else _packed_collection(result.collection)
+    row = {"file": result.file, **held, "bytes": result.bytes}
     columns = tuple(Column(word, word, "text" if word == "file" else "count") for word in row)
-    sentence = f"Packed. Every command takes {result.file} in place of runs and judgments."
+    packed = "runs and judgments" if result.scores is None else "the score table"
+    sentence = f"Packed. Every command takes {result.file} in place of {packed}."
     return Document(
         method="pack",
         inputs=result.inputs,
@@ -97,6 +93,29 @@ def pack_view(result: PackResult) -> Document:
         rows=[row],
         sentence=sentence,
     )
+
+
+def _packed_scores(table: ScoreTable) -> dict[str, int]:
+    return {
+        "measures": len(table.measures),
+        "topics": table.topic_count,
+        "systems": len(table.systems),
+        "shards": len(table.shards),
+        "scores": table.size - table.missing,
+        "missing": table.missing,
+    }
+
+
+def _packed_collection(collection: Collection | None) -> dict[str, int]:
+    assert collection is not None
+    return {
+        "topics": len(collection.topics),
+        "systems": len(collection.systems),
+        "teams": 0 if collection.teams is None else len(set(collection.teams)),
+        "documents": len(collection.documents),
+        "retrieved": len(collection.arrays["list_documents"]),
+        "judgments": len(collection.arrays["grade"]),
+    }
 
 
 VIEWS = {"CheckResult": View(check_view), "PackResult": View(pack_view)}

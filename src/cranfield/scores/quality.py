@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measure
+from cranfield.scores.stored import Matrix, columns, fold, system_means, totals
 from cranfield.scores.table import ScoreTable
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -47,22 +48,22 @@ class _Pairs:
     """The scores of the best systems, topics × systems with the best system first, and what their pairs look like."""
 
     measure: str
-    topics: tuple[str, ...]
+    table: ScoreTable
     systems: tuple[str, ...]
     scores: Array
     whole: int  # systems there are
 
     @classmethod
-    def of(cls, table: ScoreTable, measure: str, scores: Array) -> _Pairs:
+    def of(cls, table: ScoreTable, measure: str, scores: Matrix) -> _Pairs:
         most = max(2, min(MOST_SYSTEMS, math.isqrt(MOST_CELLS // max(1, len(scores)))))
-        order = np.argsort(-scores.mean(axis=0), kind="stable")[:most]
+        order = np.argsort(-system_means(scores), kind="stable")[:most]
         names = tuple(table.systems[at] for at in order.tolist())
-        return cls(measure, table.topics, names, scores[:, order], len(table.systems))
+        return cls(measure, table, names, columns(scores, order), len(table.systems))
 
     @property
     def count(self) -> int:
         """How many topics."""
-        return len(self.topics)
+        return len(self.scores)
 
     @cached_property
     def which(self) -> tuple[Array, Array]:
@@ -153,9 +154,9 @@ def table_cautions(table: ScoreTable, measure: str | None = None) -> tuple[Cauti
     ['few-topics', 'near-duplicates', 'zero-differences']
     """
     name = measure or table.measures[0]
-    values = table.of(measure)
-    scores = values if values.ndim == 2 else values.mean(axis=2)
-    if np.isnan(scores).any() or not scores.size:
+    values = table.matrix(measure)
+    scores = values.mean(axis=2) if isinstance(values, np.ndarray) and values.ndim == 3 else values
+    if not scores.size or np.isnan(totals(scores).low):
         return ()
     found = [_few_topics(len(scores)), _out_of_range(table, name, scores), _bounds(name, scores)]
     pairs = _Pairs.of(table, name, scores)
@@ -198,26 +199,46 @@ def _range(measure: str) -> tuple[float, float] | None:
     return kind.lowest, kind.highest
 
 
-def _out_of_range(table: ScoreTable, measure: str, scores: Array) -> Caution | None:
+def _out_of_range(table: ScoreTable, measure: str, scores: Matrix) -> Caution | None:
     limits = _range(measure)
     if limits is None:
         return None
-    outside = np.argwhere((scores < limits[0] - ROUNDED) | (scores > limits[1] + ROUNDED))
-    if not len(outside):
+    low, high = limits[0] - ROUNDED, limits[1] + ROUNDED
+    extremes = totals(scores)
+    if low <= extremes.low and extremes.high <= high:
         return None
-    topic, system = outside[0].tolist()
-    verb = "lies" if len(outside) == 1 else "lie"
+    outside: _Outside = fold(_outside, scores, low, high, combine=_Outside.__add__)
+    topic, system, score = outside.first[0]
+    verb = "lies" if outside.count == 1 else "lie"
     return Caution(
         "score-out-of-range",
-        f"{measure}: {len(outside):,} of {scores.size:,} scores {verb} outside the measure's range from {limits[0]:g} "
-        f"to {limits[1]:g} (topic {table.topics[topic]}, system {table.systems[system]}: {scores[topic, system]:g})",
+        f"{measure}: {outside.count:,} of {scores.size:,} scores {verb} outside the measure's range from {limits[0]:g} "
+        f"to {limits[1]:g} (topic {table.topics[topic]}, system {table.systems[system]}: {score:g})",
         "Check that these are scores of this measure, on its own scale.",
     )
 
 
-def _bounds(measure: str, scores: Array) -> Caution | None:
+@dataclass(frozen=True)
+class _Outside:
+    """Scores outside a range: how many, and the first of them with its topic and system."""
+
+    count: int
+    first: tuple[tuple[int, int, float], ...]
+
+    def __add__(self, other: _Outside) -> _Outside:
+        return _Outside(self.count + other.count, (*self.first, *other.first)[:1])
+
+
+def _outside(block: Array, start: int, low: float, high: float) -> _Outside:
+    cells = np.argwhere((block < low) | (block > high))
+    first = tuple((start + topic, system, float(block[topic, system])) for topic, system in cells[:1].tolist())
+    return _Outside(len(cells), first)
+
+
+def _bounds(measure: str, scores: Matrix) -> Caution | None:
     """Whether many scores are the lowest or the highest there can be."""
-    limits = _range(measure) or ((0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else None)
+    extremes = totals(scores)
+    limits = _range(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
     if limits is None:
         return None
     shares = {
@@ -235,11 +256,13 @@ def _bounds(measure: str, scores: Array) -> Caution | None:
     )
 
 
-def _share_at(scores: Array, bound: float) -> float:
+def _share_at(scores: Matrix, bound: float) -> float:
     """The part of the scores that are at a bound."""
-    step = max(1, BLOCK // scores.shape[1])
-    parts = (scores[first : first + step] for first in range(0, len(scores), step))
-    return sum(int(np.count_nonzero(np.abs(part - bound) < 1e-9)) for part in parts) / scores.size
+    return float(fold(_count_at, scores, bound)) / scores.size
+
+
+def _count_at(block: Array, _: int, bound: float) -> int:
+    return int(np.count_nonzero(np.abs(block - bound) < 1e-9))
 
 
 def _near_duplicates(pairs: _Pairs) -> Caution | None:
@@ -315,7 +338,7 @@ def _decisive_topic(pairs: _Pairs) -> Caution | None:
     turned = _significant(means, squares / (n - 2), n - 1) != before
     if not turned.any():
         return None
-    topic = pairs.topics[int(np.argmax(np.where(turned, np.abs(away), -1.0)))]
+    topic = pairs.table.topics[int(np.argmax(np.where(turned, np.abs(away), -1.0)))]
     others = int(turned.sum()) - 1
     same = f"; the same holds for {others:,} other topic{'s' * (others > 1)}" if others else ""
     first, second = pairs.systems[:2]

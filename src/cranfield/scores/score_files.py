@@ -10,14 +10,14 @@ from dataclasses import replace
 from itertools import chain
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.collection.packed import MAGIC
 from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
 from cranfield.formats.file_check import FileKind, OtherFormat
+from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import is_json_lines, is_output, looks_like_output, read_output, read_records
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
@@ -32,6 +32,7 @@ from cranfield.scores.frames import (
     table_from_columns,
     wide_columns,
 )
+from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
 from cranfield.scores.table import ScoreTable, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
@@ -46,7 +47,8 @@ def read_scores(
     Parameters
     ----------
     source
-        A file: CSV or TSV (long or wide, also gzip), JSON, JSON lines, Parquet, or what trec_eval or ir_measures print.
+        A file: CSV or TSV (long or wide, also gzip), JSON, JSON lines, Parquet, what trec_eval or ir_measures print,
+        or a packed score file, which is opened at once and read as its scores are needed.
     measure
         The measure of a file that does not name it. That of a wide file is otherwise the file's name: ``map.csv`` has
         the measure ``map``.
@@ -68,15 +70,48 @@ def read_scores(
     >>> read_scores(file, columns="topic=query,system=run,score=ndcg").mean("ndcg")
     {'a': 0.375, 'b': 0.875}
     """
+    if is_packed(source):
+        return open_scores(source, columns=columns)
     table = parse_scores(map_bytes(source), show(source), measure=measure, columns=columns, system=system)
     return _noting_missing(table, "")
+
+
+def open_scores(path: str | Path, *, columns: Any = None) -> ScoreTable:
+    """The table of a packed score file; many scores are left in the file, and are read as they are needed."""
+    if columns is not None:
+        raise RequestError("`columns` has no effect on packed scores", where=show(path), fix="Give it to `pack()`.")
+    opened = open_stored(path)
+    few = opened.scores.size <= LARGE
+    return ScoreTable(
+        opened.measures,
+        opened.topics.read() if few else cast(Any, opened.topics),
+        opened.systems,
+        own(np.array(opened.scores.whole())) if few else cast(Any, opened.scores),
+        opened.shards,
+        opened.warnings,
+        replicates=opened.replicates,
+    )
+
+
+def pack_scores(table: ScoreTable, path: str | Path) -> None:
+    """Write a packed score file, which `read_scores` opens at once."""
+    write_scores_packed(
+        path,
+        measures=table.measures,
+        topics=table.topics,
+        systems=table.systems,
+        values=table.values,
+        shards=table.shards,
+        replicates=table.replicates,
+        warnings=table.warnings,
+    )
 
 
 def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
     """With a warning that cells have no score, unless there is one."""
     if not table.missing or any(warning.slug == "cell-missing" for warning in table.warnings):
         return table
-    what = f"{table.missing:,} of {table.values.size:,} scores are missing{why}"
+    what = f"{table.missing:,} of {table.size:,} scores are missing{why}"
     return replace(table, warnings=(*table.warnings, Caution("cell-missing", what, "Choose with `missing`.")))
 
 
@@ -431,19 +466,32 @@ def _parquet(wish: str) -> Callable[..., Any]:
 
 def _packed_lines(file: str, data: bytes) -> int:
     """The lines of the runs in a packed collection; every array is looked at, and so compared with its checksum."""
-    if not os.path.isfile(file):
-        raise InputError("a packed collection is opened where it is, not through a pipe", fix="Name the file.")
+    _check_is_file(file)
     arrays = dict(open_collection(file).arrays)
     return int(arrays["list_edges"][-1])
 
 
+def _packed_rows(file: str, data: bytes) -> int:
+    """The scores in a packed score file; every block is compared with its checksum, and every name is read."""
+    _check_is_file(file)
+    opened = open_stored(file)
+    opened.topics.read()
+    return opened.scores.size - opened.scores.absent.count
+
+
+def _check_is_file(file: str) -> None:
+    if not os.path.isfile(file):
+        raise InputError("a packed file is opened where it is, not through a pipe", fix="Name the file.")
+
+
 def _score_rows(file: str, data: bytes) -> int:
     table = parse_scores(data, file)
-    return table.values.size - table.missing
+    return table.size - table.missing
 
 
 OTHER_FORMATS = (
-    OtherFormat(FileKind.PACKED, lambda data: data.startswith(MAGIC), _packed_lines),
+    OtherFormat(FileKind.PACKED, lambda data: kind_of_bytes(data) == COLLECTION, _packed_lines),
+    OtherFormat(FileKind.SCORES, lambda data: kind_of_bytes(data) == SCORES, _packed_rows),
     OtherFormat(FileKind.SCORES, is_parquet, _score_rows),
     OtherFormat(FileKind.SCORES, is_json, _score_rows),
     OtherFormat(FileKind.SCORES, is_output, _score_rows),

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, PackedFileError, RequestError
+from cranfield.scores.stored import SHOWN
 from cranfield.scores.table import ScoreTable
 
-SHOWN = 3  # cells named in a message
 LONGEST = 40  # characters of a name in a message: a topic may be a whole question
 REMEDY = (
     "For claims about other seeds, prompts or judges use `shards()`, "
@@ -35,24 +35,35 @@ def check_balance(table: ScoreTable, measure: str | None = None) -> None:
         A cell has no score.
     """
     chosen = table if measure is None else table.select(measures=[measure])
-    absent = np.isnan(chosen.values)
-    if not absent.any():
+    missing, first, topics = _missing(chosen)
+    if not missing:
         return
-    missing = np.argwhere(absent)
-    named = [_cell(chosen, cell) for cell in missing[:SHOWN].tolist()]
+    named = [_cell(chosen, cell) for cell in first]
     where = named[0][1]
     cells = [text if place in ("", where) else f"{text} in {place}" for text, place in named]
-    left = f", and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
+    left = f", and {missing - SHOWN:,} more" if missing > SHOWN else ""
     of = f" of {chosen.measures[0]}" if len(chosen.measures) == 1 else ""
-    verb = "is" if len(missing) == 1 else "are"
+    verb = "is" if missing == 1 else "are"
     raise InputError(
-        f"{len(missing):,} of {chosen.values.size:,} scores{of} {verb} missing ({'; '.join(cells)}{left})",
+        f"{missing:,} of {chosen.size:,} scores{of} {verb} missing ({'; '.join(cells)}{left})",
         where=where,
-        fix=_fix(len(missing), len(np.unique(missing[:, 1]))),
+        fix=_fix(missing, topics),
     )
 
 
-def _cell(table: ScoreTable, cell: list[int]) -> tuple[str, str]:
+def _missing(table: ScoreTable) -> tuple[int, Sequence[Sequence[int]], int]:
+    """How many cells are missing, the first of them, and how many topics miss any."""
+    if table.stored is not None:
+        absent = table.stored.absent
+        return absent.count, absent.first, int(np.count_nonzero(absent.topics))
+    empty = np.isnan(table.values)
+    if not empty.any():
+        return 0, (), 0
+    missing = np.argwhere(empty)
+    return len(missing), missing[:SHOWN].tolist(), len(np.unique(missing[:, 1]))
+
+
+def _cell(table: ScoreTable, cell: Sequence[int]) -> tuple[str, str]:
     """What a missing cell is called, and where it stands if it stands anywhere."""
     measure, topic, system, shard = cell
     key = (
@@ -100,6 +111,8 @@ def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:
         return table.settle(missing)
     try:
         check_balance(table)
+    except PackedFileError:
+        raise
     except InputError as error:  # a cell without a row has no place but its table
         raise InputError(error.what, where=error.where or name, fix=error.fix) from None
     return table

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.text import is_ascending, natural_key
+from cranfield.scores.stored import StoredMatrix, StoredNames, StoredScores, is_large
 from cranfield.types import Array
 
 COLUMNS = ("measure", "topic", "system", "score")
@@ -66,8 +67,13 @@ class ScoreTable:
     warnings: tuple[Caution, ...] = ()
     empty: Mapping[Cell, str] = field(default_factory=dict)
     replicates: str = ""
+    stored: ClassVar[StoredScores | None] = None
+    """The scores of a large packed file, which are read from it as they are needed."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.values, StoredScores):
+            self._leave_in_file()
+            return
         shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
         if self.values.shape != shape:
             raise RequestError(f"scores of shape {self.values.shape} do not fit a table of {shape}")
@@ -75,9 +81,50 @@ class ScoreTable:
         if _frozen.get(id(self.values)) is not self.values:
             object.__setattr__(self, "values", own(np.array(self.values, np.float64, order="C")))
 
+    def _leave_in_file(self) -> None:
+        """Read neither scores nor names of topics before somebody asks for them."""
+        vars(self)["stored"] = vars(self).pop("values")
+        if isinstance(self.topics, StoredNames):
+            vars(self)["_topic_names"] = vars(self).pop("topics")
+
+    def __getattr__(self, name: str) -> Any:
+        """``values`` and ``topics`` of a table in a file, when they are first asked for."""
+        held = vars(self)
+        if name == "values" and "stored" in held:
+            held[name] = own(held["stored"].whole())
+        elif name == "topics" and "_topic_names" in held:
+            held[name] = held["_topic_names"].read()
+        else:
+            raise AttributeError(f"a {type(self).__name__} has no «{name}»")
+        return held[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        gone = {"values"} if self.stored is not None else set()
+        return {name: value for name, value in vars(self).items() if name not in gone}
+
+    def replaced(self, **changes: Any) -> ScoreTable:
+        """As `dataclasses.replace`; what is in a file stays there."""
+        held = vars(self)
+        kept = {each.name: held[each.name] for each in fields(self) if each.name in held and each.name not in changes}
+        if self.stored is not None and "values" not in changes:
+            kept["values"] = self.stored
+        if "_topic_names" in held and "topics" not in changes:
+            kept["topics"] = held["_topic_names"]
+        return ScoreTable(**kept, **changes)
+
+    @property
+    def topic_count(self) -> int:
+        """The number of topics, whose names may still be in a file."""
+        return len(vars(self).get("_topic_names") or self.topics)
+
+    @property
+    def size(self) -> int:
+        """The number of cells, with those that are missing."""
+        return self.values.size if self.stored is None else self.stored.size
+
     def __repr__(self) -> str:
         shards = f", {len(self.shards)} shards" if self.shards else ""
-        return f"ScoreTable({', '.join(self.measures)}: {len(self.topics)} topics, {len(self.systems)} systems{shards})"
+        return f"ScoreTable({', '.join(self.measures)}: {self.topic_count} topics, {len(self.systems)} systems{shards})"
 
     # --- looking at it
 
@@ -85,6 +132,14 @@ class ScoreTable:
         """Return topics × systems (× shards) of one measure, by default of the only one."""
         values: Array = self.values[self._index(measure)]
         return values if self.shards else values[:, :, 0]
+
+    def matrix(self, measure: str | None = None) -> Array | StoredMatrix:
+        """As `of`, but many scores in a packed file are left there, to be read a block of topics at a time."""
+        at = self._index(measure)
+        if self.stored is None or self.shards or "values" in vars(self):
+            return self.of(measure)
+        found = self.stored.matrix(at)
+        return found if is_large(found) else np.ascontiguousarray(found.rows(0, len(found)))
 
     def mean(self, measure: str | None = None) -> dict[str, float]:
         """Return the mean of every system over topics (and shards) that have a score."""
@@ -111,6 +166,12 @@ class ScoreTable:
         systems: Sequence[str] | None = None,
     ) -> ScoreTable:
         """Return a smaller table, in the given order."""
+        if self.stored is not None and topics is None and systems is None:
+            places = _positions("measure", self.measures, measures)
+            if places == list(range(len(self.measures))):
+                return self
+            names = tuple(self.measures[at] for at in places)
+            return self.replaced(measures=names, values=self.stored.with_measures(places))
         parts = {
             "measures": _positions("measure", self.measures, measures),
             "topics": _positions("topic", self.topics, topics),
@@ -118,15 +179,15 @@ class ScoreTable:
         }
         if all(places == list(range(len(getattr(self, part)))) for part, places in parts.items()):
             return self
-        names: dict[str, Any] = {
+        chosen: dict[str, Any] = {
             part: tuple(getattr(self, part)[at] for at in places) for part, places in parts.items()
         }
-        return replace(self, values=self.values[np.ix_(*parts.values())], **names)
+        return replace(self, values=self.values[np.ix_(*parts.values())], **chosen)
 
     @property
     def missing(self) -> int:
         """The number of cells without a score."""
-        return int(np.isnan(self.values).sum())
+        return int(np.isnan(self.values).sum()) if self.stored is None else self.stored.absent.count
 
     def settle(self, missing: str) -> ScoreTable:
         """Apply a policy to missing cells: ``zero``, ``drop`` (topics with a missing score) or ``nan`` (unchanged)."""
@@ -134,20 +195,38 @@ class ScoreTable:
         if policy is Missing.NAN or not self.missing:
             return self
         if policy is Missing.ZERO:
-            what = f"{self.missing:,} of {self.values.size:,} scores are missing and count as 0"
+            what = f"{self.missing:,} of {self.size:,} scores are missing and count as 0"
             noted = self._noting(Caution("cell-zero", what, FILL))
+            if self.stored is not None:
+                return noted.replaced(values=replace(self.stored, zero=True))
             return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
-        whole = np.asarray(~np.isnan(self.values).any(axis=(0, 2, 3)))
+        whole = self._whole_topics()
         if not whole.any():
             raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
         lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
         noted = self._noting(dropped_topics(lost, len(self.topics), "miss a score"))
+        if self.stored is not None:
+            return noted._keeping(np.flatnonzero(whole))
         return noted.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
+
+    def _whole_topics(self) -> Array:
+        """Which topics have all their scores."""
+        if self.stored is not None:
+            return ~self.stored.absent.topics
+        return np.asarray(~np.isnan(self.values).any(axis=(0, 2, 3)))
+
+    def _keeping(self, topics: Array) -> ScoreTable:
+        """Only some topics of a table in a file."""
+        assert self.stored is not None
+        before = self.stored.kept
+        kept = topics if before is None else before[topics]
+        names = StoredNames(path=self.stored.path, stamp=self.stored.stamp, count=self.stored.shape[1], kept=kept)
+        return self.replaced(topics=names, values=replace(self.stored, kept=kept))
 
     def _noting(self, settled: Caution) -> ScoreTable:
         """With what was settled among the warnings, in place of the cells having been missing."""
         kept = tuple(warning for warning in self.warnings if warning.slug != "cell-missing")
-        return replace(self, warnings=(*kept, settled))
+        return self.replaced(warnings=(*kept, settled))
 
     def with_replicates(self, replicates: str | None) -> ScoreTable:
         """Return the table with ``crossed`` or ``nested`` shards; None leaves them unchanged.
@@ -158,7 +237,7 @@ class ScoreTable:
         if kind not in ("", *REPLICATES):
             raise RequestError(f"replicates cannot be «{kind}»", fix=f"Choose one of: {', '.join(REPLICATES)}.")
         if kind != "nested" or not self.shards:
-            return self if kind == self.replicates else replace(self, replicates=kind)
+            return self if kind == self.replicates else self.replaced(replicates=kind)
         there = np.isfinite(self.values).any(axis=(0, 1))  # systems × shards
         most = int(there.sum(axis=1).max(initial=0))
         if most == len(self.shards):

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.collection import Collection, open_collection, read_collection
-from cranfield.collection.packed import is_packed
 from cranfield.errors import InputError
 from cranfield.formats.file_check import FileKind, sniff
+from cranfield.formats.packed import SCORES, packed_kind
 from cranfield.formats.text import read_head
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.score_files import is_json, is_parquet, read_score_files
@@ -134,8 +134,8 @@ def _unusual(told: dict[str, str]) -> dict[str, str]:
 
 
 def _kind(path: str) -> FileKind:
-    if is_packed(path):
-        return FileKind.PACKED
+    if (kind := packed_kind(path)) is not None:
+        return FileKind.SCORES if kind == SCORES else FileKind.PACKED
     head = read_head(path, 50_000)
     return FileKind.SCORES if is_parquet(head) or is_json(head) else sniff(head)
 
@@ -153,7 +153,7 @@ def _read_tables(names: list[str], columns: str) -> dict[str, Any]:
         "measures": measures,
         "columns": columns,
         "systems": sorted({system for table in tables for system in table.systems}),
-        "topics": sum(len(table.topics) for table in tables),
+        "topics": sum(table.topic_count for table in tables),
         "shards": max(len(table.shards) for table in tables),
         "warnings": [line for table in tables for line in _on_page(table.warnings)],
     }

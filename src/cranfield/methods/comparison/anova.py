@@ -146,17 +146,21 @@ def _square(values: Array) -> float:
 
 def check_table(scores: Array) -> None:
     """Raise an error for a table that cannot be tested."""
-    topics, systems = scores.shape[:2]
-    if systems < 2:
-        raise InputError(f"a comparison needs two systems, and there is {systems}", fix="Add scores of another.")
-    if topics < 2:
-        raise InputError(f"a comparison needs two topics, and there is {topics}", fix="Add topics.")
+    check_size(*scores.shape[:2])
     if np.isnan(scores).any():
         missing = int(np.isnan(scores).sum())
         raise InputError(
             f"the table is not balanced: {missing} of {scores.size} scores are missing",
             fix='Choose what becomes of them: `missing="zero"`, or `missing="drop"` (the topics that miss any).',
         )
+
+
+def check_size(topics: int, systems: int) -> None:
+    """Raise an error for too few topics or systems."""
+    if systems < 2:
+        raise InputError(f"a comparison needs two systems, and there is {systems}", fix="Add scores of another.")
+    if topics < 2:
+        raise InputError(f"a comparison needs two topics, and there is {topics}", fix="Add topics.")
 
 
 def anova(found: Decomposition, model: str) -> AnovaTable:

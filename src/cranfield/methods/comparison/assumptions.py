@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from cranfield.errors import Caution
+from cranfield.scores.stored import Matrix, fold, some_rows, system_means, totals, whole
 from cranfield.types import Array
 
 
@@ -65,16 +66,17 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
     )
 
 
-def nothing_to_tell(scores: Array) -> Caution | None:
+def nothing_to_tell(scores: Matrix) -> Caution | None:
     """Warn if systems do not differ, or differ by the same on every topic, so that the standard error is 0."""
-    tiny = 1e-12 * max(1.0, float(scores.max()), -float(scores.min()))
+    extremes = (float(scores.max()), float(scores.min())) if isinstance(scores, np.ndarray) else _extremes(scores)
+    tiny = 1e-12 * max(1.0, extremes[0], -extremes[1])
     if not _varies(scores, np.zeros(scores.shape[1:]), tiny):
         return Caution(
             "same-everywhere",
             "all systems have the same score on every topic: there is nothing to compare",
             "Check that the files hold different systems, and that the measure distinguishes them at all.",
         )
-    if not _varies(scores, scores.mean(axis=0) - scores.mean(axis=(0, 1)), tiny):
+    if not _varies(scores, _effects(scores), tiny):
         return Caution(
             "no-error",
             "systems differ by the same amount on every topic: the standard error of all differences is 0",
@@ -83,10 +85,23 @@ def nothing_to_tell(scores: Array) -> Caution | None:
     return None
 
 
-def _varies(scores: Array, effects: Array, tiny: float) -> bool:
+def _extremes(scores: Matrix) -> tuple[float, float]:
+    found = totals(scores)
+    return found.high, found.low
+
+
+def _effects(scores: Matrix) -> Array:
+    """Means of systems (and replicates) less the mean of all scores."""
+    if isinstance(scores, np.ndarray):
+        return np.asarray(scores.mean(axis=0) - scores.mean(axis=(0, 1)))
+    means = system_means(scores)
+    return np.asarray(means - means.mean())
+
+
+def _varies(scores: Matrix, effects: Array, tiny: float) -> bool:
     """Whether anything is left of the scores without topics (and replicates) and effects; most show it at once."""
     for first in range(0, len(scores), 1000):
-        part = scores[first : first + 1000]
+        part = some_rows(scores, first, min(first + 1000, len(scores)))
         if not np.abs(part - part.mean(axis=1, keepdims=True) - effects).max() <= tiny:
             return True
     return False
@@ -134,7 +149,7 @@ BLOCK = 1_000_000  # scores at a time
 DOUBTED_EPSILON, DOUBTED_LEVEL = 0.75, 0.05
 
 
-def box_epsilon(scores: Array) -> tuple[float, float]:
+def box_epsilon(scores: Matrix) -> tuple[float, float]:
     """Box's ε of the covariances of systems, corrected for bias, and the p-value of a test of sphericity.
 
     ε is 1 if the differences of all pairs of systems have the same variance, and at least 1 / (m − 1).
@@ -165,22 +180,31 @@ def box_epsilon(scores: Array) -> tuple[float, float]:
     return min(max(epsilon, 1 / rank), 1.0), p_value
 
 
-def _products(scores: Array) -> Array:
+def _products(scores: Matrix) -> Array:
     """Products of what is left of the scores without topics and systems: of topics or of systems, if those are fewer.
 
     Both have the same traces.
     """
     topics, systems = scores.shape
-    means, step = scores.mean(axis=0), max(topics if topics < systems else 1, BLOCK // systems)
-    products = np.zeros((min(topics, systems),) * 2)
-    for first in range(0, topics, step):  # so that memory does not grow with the number of topics
-        rest = scores[first : first + step] - means
-        rest -= rest.mean(axis=1, keepdims=True)
-        products += rest @ rest.T if topics < systems else rest.T @ rest
-    return products
+    if topics < systems:
+        rest = _rest(whole(scores), system_means(scores))
+        return np.asarray(rest @ rest.T)
+    parts = min(32, max(2, BLOCK * 8 // systems**2))
+    return np.asarray(fold(_products_of_block, scores, system_means(scores), parts=parts))
 
 
-def one_error_term(scores: Array, sd: Array | None, test: str) -> Caution | None:
+def _products_of_block(block: Array, _: int, means: Array) -> Array:
+    rest = _rest(block, means)
+    return np.asarray(rest.T @ rest)
+
+
+def _rest(block: Array, means: Array) -> Array:
+    rest = block - means
+    rest -= rest.mean(axis=1, keepdims=True)
+    return np.asarray(rest)
+
+
+def one_error_term(scores: Matrix, sd: Array | None, test: str) -> Caution | None:
     """Warn if one error term does not fit all pairs, as Tukey's, Dunnett's and the permutation test assume.
 
     ``sd`` has the sds of the pairs' differences, where they are known.

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.comparison.anova import check_table
+from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     constant_differences,
     nothing_to_tell,
@@ -49,6 +49,7 @@ from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.scores.selection import REMEDY, check_balance
+from cranfield.scores.stored import StoredMatrix, ordered, system_means
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -417,7 +418,7 @@ def compare(
     test = chosen_test(test, baselines, systems=len(table.systems))
     check_test(test, correct, baselines)
     scores = _checked(table, measure)
-    order = np.argsort(-scores.mean(axis=0), kind="stable")
+    order = np.argsort(-system_means(scores), kind="stable")
     names = tuple(table.systems[at] for at in order.tolist())
     which = _baseline_pairs(names, baselines) if baselines else None
     count = pair_count(len(names)) if which is None else len(which[0])
@@ -441,10 +442,12 @@ def compare(
     drawn: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": stream, "progress": progress}
     many = count > HELD_PAIRS or count * len(scores) > HELD_DIFFERENCES
     if which is None and test in ONE_THRESHOLD and many and not any(margins.values()):
-        found = _on_demand(Pairs(scores[:, order], *np.empty((2, 0), np.int64)), names, test, **drawn)
+        found = _on_demand(Pairs(ordered(scores, order), *np.empty((2, 0), np.int64)), names, test, **drawn)
     else:
         first, second = np.triu_indices(len(names), k=1) if which is None else which
-        found = _held(Pairs(scores[:, order], first, second), names, test, correct=correct, margins=margins, **drawn)
+        found = _held(
+            Pairs(ordered(scores, order), first, second), names, test, correct=correct, margins=margins, **drawn
+        )
     return Comparison(
         measure=label,
         test=test,
@@ -569,12 +572,12 @@ def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) ->
         correction(correct)
 
 
-def _checked(table: ScoreTable, measure: str | None) -> Array:
-    scores = table.of(measure)
+def _checked(table: ScoreTable, measure: str | None) -> Array | StoredMatrix:
+    scores = table.matrix(measure)
     if scores.ndim != 2:
         raise RequestError("this table has several scores for each topic and system (shards)", fix=REMEDY)
     check_balance(table, measure)
-    check_table(scores[:, :, np.newaxis])
+    check_size(*scores.shape)
     return scores
 
 

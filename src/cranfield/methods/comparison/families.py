@@ -21,6 +21,7 @@ from cranfield.methods.comparison.thresholds import PermutationThreshold, Thresh
 from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.runtime.random import Seed
+from cranfield.scores.stored import Matrix, fold, system_means, totals, whole
 from cranfield.stats.studentized import dunnett_critical, dunnett_tail
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -35,6 +36,7 @@ FAMILY = (
 ONE_THRESHOLD = ("tukey", "tukey-permutation", "unpaired")  # one difference decides about all pairs
 RESAMPLED = ("max-t", "tukey-permutation", "bootstrap", "permutation")
 _BLOCK = 500_000  # differences at a time, which fit into the cache of a core
+_CACHED = 60_000  # differences at a time, where each is looked at several times
 _TOGETHER = 64_000_000  # differences of pairs that are tested together; more are tested in blocks
 _ROUNDING = 1e-12  # of the largest score: differences that vary by no more do not vary
 
@@ -63,9 +65,14 @@ class Pairs:
     With baselines ``second`` is the baseline of the pair.
     """
 
-    scores: Array
+    scores: Matrix
     first: Array
     second: Array
+
+    @cached_property
+    def held(self) -> Array:
+        """The scores in memory, for tests that look at them again and again."""
+        return whole(self.scores)
 
     @property
     def topics(self) -> int:
@@ -73,7 +80,9 @@ class Pairs:
 
     @cached_property
     def means(self) -> Array:
-        return np.asarray(self.scores.mean(axis=0))
+        if isinstance(self.scores, np.ndarray):
+            return np.asarray(self.scores.mean(axis=0))
+        return system_means(self.scores)
 
     @cached_property
     def difference(self) -> Array:
@@ -92,7 +101,8 @@ class Pairs:
     @cached_property
     def largest(self) -> float:
         """The largest score, whatever its sign."""
-        return float(max(self.scores.max(), -self.scores.min()))
+        extremes = totals(self.scores)
+        return max(extremes.high, -extremes.low)
 
     def chosen(self, first: Array, second: Array) -> Pairs:
         """Other pairs of the same systems; what belongs to the systems is not computed again."""
@@ -119,6 +129,8 @@ class Pairs:
     @cached_property
     def _facts(self) -> tuple[Array, Array, Array]:
         tiny = self.tiny
+        if not isinstance(self.scores, np.ndarray):
+            return self._gaps.facts(self.topics, tiny)
         sd, above, below = np.empty(len(self.first)), *(np.empty(len(self.first), np.int64) for _ in range(2))
         for start in range(0, len(self.first), self.at_once):
             part = slice(start, start + self.at_once)
@@ -129,6 +141,13 @@ class Pairs:
         return sd, above, below
 
     @property
+    def _gaps(self) -> _Gaps:
+        """The same from blocks of topics."""
+        pairs = (self.first, self.second, self.difference, self.tiny)
+        found: _Gaps = fold(_gaps_of_block, self.scores, *pairs, combine=_Gaps.__add__)
+        return found
+
+    @property
     def constant(self) -> Array:
         """Pairs with the same difference on every topic, other than 0: their standard error is 0."""
         return np.asarray((self.sd == 0) & (self.wins[1] < self.topics))
@@ -136,6 +155,52 @@ class Pairs:
     def pooled(self, variance: float) -> Array:
         """The standard error of every difference, from one variance of scores for all systems."""
         return np.full(len(self.first), np.sqrt(2 * variance / self.topics))
+
+
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """Of the differences of pairs: how many are above and below 0, lowest, highest, and Σ(d − d̄)²."""
+
+    above: Array
+    below: Array
+    low: Array
+    high: Array
+    squares: Array
+
+    def facts(self, topics: int, tiny: float) -> tuple[Array, Array, Array]:
+        spread = np.sqrt(self.squares / (topics - 1))
+        return np.where(self.high - self.low <= 4 * tiny, 0.0, spread), self.above, self.below
+
+    def __add__(self, other: _Gaps) -> _Gaps:
+        return _Gaps(
+            self.above + other.above,
+            self.below + other.below,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.squares + other.squares,
+        )
+
+
+def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Array, tiny: float) -> _Gaps:
+    systems = np.ascontiguousarray(block.T)
+    count, step = len(first), max(1, _CACHED // len(block))
+    above, below = (np.empty(count, np.int64) for _ in range(2))
+    low, high, squared = np.empty((3, count))
+    buffers = np.empty(
+        (2, min(step, count), len(block))
+    )  # once for all pairs: to get memory anew takes longer than to sum
+    for start in range(0, count, step):
+        part = slice(start, min(start + step, count))
+        gaps, others = buffers[:, : part.stop - start]
+        np.take(systems, first[part], axis=0, out=gaps, mode="clip")
+        np.take(systems, second[part], axis=0, out=others, mode="clip")
+        gaps -= others
+        above[part] = [np.count_nonzero(row) for row in gaps > tiny]  # much faster than all rows at once
+        below[part] = [np.count_nonzero(row) for row in gaps < -tiny]
+        low[part], high[part] = gaps.min(axis=1), gaps.max(axis=1)
+        gaps -= means[part, np.newaxis]
+        squared[part] = np.einsum("ij,ij->i", gaps, gaps)
+    return _Gaps(above, below, low, high, squared)
 
 
 def percent(alpha: float) -> str:
@@ -183,7 +248,7 @@ def find_threshold(
     """What one of ``ONE_THRESHOLD`` measures all pairs by."""
     n, m = pairs.scores.shape
     if test == "tukey-permutation":
-        ranges = shuffled_ranges(pairs.scores, resamples=resamples, seed=seed, progress=progress)
+        ranges = shuffled_ranges(pairs.held, resamples=resamples, seed=seed, progress=progress)
         return PermutationThreshold(pairs.means, ranges, pairs.squares.residual, alpha)
     found = pairs.squares
     error = (
@@ -200,7 +265,7 @@ def _max_t(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Pro
     vary = pairs.sd > 0
     p_value, reach = np.ones(len(error)), np.zeros(len(error))
     if vary.any():
-        centred = pairs.scores - pairs.scores.mean(axis=0)
+        centred = pairs.held - pairs.held.mean(axis=0)
         rows = CentredPairs(centred, pairs.first[vary], pairs.second[vary], pairs.sd[vary])
         largest = largest_t(rows, resamples=resamples, seed=seed, progress=progress)
         p_value[vary] = resampled_p(largest, pairs.difference[vary] / error[vary])
@@ -284,7 +349,7 @@ def _tested_alone(pairs: Pairs, test: str, alpha: float, options: dict[str, Any]
     p_value, mean, error = np.empty((3, count))
     for start in range(0, count, step):
         part = slice(start, start + step)
-        gaps = pairs.scores[:, pairs.first[part]] - pairs.scores[:, pairs.second[part]]
+        gaps = pairs.held[:, pairs.first[part]] - pairs.held[:, pairs.second[part]]
         if progress is not None and step < count:
             options["progress"] = _later(progress, start // step, -(-count // step))
         p_value[part] = TESTS[test](gaps, alpha, **options).p_value
@@ -294,7 +359,7 @@ def _tested_alone(pairs: Pairs, test: str, alpha: float, options: dict[str, Any]
 
 def _largest_difference(pairs: Pairs) -> float:
     """The largest difference of two scores on a topic, of any pair."""
-    ends = [pairs.scores[:, np.unique(each)] for each in (pairs.first, pairs.second)]
+    ends = [pairs.held[:, np.unique(each)] for each in (pairs.first, pairs.second)]
     over = [(a.max(axis=1) - b.min(axis=1)).max() for a, b in (ends, ends[::-1])]
     return float(max(over))
 

@@ -21,6 +21,7 @@ from cranfield.methods.comparison.thresholds import (
     pairs_at,
     sorted_verdicts,
 )
+from cranfield.scores.stored import Matrix, fold, some_rows
 from cranfield.types import Array
 
 
@@ -132,7 +133,7 @@ class PairsOnDemand:
     to it.
     """
 
-    scores: Array
+    scores: Matrix
     threshold: Threshold
     alpha: float
     unvarying: UnvaryingPairs
@@ -267,15 +268,12 @@ def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
     first topic, and only pairs with nearly the same sum are looked at; systems with the same scores are looked at once.
     """
     n, m = pairs.scores.shape
+    marks = fold(_column_marks, pairs.scores, combine=_mixed)
     seen: dict[bytes, int] = {}
-    copies = np.array([seen.setdefault(blake2b(column.tobytes()).digest(), len(seen)) for column in pairs.scores.T])
+    copies = np.array([seen.setdefault(mark.tobytes(), len(seen)) for mark in marks])
     _, once = np.unique(copies, return_index=True)
-    weights = np.modf(np.arange(1, n + 1) * (np.sqrt(5) - 1) / 2)[0] - 0.5  # no pattern of topics cancels in them
-    weights /= np.abs(weights).sum()
-    sums = np.zeros(len(once))
-    step = max(1, _BLOCK // m)
-    for start in range(0, n, step):  # topics at a time, so that memory does not grow with their number
-        sums += weights[start : start + step] @ (pairs.scores[start : start + step, once] - pairs.scores[:1, once])
+    scale = sum(float(np.abs(_weights(start, min(start + _BLOCK, n))).sum()) for start in range(0, n, _BLOCK))
+    sums = fold(_weighted_sums, pairs.scores, some_rows(pairs.scores, 0, 1), scale)[once]
     order = np.argsort(sums, kind="stable")
     rounding = 8 * n * float(np.finfo(float).eps) * pairs.largest
     ends = np.searchsorted(sums[order], sums[order] + 5 * pairs.tiny + rounding, side="right")
@@ -286,6 +284,26 @@ def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
         if (alike := pairs.chosen(first, second).sd == 0).any()
     ]
     return UnvaryingPairs(copies, np.sort(np.concatenate(found)) if found else np.empty(0, np.int64))
+
+
+def _column_marks(block: Array, _: int) -> Array:
+    """128 bits of every system, the same for the same scores."""
+    columns = np.ascontiguousarray(block.T)
+    marks = b"".join(blake2b(column.data, digest_size=16).digest() for column in columns)
+    return np.frombuffer(marks, np.uint64).reshape(len(columns), 2)
+
+
+def _mixed(one: Array, other: Array) -> Array:
+    return np.asarray(one * np.uint64(0x9E3779B97F4A7C15) + other)  # modulo 2⁶⁴
+
+
+def _weights(start: int, stop: int) -> Array:
+    """Weights of topics, of which no pattern of topics cancels."""
+    return np.asarray(np.modf(np.arange(start + 1, stop + 1) * (np.sqrt(5) - 1) / 2)[0] - 0.5)
+
+
+def _weighted_sums(block: Array, start: int, first: Array, scale: float) -> Array:
+    return np.asarray(_weights(start, start + len(block)) / scale @ (block - first))
 
 
 def _of_copies(first: Array, second: Array, copies: Array) -> tuple[Array, Array]:

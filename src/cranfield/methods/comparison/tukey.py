@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from cranfield.methods.comparison.anova import AnovaTable, Decomposition
+from cranfield.scores.stored import Matrix, squared_deviations, system_means
 from cranfield.stats.studentized import studentized_range_critical, studentized_range_tail
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -120,13 +121,17 @@ def intervals(scores: Array, error: ErrorTerm, *, alpha: float = 0.05) -> Interv
     )
 
 
-def standard_error_reach(scores: Array, *, alpha: float = 0.05) -> Array:
+def standard_error_reach(scores: Matrix, *, alpha: float = 0.05) -> Array:
     """Half-width of the interval of each system's own standard error, whatever the model."""
-    flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
-    # Of many scores system by system, as a copy of all would take memory.
-    spread = np.array([row.std(ddof=1) for row in flat]) if flat.size > LARGE else flat.std(axis=1, ddof=1)
-    error = spread / np.sqrt(flat.shape[1])
-    return np.asarray(t_critical(alpha / 2, flat.shape[1] - 1) * error)  # FS19 Eq. 4
+    if isinstance(scores, np.ndarray):
+        flat = np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
+        # Of many scores system by system, as a copy of all would take memory.
+        spread = np.array([row.std(ddof=1) for row in flat]) if flat.size > LARGE else flat.std(axis=1, ddof=1)
+        count = flat.shape[1]
+    else:
+        count = len(scores)
+        spread = np.sqrt(squared_deviations(scores, system_means(scores)) / (count - 1))
+    return np.asarray(t_critical(alpha / 2, count - 1) * (spread / np.sqrt(count)))  # FS19 Eq. 4
 
 
 def intervals_of(test: Tukey, standard_error: Array) -> Intervals:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
-from cranfield.collection.contributors import Contributors, pack_bits
+from cranfield.collection.collection import Contributors, pack_bits
 from cranfield.collection.kernels import stay
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from cranfield.scores.stored import Matrix, fold, is_large, joined, totals
 from cranfield.types import Array
 
 _BLOCK = 1_000_000  # numbers at a time, so that memory does not grow with the number of topics
 _WHOLE = 4_000_000  # differences, topics × pairs, up to which all of them are kept
+_PRODUCTS = 8_000_000  # of systems × systems, that are added at the end
 _GROUPS = 64  # of topics, by how much one of them can change
 _CLOSE = 1e-3  # part of its systems' squares below which a pair's squares are summed from its differences
 
@@ -44,32 +46,52 @@ class Squares:
         return self.system_part() + self.topic_part() + self.residual  # S14 Eq. 7
 
 
-def squares(scores: Array, weights: Array | None = None) -> Squares:
+def squares(scores: Matrix, weights: Array | None = None) -> Squares:
     """Mean squares of ``scores`` (topics × systems); with ``weights`` (resamples × topics) of every resample.
 
     A weight is the number of times that a topic was drawn; the weights of a resample sum to the number of topics.
     """
-    if weights is None and scores.size > _WHOLE:
-        return _whole_squares(scores)
-    return _weighted_squares(_centred(scores), weights)
+    if isinstance(scores, np.ndarray) and (weights is not None or not is_large(scores)):
+        return _weighted_squares(_centred(scores), weights)
+    return _whole_squares(scores.shape, _block_sums(scores)[1])
 
 
-def _whole_squares(scores: Array) -> Squares:
-    """As `squares`, a block of topics at a time."""
-    n, m = scores.shape
-    centre, sums, squared, by_topic = scores.mean(), np.zeros((1, m)), np.zeros(1), np.zeros(1)
-    for rows in _blocks(n, m):
-        part = scores[rows] - centre
-        sums += part.sum(axis=0)
-        squared += np.square(part).sum()
-        by_topic += np.square(part.mean(axis=1)).sum()
-    return Squares(n, m, *(part[0] for part in _mean_squares(n, m, sums, squared, by_topic)))
+_Sums = tuple[Array, Array, Array]  # of centred scores: by system, their squares, and the squared means of topics
 
 
-def squares_and_left_out(scores: Array) -> tuple[Squares, Squares]:
+def _block_sums(scores: Matrix) -> tuple[float, _Sums]:
+    """The centre of the scores, and their sums about it, a block of topics at a time."""
+    centre = float(totals(scores).sums.sum() / (scores.shape[0] * scores.shape[1]))
+    return centre, fold(_sums_of_block, scores, centre)
+
+
+def _sums_of_block(block: Array, _: int, centre: float) -> _Sums:
+    part = block - centre
+    return part.sum(axis=0), np.square(part).sum(), np.square(part.mean(axis=1)).sum()
+
+
+def _whole_squares(shape: tuple[int, ...], sums: _Sums) -> Squares:
+    n, m = shape
+    parts = _mean_squares(n, m, *(np.asarray(part)[np.newaxis] for part in sums))
+    return Squares(n, m, *(part[0] for part in parts))
+
+
+def squares_and_left_out(scores: Matrix) -> tuple[Squares, Squares]:
     """Mean squares of the whole table, and of the tables without one topic each."""
-    rows = _centred(scores)
-    return _weighted_squares(rows, None), _left_out_squares(rows)
+    if isinstance(scores, np.ndarray) and not is_large(scores):
+        rows = _centred(scores)
+        return _weighted_squares(rows, None), _left_out_squares(rows)
+    centre, sums = _block_sums(scores)
+    n, m = scores.shape
+    parts = fold(_left_out_of_block, scores, centre, n, sums, combine=joined)
+    return _whole_squares(scores.shape, sums), Squares(n - 1, m, *parts.T)
+
+
+def _left_out_of_block(block: Array, _: int, centre: float, n: int, sums: _Sums) -> Array:
+    """Mean squares without each topic of a block, one row per topic."""
+    part = block - centre
+    squared, by_topic = sums[1] - np.square(part).sum(axis=1), sums[2] - np.square(part.mean(axis=1))
+    return np.array(_mean_squares(n - 1, part.shape[1], sums[0] - part, squared, by_topic)).T
 
 
 def leave_one_out_squares(scores: Array) -> Squares:
@@ -137,47 +159,85 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
     return tuple(np.maximum(part, 0.0) for part in parts)
 
 
-def pair_variances(scores: Array) -> Array:
+def pair_variances(scores: Matrix) -> Array:
     """Sakai (2014), Eq. 1: the variance of the difference of every pair of systems."""
-    n, m = scores.shape
-    if n * m * (m - 1) // 2 <= _WHOLE:
-        return np.asarray(_differences(scores).var(axis=0, ddof=1))  # S14 Eq. 1
-    return np.asarray(_pair_squares(_residuals(scores)) / (n - 1))
+    if (few := _few_differences(scores)) is not None:
+        return np.asarray(_differences(few).var(axis=0, ddof=1))  # S14 Eq. 1
+    return np.asarray(_pair_squares(scores, _effects(scores)) / (scores.shape[0] - 1))
 
 
-def pair_variances_and_left_out(scores: Array, percentile: float) -> tuple[Array, Array]:
+def pair_variances_and_left_out(scores: Matrix, percentile: float) -> tuple[Array, Array]:
     """The variances of pairs, and their percentile with each topic left out in turn."""
+    if (few := _few_differences(scores)) is not None:
+        return pair_variances(few), leave_one_out_percentiles(few, percentile)
+    effects = _effects(scores)
+    found = _pair_squares(scores, effects)
+    return found / (scores.shape[0] - 1), _many_percentiles(scores, effects, found, percentile)
+
+
+def _few_differences(scores: Matrix) -> Array | None:
+    """The scores themselves if the differences of all their pairs can be kept."""
     n, m = scores.shape
-    if n * m * (m - 1) // 2 <= _WHOLE:
-        return pair_variances(scores), leave_one_out_percentiles(scores, percentile)
-    residuals = _residuals(scores)
-    totals = _pair_squares(residuals)
-    return totals / (n - 1), _many_percentiles(residuals, totals, percentile)
+    is_few = isinstance(scores, np.ndarray) and not is_large(scores) and n * m * (m - 1) // 2 <= _WHOLE
+    return scores if is_few and isinstance(scores, np.ndarray) else None
 
 
-def _residuals(scores: Array) -> Array:
+def _effects(scores: Matrix) -> Array:
+    """The mean of every system over topics, of scores less the means of topics."""
+    return np.asarray(fold(_effects_of_block, scores) / scores.shape[0])
+
+
+def _effects_of_block(block: Array, _: int) -> Array:
+    return np.asarray((block - block.mean(axis=1, keepdims=True)).sum(axis=0))
+
+
+def _residuals(block: Array, effects: Array) -> Array:
     """Scores less the means of topics and systems: their differences vary as those of the scores do."""
-    left = scores - scores.mean(axis=1, keepdims=True)
-    left -= left.mean(axis=0)
+    left = block - block.mean(axis=1, keepdims=True)
+    left -= effects
     return np.asarray(left)
 
 
-def _pair_squares(residuals: Array) -> Array:
+def products(scores: Matrix, effects: Array) -> Array:
+    """Σ over topics of the products of systems' residuals, systems × systems."""
+    parts = min(32, max(2, _PRODUCTS // scores.shape[1] ** 2))
+    return np.asarray(fold(_products_of_block, scores, effects, parts=parts))
+
+
+def _products_of_block(block: Array, _: int, effects: Array) -> Array:
+    rest = _residuals(block, effects)
+    return np.asarray(rest.T @ rest)  # a matrix with itself: the same bits, however many threads BLAS has
+
+
+def _pair_squares(scores: Matrix, effects: Array) -> Array:
     """Σ(d − d̄)² of every pair, from the products of systems; of systems that are nearly equal, from differences."""
-    first, second = np.triu_indices(residuals.shape[1], k=1)
-    products = residuals.T @ residuals
-    own = np.diag(products)[first] + np.diag(products)[second]
-    found = own - 2 * products[first, second]
-    for at in np.flatnonzero(found < _CLOSE * own).tolist():  # what is left of the products is rounding
-        gaps = residuals[:, first[at]] - residuals[:, second[at]]
-        found[at] = np.square(gaps - gaps.mean()).sum()
+    first, second = np.triu_indices(scores.shape[1], k=1)
+    together = products(scores, effects)
+    own = np.diag(together)[first] + np.diag(together)[second]
+    found = own - 2 * together[first, second]
+    close = np.flatnonzero(found < _CLOSE * own)  # what is left of the products is rounding
+    if len(close):
+        pairs = first[close], second[close]
+        means = fold(_gaps_of_block, scores, effects, *pairs) / scores.shape[0]
+        found[close] = fold(_gap_squares_of_block, scores, effects, *pairs, means)
     return np.asarray(found)
+
+
+def _gaps_of_block(block: Array, _: int, effects: Array, first: Array, second: Array) -> Array:
+    rest = _residuals(block, effects)
+    return np.array([(rest[:, a] - rest[:, b]).sum() for a, b in zip(first, second, strict=True)])
+
+
+def _gap_squares_of_block(block: Array, _: int, effects: Array, first: Array, second: Array, means: Array) -> Array:
+    rest = _residuals(block, effects)
+    pairs = zip(first, second, means, strict=True)
+    return np.array([np.square(rest[:, a] - rest[:, b] - mean).sum() for a, b, mean in pairs])
 
 
 def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     """The percentile of the variances of pairs, with each topic left out in turn."""
-    n, m = scores.shape
-    if n * m * (m - 1) // 2 > _WHOLE:
+    n = len(scores)
+    if _few_differences(scores) is None:
         return pair_variances_and_left_out(scores, percentile)[1]
     gaps = _differences(scores)
     gaps -= gaps.mean(axis=0)
@@ -186,24 +246,43 @@ def leave_one_out_percentiles(scores: Array, percentile: float) -> Array:
     return np.asarray(np.maximum(np.percentile(variances, percentile, axis=1), 0.0))
 
 
-def _many_percentiles(residuals: Array, totals: Array, percentile: float) -> Array:
+def _many_percentiles(scores: Matrix, effects: Array, totals: Array, percentile: float) -> Array:
     """As `leave_one_out_percentiles`, looking only at pairs that can be at the percentile.
 
     A topic i takes at most h = n / (n − 1) · (2 max |r_i|)² from a pair's sum of squares. So the pairs whose sum lies
     more than h below or above the sum at the percentile stay below or above it when the topic is left out.
     """
-    n, m = residuals.shape
-    first, second = np.triu_indices(m, k=1)
+    n, m = scores.shape
     order = np.argsort(totals, kind="stable")
-    totals, first, second = totals[order], first[order], second[order]
-    rank = percentile / 100 * (len(totals) - 1)
+    first, second = np.triu_indices(m, k=1)
+    pairs = _SortedPairs(n, totals[order], first[order], second[order], percentile)
+    out = fold(_percentiles_of_block, scores, effects, pairs, combine=joined)
+    return np.asarray(np.maximum(out / (n - 2), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _SortedPairs:
+    """Pairs of systems in the order of the sums of squares of their differences on n topics."""
+
+    n: int
+    totals: Array
+    first: Array
+    second: Array
+    percentile: float
+
+
+def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPairs) -> Array:
+    """Of every topic of a block, the percentile of the sums of squares without it."""
+    residuals = _residuals(block, effects)
+    n, totals, first, second = pairs.n, pairs.totals, pairs.first, pairs.second
+    rank = pairs.percentile / 100 * (len(totals) - 1)
     low, share = int(rank), rank - int(rank)
     high = min(low + 1, len(totals) - 1)
     largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
     taken = n / (n - 1) * np.square(2 * largest) * (1 + 1e-9)
     begin = np.searchsorted(totals, totals[low] - taken, side="left")
     end = np.searchsorted(totals, totals[high] + taken, side="right")
-    out = np.empty(n)
+    out = np.empty(len(block))
     for group in np.array_split(np.argsort(taken, kind="stable"), _GROUPS):  # topics with windows of about one size
         at, stop = int(begin[group].min(initial=low)), int(end[group].max(initial=high + 1))
         for part in _blocks(len(group), stop - at):
@@ -213,7 +292,7 @@ def _many_percentiles(residuals: Array, totals: Array, percentile: float) -> Arr
             squares += totals[at:stop, np.newaxis]
             squares.partition([low - at, high - at], axis=0)
             out[group[part]] = squares[low - at] * (1 - share) + squares[high - at] * share
-    return np.asarray(np.maximum(out / (n - 2), 0.0))
+    return out
 
 
 def jackknife_df(estimate: float, left_out: Array, *, most: float) -> float:

@@ -17,6 +17,7 @@ from cranfield.methods.variance.components import (
     squares_and_left_out,
 )
 from cranfield.scores import ScoreTable, check_balance
+from cranfield.scores.stored import Matrix
 from cranfield.types import Array, ArrayLike
 
 INDEPENDENT = "Variance of one system's scores over topics: for systems that will be compared without sharing topics."
@@ -180,8 +181,8 @@ def _shared_measures(named: Mapping[str, ScoreTable]) -> tuple[str, ...]:
     return shared
 
 
-def _complete(table: ScoreTable, measure: str, name: str) -> Array:
-    scores = table.of(measure)
+def _complete(table: ScoreTable, measure: str, name: str) -> Matrix:
+    scores = table.matrix(measure)
     where = f"{name}: " if name else ""
     if scores.ndim != 2:
         fix = 'Average over them: `columns="mean=shard"`.'
@@ -198,7 +199,7 @@ class _Pilot:
 
     collection: str
     measure: str
-    scores: Array
+    scores: Matrix
     percentile: float
     confidence: float
 
