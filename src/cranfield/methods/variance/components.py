@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,49 @@ def _whole_squares(scores: Array) -> Squares:
         squared += np.square(part).sum()
         by_topic += np.square(part.mean(axis=1)).sum()
     return Squares(n, m, *(part[0] for part in _mean_squares(n, m, sums, squared, by_topic)))
+
+
+def block_squares(n: int, m: int, tables: Callable[[slice], Array]) -> Squares:
+    """Mean squares of several n × m tables; ``tables`` gives a block of topics: tables × topics × systems."""
+    centre: Array | None = None
+    sums, squared, by_topic = (np.zeros(()) for _ in range(3))
+    for rows in _blocks(n, m):
+        part = tables(rows)
+        if centre is None:  # the mean of the first block, which is about that of all
+            centre = part.mean(axis=(1, 2), keepdims=True)
+        part = part - centre
+        sums = sums + part.sum(axis=1)
+        squared = squared + np.square(part).sum(axis=(1, 2))
+        by_topic = by_topic + np.square(part.mean(axis=2)).sum(axis=1)
+    return Squares(n, m, *_mean_squares(n, m, sums, squared, by_topic))
+
+
+@dataclass(frozen=True, eq=False)
+class Summands:
+    """What to sum over a set of topics to have its mean squares: the scores, and two columns of their squares.
+
+    Squares are of scores less ``centre``, for the precision of what follows: no mean square changes.
+    """
+
+    columns: Array  # topics × (systems + 2)
+    centre: float
+
+    @classmethod
+    def of(cls, scores: Array) -> Summands:
+        n, m = scores.shape
+        columns, centre = np.empty((n, m + 2)), float(scores.mean())
+        for rows in _blocks(n, m):
+            columns[rows, :m] = scores[rows]
+            centred = scores[rows] - centre
+            columns[rows, m] = np.square(centred).sum(axis=1)
+            columns[rows, m + 1] = np.square(centred.mean(axis=1))
+        return cls(columns, centre)
+
+    def squares(self, topics: int, sums: Array) -> Squares:
+        """The mean squares of tables with ``topics`` topics each; a row of ``sums`` per table."""
+        m = self.columns.shape[1] - 2
+        parts = _mean_squares(topics, m, sums[:, :m] - topics * self.centre, sums[:, m], sums[:, m + 1])
+        return Squares(topics, m, *parts)
 
 
 def squares_and_left_out(scores: Array) -> tuple[Squares, Squares]:
@@ -135,6 +179,18 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
     )
     # No sum of squares is below 0, except by rounding if systems are equal on every topic.
     return tuple(np.maximum(part, 0.0) for part in parts)
+
+
+def covariances(scores: Array) -> Array:
+    """The covariances of systems; of many topics a block at a time."""
+    n, m = scores.shape
+    if scores.size <= _WHOLE:
+        return np.atleast_2d(np.cov(scores, rowvar=False, ddof=1))
+    means, products = scores.mean(axis=0), np.zeros((m, m))
+    for rows in _blocks(n, m):
+        centred = scores[rows] - means
+        products += centred.T @ centred
+    return np.asarray(products / (n - 1))
 
 
 def pair_variances(scores: Array) -> Array:
