@@ -553,7 +553,7 @@ ODD_SCORES = [
         of_scores(
             f"a score {raw} in a table is no number",
             f"topic,a\n1,0.5\n2,{raw}\n".encode(),
-            error("score-not-a-number", "scores.csv", 3, raw),
+            error("cell-not-a-number", "scores.csv", 3, raw),
         )
         for raw in ("high", "1_000", "inf", "-inf", "1e999", "0x10")
     ),

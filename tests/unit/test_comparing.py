@@ -177,23 +177,26 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
     assert p_values(1, 1) != p_values(2, 1)
 
 
-def test_max_t_by_hand() -> None:
+@pytest.mark.parametrize(("n", "weights_at_once"), [(13, 8_000_000), (700, 8_000_000), (700, 10_000)])
+def test_max_t_by_hand(n: int, weights_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest |t| of all pairs, resample by resample, without blocks or stacks."""
+    from cranfield.methods.comparison import maxima
     from cranfield.methods.comparison.maxima import LEAST_VARIANCE, CentredPairs, largest_t
     from cranfield.runtime.random import generator, sequence
 
-    scores = np.random.default_rng(4).normal(size=(13, 5))
-    first, second = np.triu_indices(5, k=1)
+    monkeypatch.setattr(maxima, "WEIGHTS", weights_at_once)
+    scores = np.random.default_rng(4).normal(size=(n, 9))
+    first, second = np.triu_indices(9, k=1)
     gaps = scores[:, first] - scores[:, second]
     centred = gaps - gaps.mean(axis=0)
     rows = CentredPairs(scores - scores.mean(axis=0), first, second, gaps.std(axis=0, ddof=1))
     ours = largest_t(rows, resamples=60, seed=7)
-    weights = generator(sequence(7, 0)).multinomial(13, np.full(13, 1 / 13), size=60)
+    weights = generator(sequence(7, 0)).multinomial(n, np.full(n, 1 / n), size=60)
     theirs = []
     for weight in weights:
         sample = np.repeat(centred, weight, axis=0)
         variance = np.maximum(sample.var(axis=0), LEAST_VARIANCE * centred.var(axis=0))
-        theirs.append(float(np.abs(sample.mean(axis=0) / np.sqrt(variance / 12)).max()))
+        theirs.append(float(np.abs(sample.mean(axis=0) / np.sqrt(variance / (n - 1))).max()))
     np.testing.assert_allclose(ours, np.sort(theirs), rtol=1e-12)
 
 

@@ -14,17 +14,22 @@ from cranfield import ScoreTable
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.comparison import ALL_TESTS, pair_p_values
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED
+from cranfield.methods.comparison.kernels import label_sums, random_labels, set_sums
 from cranfield.methods.reliability import (
     assess_reliability,
     discriminative_power,
     generalise,
     rank_stability,
+    replicability,
     split_halves,
     swap_rates,
+    topic_samples,
 )
-from cranfield.methods.reliability.topic_samples import default_sizes, tasks
-from cranfield.methods.variance.components import squares
-from cranfield.runtime.random import sequence
+from cranfield.methods.reliability.generalisability import jackknife_errors
+from cranfield.methods.reliability.topic_samples import default_sizes, labelled_sums, set_means, tasks
+from cranfield.methods.variance import components
+from cranfield.methods.variance.components import covariances, squares
+from cranfield.runtime.random import sequence, words
 
 Array = npt.NDArray[Any]
 
@@ -199,3 +204,100 @@ def test_coefficients_and_targets_out_of_range_are_refused(noisy: ScoreTable) ->
     ):
         with pytest.raises(cranfield.RequestError):
             wrong()
+
+
+# --- sets of topics, by sums
+
+
+@pytest.fixture
+def as_if_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw sets as of very many topics, whatever their number."""
+    for module in (topic_samples, replicability):
+        monkeypatch.setattr(module, "MANY", 3)
+
+
+def test_sums_over_sets_have_the_same_bits_compiled_and_by_whole_arrays() -> None:
+    rng = np.random.default_rng(1)
+    values, chosen = rng.normal(size=(300, 7)), rng.integers(0, 300, (4, 90))
+    loop, arrays = np.zeros((2, 4, 7))
+    set_sums.compiled(0, 4, values, chosen, loop)
+    assert set_sums._arrays is not None
+    assert set_sums._arrays(4, values, chosen, arrays)
+    assert np.array_equal(loop, arrays)
+    assert np.array_equal(loop / 90, values[chosen].mean(axis=1))
+
+
+@pytest.mark.parametrize("likely", [[0] * 256, [0] * 100 + [1] * 90 + [2] * 66])
+def test_every_labelling_is_as_likely_as_any_other(likely: list[int]) -> None:
+    # However unlike the sizes the first guess of the labels is.
+    draws, sizes = 60_000, np.array([2, 1, 3])
+    labels = np.empty((draws, 6), np.uint8)
+    random_labels.compiled(0, draws, np.array(likely, np.uint8), sizes, words(1, "labels", count=draws), labels)
+    assert all((np.bincount(row, minlength=3) == sizes).all() for row in labels[:1000])
+    _, counts = np.unique(labels, axis=0, return_counts=True)
+    assert len(counts) == 60
+    assert np.square(counts - 1000).sum() / 1000 < 59 + 5 * np.sqrt(2 * 59)
+
+
+def test_sums_by_label_are_those_of_the_topics_with_the_label() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(25_000, 5))  # more than one block
+    labels = rng.integers(0, 4, (3, 25_000)).astype(np.uint8)
+    sums = np.zeros((3, 4, 5))
+    label_sums.compiled(0, 3, values, labels, sums)
+    expected = [[values[row == label].sum(axis=0) for label in range(4)] for row in labels]
+    np.testing.assert_allclose(sums, expected, rtol=1e-11)
+
+
+@pytest.mark.usefixtures("as_if_many")
+@pytest.mark.parametrize("sets", [2, 4])
+def test_sets_of_many_topics_are_disjoint_and_contain_the_smaller_ones(sets: int) -> None:
+    sizes = (2, 5, 3)
+    drawn = set_means(np.eye(24), sizes, sequence(1, "sets"), trials=50, sets=sets, replacement=False)
+    members = {size: means * size for size, means in zip(sizes, drawn, strict=True)}  # 1 for a topic in the set
+    for size, inside in members.items():
+        assert inside.shape == (50, sets, 24)
+        assert np.allclose(inside.sum(axis=2), size)
+        assert inside.sum(axis=1).max() <= 1 + 1e-9
+    assert (members[2] <= members[3] + 1e-9).all()
+    assert (members[3] <= members[5] + 1e-9).all()
+    assert len(np.unique(np.round(members[5]), axis=0)) > 45
+
+
+@pytest.mark.usefixtures("as_if_many")
+def test_draws_of_many_topics_depend_on_the_seed_alone(noisy: ScoreTable) -> None:
+    here = assess_reliability(noisy, trials=50, workers=1)
+    there = assess_reliability(noisy, trials=50, workers=3)
+    other = assess_reliability(noisy, trials=50, seed=2)
+    for part in ("swaps", "rankings", "halves"):
+        assert repr(here.to_dict(part)) == repr(there.to_dict(part)) != repr(other.to_dict(part))
+
+
+def test_many_topics_are_as_reliable_however_they_are_drawn(noisy: ScoreTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = assess_reliability(noisy, trials=4000).get()
+    monkeypatch.setattr(topic_samples, "MANY", 3)
+    monkeypatch.setattr(replicability, "MANY", 3)
+    other = assess_reliability(noisy, trials=4000).get()
+    assert other.swaps.overall == pytest.approx(one.swaps.overall, abs=0.008)
+    assert not np.array_equal(other.swaps.overall, one.swaps.overall)
+    assert other.rankings.tau.mean(axis=1) == pytest.approx(one.rankings.tau.mean(axis=1), abs=0.02)
+    assert other.halves.agreeing.mean() == pytest.approx(one.halves.agreeing.mean(), abs=0.01)
+    for name in ("replicated", "opposite_sign"):
+        assert other.halves.replication.share(name) == pytest.approx(one.halves.replication.share(name), abs=0.02)
+
+
+def test_equal_systems_stay_equal_to_the_last_bit_of_their_sums() -> None:
+    scores = np.random.default_rng(4).random((40, 1)).repeat(9, axis=1)
+    sums = labelled_sums(scores, np.array([10, 15]), (sequence(1, "equal"), 20))
+    assert np.array_equal(sums, sums[:, :, :1].repeat(9, axis=2))
+
+
+def test_blocks_of_topics_give_what_the_whole_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(500, 6)) + rng.normal(size=(500, 1)) + 1000
+    whole = jackknife_errors(scores), covariances(scores)
+    for module in (components, cranfield.methods.reliability.generalisability):
+        monkeypatch.setattr(module, "_BLOCK", 600)
+    monkeypatch.setattr(components, "_WHOLE", 600)
+    np.testing.assert_allclose(jackknife_errors(scores), whole[0], rtol=1e-9)
+    np.testing.assert_allclose(covariances(scores), whole[1], rtol=1e-9)

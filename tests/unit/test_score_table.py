@@ -475,3 +475,11 @@ def test_the_same_table_gives_the_same_bytes(table: ScoreTable, tmp_path: Path) 
         assert one == two
         if ending.endswith(".gz"):
             assert one[4:8] == bytes(4), "gzip would note the time here"
+
+
+def test_a_cell_that_is_no_number_is_said_of_the_score_not_of_a_document(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("topic,a,b\n1,0.5,high\n")
+    with pytest.raises(InputError, match="a score that is not a number «high»") as refused:
+        read_scores(file)
+    assert refused.value.fix == "The system has no score on the topic. Write a decimal number, or leave the cell empty."

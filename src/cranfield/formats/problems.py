@@ -222,6 +222,13 @@ KINDS = _kinds(
     # score tables
     ("score-twice", _E, "two scores for one cell", "It is unclear which one holds.", "Delete one of the lines."),
     (
+        "cell-not-a-number",
+        _E,
+        "a score that is not a number",
+        "The system has no score on the topic.",
+        "Write a decimal number, or leave the cell empty.",
+    ),
+    (
         "cell-missing",
         _W,
         "cells without a score",

@@ -131,7 +131,7 @@ def _once(cells: Iterator[_Cell], look: Inspection) -> tuple[list[Row], dict[int
         if before != line:
             look.add("score-twice", line, " ".join(filter(None, key)), f"the first is on line {before}")
         elif score is None:
-            look.add("score-not-a-number", line, raw)
+            look.add("cell-not-a-number", line, raw)
         else:
             if math.isnan(score):
                 empty[len(rows)] = line

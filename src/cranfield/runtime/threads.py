@@ -82,6 +82,24 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], *, workers
         return list(pool.map(function, todo))
 
 
+def ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """``map(function, items)``, with the next result computed while the last is looked at.
+
+    >>> list(ahead(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        coming: Future[Result] | None = None
+        for item in items:
+            ready, coming = coming, pool.submit(function, item)
+            if ready is not None:
+                yield ready.result()
+        if coming is not None:
+            yield coming.result()
+
+
 class Counter:
     """Counts what all threads together have done."""
 

@@ -48,10 +48,12 @@ def named_axis(
     column: CodedColumn, clean: Callable[[str], str | None] = str.strip, *, sort: bool = True
 ) -> Axis | None:
     """The axis of a column of ids: in natural order, or in that of the rows; None where ``clean`` refuses one."""
-    names = [clean(name) for name in column.names]
-    if None in names:
-        return None
-    texts = [name for name in names if name is not None]
+    texts = column.names
+    if clean is not str:  # names are texts already, and there may be millions
+        names = [clean(name) for name in texts]
+        texts = [name for name in names if name is not None]
+        if len(texts) < len(names):
+            return None
     if sort:
         order = natural(texts)
     else:
@@ -63,7 +65,8 @@ def named_axis(
     if order == tuple(texts):
         return Axis(order, column.codes)
     place = {name: at for at, name in enumerate(order)}
-    return Axis(order, np.array([place[name] for name in texts], np.int32)[column.codes])
+    kind = np.uint16 if len(order) <= 1 << 16 else np.int32
+    return Axis(order, np.array([place[name] for name in texts], kind)[column.codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +161,8 @@ class CodedScores:
 
     def empty(self) -> Mapping[Cell, str]:
         """Where the cells stand that have a row and no score."""
-        rows, columns = np.nonzero(np.isnan(self.scores))
-        return EmptyCells(self, rows, columns) if len(rows) else {}
+        absent = np.isnan(self.scores)
+        return EmptyCells(self, *np.nonzero(absent)) if absent.any() else {}
 
 
 def _is_in_order(rows: Array) -> bool:

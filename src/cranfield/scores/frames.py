@@ -14,6 +14,7 @@ from cranfield.errors import InputError, RequestError
 from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
 from cranfield.formats.records import Record
 from cranfield.formats.text import is_ascending
+from cranfield.runtime.threads import ahead
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable
@@ -303,7 +304,7 @@ def _coded_polars(column: Any) -> tuple[Array, list[Any]]:
         column, repeats = runs["value"], runs["len"].to_numpy()
     if bool((column.head(len(column) - 1) < column.tail(len(column) - 1)).all()):
         codes, values = np.arange(len(column), dtype=np.int32), column.to_list()
-    elif len(distinct := column.unique()) <= _MANY:
+    elif len(distinct := column.unique().sort()) <= _MANY:
         codes = column.cast(polars.Enum(distinct)).to_physical().to_numpy()
         values = distinct.to_list()
     else:
@@ -386,6 +387,6 @@ def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
 
     def parts(names: Sequence[str]) -> Iterator[Any]:
         chosen = whole.select(names)
-        return (chosen.slice(first, ROWS).collect() for first in range(0, count, ROWS))
+        return ahead(lambda first: chosen.slice(first, ROWS).collect(), range(0, count, ROWS))
 
     return FrameSource(whole.collect_schema().names(), count, parts, number)

@@ -21,7 +21,9 @@ LEAST_VARIANCE = 0.2
 HAIR = 1e-12  # equal statistics may differ by rounding
 DRAWS = 250  # resamples of one random stream, whatever the number of workers
 ALONE = 2**18  # multiplications up to which BLAS starts no threads, which would get in the way of ours
+SIDE = 32  # resamples and pairs at a time in a product; more where there are few topics
 PAIRS = 2048  # pairs at a time, so that memory does not grow with their number
+WEIGHTS = 8_000_000  # resamples × topics at a time, so that memory does not grow with the topics
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,38 +54,65 @@ def largest_t(rows: CentredPairs, *, resamples: int, seed: Seed, progress: Progr
 def _drawn(rows: CentredPairs, stream: tuple[np.random.SeedSequence, int]) -> Array:
     """The largest |t| of each resample of one stream."""
     source, size = stream
-    n = len(rows.centred)
-    weights = generator(source).multinomial(n, np.full(n, 1.0 / n), size=size) / n
-    side = max(1, int(np.sqrt(ALONE / n)))
+    n, rng = len(rows.centred), generator(source)
+    step = max(1, WEIGHTS // n)
+    return np.concatenate([_largest(rows, _weights(rng, n, min(step, size - at))) for at in range(0, size, step)])
+
+
+def _weights(rng: np.random.Generator, n: int, size: int) -> Array:
+    """How often a resample has each topic, over n: resamples × topics."""
+    return np.asarray(rng.multinomial(n, np.full(n, 1.0 / n), size=size) / n)
+
+
+def _largest(rows: CentredPairs, weights: Array) -> Array:
+    """The largest |t| of some resamples."""
+    size, n = weights.shape
     largest = np.zeros(size)
     for start in range(0, len(rows.first), PAIRS):
-        scaled = _stacked(rows, slice(start, start + PAIRS), side)
+        mean, square = _products(rows, slice(start, start + PAIRS), weights)
+        np.maximum(largest, _squared_t(mean, square), out=largest)
+    return np.asarray(np.sqrt((n - 1) * largest))
+
+
+def _products(rows: CentredPairs, part: slice, weights: Array) -> tuple[Array, Array]:
+    """The means of some pairs' differences, and of their squares, in every resample: stack × resamples × pairs.
+
+    Products of all topics at once would wake BLAS's threads, and those of a few pairs at a time would be slow: topics
+    are summed in blocks.
+    """
+    size, n = weights.shape
+    side = max(SIDE, int(np.sqrt(ALONE / n)))
+    stack = -(-len(rows.first[part]) // side)
+    mean, square = np.zeros((2, stack, size, side))
+    step = max(1, ALONE // side**2)
+    for begin in range(0, n, step):
+        topics = slice(begin, begin + step)
+        scaled = _stacked(rows, topics, part, side)
         squared = scaled**2
         for first in range(0, size, side):
-            part = slice(first, first + side)
-            np.maximum(largest[part], _squared_t(weights[part], scaled, squared), out=largest[part])
-    return np.sqrt((n - 1) * largest)
+            some = slice(first, first + side)
+            mean[:, some] += np.matmul(weights[some, topics], scaled)
+            square[:, some] += np.matmul(weights[some, topics], squared)
+    return mean, square
 
 
-def _stacked(rows: CentredPairs, part: slice, side: int) -> Array:
+def _stacked(rows: CentredPairs, topics: slice, part: slice, side: int) -> Array:
     """Differences of some pairs, with Σd² / n = 1, as a stack of tables of ``side`` pairs; 0 fills the last."""
     n = len(rows.centred)
-    gaps = rows.centred[:, rows.first[part]] - rows.centred[:, rows.second[part]]
+    gaps = rows.centred[topics, rows.first[part]] - rows.centred[topics, rows.second[part]]
     gaps /= rows.sd[part] * np.sqrt((n - 1) / n)
     missing = -gaps.shape[1] % side
     filled = np.pad(gaps, ((0, 0), (0, missing))) if missing else gaps
-    return np.ascontiguousarray(filled.reshape(n, -1, side).swapaxes(0, 1))
+    return np.ascontiguousarray(filled.reshape(len(gaps), -1, side).swapaxes(0, 1))
 
 
-def _squared_t(weights: Array, scaled: Array, squared: Array) -> Array:
-    """t² / (n − 1) of the pair for which it is largest, for every resample."""
-    squared_mean = np.matmul(weights, scaled)  # stack × resamples × pairs
-    squared_mean *= squared_mean
-    variance = np.matmul(weights, squared)
-    variance -= squared_mean
-    np.maximum(variance, LEAST_VARIANCE, out=variance)
-    squared_mean /= variance
-    return np.asarray(squared_mean.max(axis=(0, 2)))
+def _squared_t(mean: Array, square: Array) -> Array:
+    """t² / (n − 1) of the pair for which it is largest, for every resample; uses up its arguments."""
+    mean *= mean
+    square -= mean
+    np.maximum(square, LEAST_VARIANCE, out=square)
+    mean /= square
+    return np.asarray(mean.max(axis=(0, 2)))
 
 
 def shuffled_ranges(

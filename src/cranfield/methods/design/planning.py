@@ -13,7 +13,7 @@ from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.design.formulas import Method
 from cranfield.methods.design.request import MOST_CELLS, TYPICAL_CORRELATION, Request, broadcast, chosen_methods
 from cranfield.methods.design.sample_size import Size, size
-from cranfield.methods.variance.components import squares
+from cranfield.methods.variance.components import covariances, squares
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.stats.tails import normal_critical
 from cranfield.types import Array
@@ -368,7 +368,7 @@ def pair_sizes(table: ScoreTable, *, measure: str | None = None, alpha: float = 
     check_balance(table, measure)
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     scores, n = scores[:, order], len(scores)
-    means, cov = scores.mean(axis=0), np.atleast_2d(np.cov(scores, rowvar=False, ddof=1))
+    means, cov = scores.mean(axis=0), covariances(scores)
     own = np.diag(cov)
     paired = np.maximum(own[:, None] + own[None, :] - 2 * cov, 0.0)  # s_d²
     pooled = (own[:, None] + own[None, :]) / 2  # s_p²

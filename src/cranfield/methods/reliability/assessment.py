@@ -272,7 +272,7 @@ def assess_reliability(
         swaps = swap_rates(table, replacement=replacement, shared=shared, progress=steps.next(), **drawn, **mine)
         # Rankings are compared on disjoint sets, whatever swaps are made of.
         sets = sizes if shared and not replacement else None
-        rankings = rank_stability(table, progress=steps.next(), **{**drawn, "sizes": sets}, **mine)
+        rankings = rank_stability(table, study=study, progress=steps.next(), **{**drawn, "sizes": sets}, **mine)
         again: dict[str, Any] = {"trials": trials, "resamples": min(resamples, 1000), "workers": workers}
         halves = split_halves(table, progress=steps.next(), **again, **tested, **mine)
         power = discriminative_power(table, resamples=resamples, **tested, **mine)

@@ -9,11 +9,13 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.methods.reliability.topic_samples import check_confidence, check_target, check_topics, chosen_scores
-from cranfield.methods.variance.components import Squares, squares
+from cranfield.methods.variance.components import Squares, block_squares, squares
+from cranfield.runtime.threads import slices
 from cranfield.scores import ScoreTable
 from cranfield.types import Array
 
 RELATIVE, ABSOLUTE = "relative", "absolute"
+_BLOCK = 1_000_000  # scores at a time, so that memory does not grow with the number of topics
 SOURCES = ("system", "topic", "residual")
 
 
@@ -168,15 +170,15 @@ def _study(scores: Array, measure: str, confidence: float, dropped: tuple[str, .
     )
 
 
-def _estimates(found: Squares) -> tuple[float, float, float]:
+def _estimates(found: Squares) -> tuple[Any, Any, Any]:
     """σ_s², σ_t² and σ_e² as the mean squares give them, negative ones too."""
     system = (found.between_systems - found.residual) / found.topics  # Brennan 2001, random p × i
     topic = (found.between_topics - found.residual) / found.systems
-    return float(system), float(topic), float(found.residual)
+    return system, topic, found.residual
 
 
 def _positive(found: Squares) -> tuple[float, float, float]:
-    system, topic, residual = (max(each, 0.0) for each in _estimates(found))
+    system, topic, residual = (max(float(each), 0.0) for each in _estimates(found))
     return system, topic, residual
 
 
@@ -188,7 +190,7 @@ def _degrees(found: Squares) -> tuple[int, int, int]:
 def _components(found: Squares, errors: Array, tail: float) -> tuple[Component, ...]:
     from cranfield.stats.tails import t_critical
 
-    values, estimates = _positive(found), _estimates(found)
+    values, estimates = _positive(found), [float(each) for each in _estimates(found)]
     reach = float(t_critical(tail, found.topics * found.systems - 1)) * errors
     total = sum(values) or 1.0
     return tuple(
@@ -261,43 +263,76 @@ def jackknife_errors(scores: Array) -> Array:
     """Standard errors of σ_s², σ_t², σ_e²: a topic, a system, and both left out in turn (Brennan 2001 ch. 6).
 
     Every table without topic i and system j has its sums of squares from those of the whole, so that all of them
-    together cost no more than a few tables.
+    together cost no more than a few tables; and no more memory than a block of topics.
     """
     n, m = scores.shape
     if min(n, m) < 3:
         return np.full(3, np.nan)
-    x = scores - scores.mean()
-    pseudo = (
-        n * m * _left_out(x)[:, np.newaxis, np.newaxis]
-        - (n - 1) * m * _left_out(x, topic=True)[:, :, np.newaxis]
-        - n * (m - 1) * _left_out(x, system=True)[:, np.newaxis, :]
-        + (n - 1) * (m - 1) * _left_out(x, topic=True, system=True)
-    )
-    return np.array([_mean_error(each) for each in pseudo])
+    margins = _Margins.of(scores)
+    found = block_squares(n, m, margins.pseudo_values)
+    system, topic, residual = _estimates(found)
+    return np.asarray(np.sqrt(np.maximum(system / m + topic / n + residual / (n * m), 0.0)))
 
 
-def _left_out(x: Array, *, topic: bool = False, system: bool = False) -> Array:
-    """The three estimates of the whole table, or without each topic, each system, each of both in turn."""
-    n, m = x.shape
-    rows, columns, total = x.sum(axis=1), x.sum(axis=0), x.sum()
-    squared, in_row, in_column = (x**2).sum(), (x**2).sum(axis=1), (x**2).sum(axis=0)
-    by_row, by_column = rows[:, np.newaxis] - x, columns - x  # a topic's sum without a system, and the reverse
-    if topic and system:
-        return _from_sums(
+@dataclass(frozen=True, eq=False)
+class _Margins:
+    """Sums of a centred table, from which those of the tables without a topic, a system or both follow."""
+
+    scores: Array
+    centre: float
+    columns: Array  # sums of the systems
+    squared: Array  # sums of their squares
+    by_column: Array  # Σ over topics of the squared sum of all other systems
+    total_by_row: float  # Σ over topics of the squared sum of all systems
+
+    @classmethod
+    def of(cls, scores: Array) -> _Margins:
+        n, m = scores.shape
+        centre = float(scores.mean())
+        columns, squared, by_column, total_by_row = np.zeros(m), np.zeros(m), np.zeros(m), 0.0
+        for first, last in slices(n, 1 + scores.size // _BLOCK):
+            x = scores[first:last] - centre
+            sums = x.sum(axis=1)
+            columns += x.sum(axis=0)
+            squared += np.square(x).sum(axis=0)
+            by_column += np.square(sums[:, np.newaxis] - x).sum(axis=0)
+            total_by_row += float(np.square(sums).sum())
+        return cls(scores, centre, columns, squared, by_column, total_by_row)
+
+    def pseudo_values(self, block: slice) -> Array:
+        """The pseudo-values of the three components, of some topics: components × topics × systems."""
+        n, m = self.scores.shape
+        x = self.scores[block] - self.centre
+        rows, in_row = x.sum(axis=1, keepdims=True), np.square(x).sum(axis=1, keepdims=True)
+        others = np.square(self.columns - x)  # of each system the squared sum of all other topics
+        columns, squared = self.columns, self.squared
+        total, all_squared = columns.sum(), squared.sum()
+        whole = _from_sums(n, m, total, all_squared, self.total_by_row, np.square(columns).sum())
+        topic = _from_sums(
+            n - 1,
+            m,
+            total - rows,
+            all_squared - in_row,
+            self.total_by_row - np.square(rows),
+            others.sum(axis=1, keepdims=True),
+        )
+        system = _from_sums(
+            n, m - 1, total - columns, all_squared - squared, self.by_column, np.square(columns).sum() - columns**2
+        )
+        both = _from_sums(
             n - 1,
             m - 1,
-            total - rows[:, np.newaxis] - columns + x,
-            squared - in_row[:, np.newaxis] - in_column + x**2,
-            (by_row**2).sum(axis=0) - by_row**2,
-            (by_column**2).sum(axis=1)[:, np.newaxis] - by_column**2,
+            total - rows - columns + x,
+            all_squared - in_row - squared + np.square(x),
+            self.by_column - np.square(rows - x),
+            others.sum(axis=1, keepdims=True) - others,
         )
-    if topic:
-        left = (by_column**2).sum(axis=1)
-        return _from_sums(n - 1, m, total - rows, squared - in_row, (rows**2).sum() - rows**2, left)
-    if system:
-        left = (by_row**2).sum(axis=0)
-        return _from_sums(n, m - 1, total - columns, squared - in_column, left, (columns**2).sum() - columns**2)
-    return _from_sums(n, m, total, squared, (rows**2).sum(), (columns**2).sum())
+        return np.asarray(
+            n * m * whole[:, np.newaxis, np.newaxis]
+            - (n - 1) * m * topic
+            - n * (m - 1) * system[:, np.newaxis]
+            + (n - 1) * (m - 1) * both
+        )
 
 
 def _from_sums(n: int, m: int, total: Any, squared: Any, topics_squared: Any, systems_squared: Any) -> Array:
@@ -307,13 +342,6 @@ def _from_sums(n: int, m: int, total: Any, squared: Any, topics_squared: Any, sy
     ms_topic, ms_system = ss_topic / (n - 1), ss_system / (m - 1)
     residual = (squared - middle - ss_topic - ss_system) / ((n - 1) * (m - 1))
     return np.array([(ms_system - residual) / n, (ms_topic - residual) / m, residual])
-
-
-def _mean_error(pseudo: Array) -> float:
-    """Standard error of the mean of pseudo-values, themselves a topics × systems table."""
-    n, m = pseudo.shape
-    system, topic, residual = _estimates(squares(pseudo))
-    return float(np.sqrt(max(system / m + topic / n + residual / (n * m), 0.0)))
 
 
 # Powers of Eρ², of 1 − Eρ² and of 1 − Φ.  Urbano et al. 2013 Fig. 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,9 +12,11 @@ import numpy as np
 from cranfield.methods.comparison.audits import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.comparison.comparison import FAMILY, compare, pair_p_values
 from cranfield.methods.comparison.families import RESAMPLED
+from cranfield.methods.comparison.kernels import set_sums
 from cranfield.methods.comparison.tukey import ErrorTerm, tukey
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.topic_samples import (
+    MANY,
     TrialTask,
     check_alpha,
     check_sizes,
@@ -22,10 +24,11 @@ from cranfield.methods.reliability.topic_samples import (
     chosen_scores,
     default_sizes,
     in_waves,
+    labelled_sums,
     set_means,
     tasks,
 )
-from cranfield.methods.variance.components import squares
+from cranfield.methods.variance.components import Summands
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
@@ -216,7 +219,11 @@ def split_halves(
     check_trials(trials)
     check_alpha(alpha)
     scores, _, _ = chosen_scores(table, measure, drop=drop, least_topics=4)
-    halve = partial(_halvings, scores, test, correct, alpha, resamples)
+    halve: Callable[[TrialTask], tuple[Replication, Array]]
+    if test == "tukey" and correct in (None, "none"):
+        halve = partial(_tukey_halvings, Summands.of(scores), alpha, trials * scores.size)
+    else:
+        halve = partial(_halvings, scores, test, correct, alpha, resamples)
     name = measure or table.measures[0]
     stream = sequence(seed, "reliability", "halves", name)
     done = in_waves(halve, tasks(stream, trials), workers=workers, progress=progress)
@@ -242,27 +249,60 @@ def _halvings(
     """The replication of each halving of a task, and the share of all pairs in the same order."""
     stream, trials = task
     rng = generator(stream)
-    found, agreeing = [], np.zeros(trials)
-    for trial in range(trials):
+    pairs = []
+    for _ in range(trials):
         one, other = (
             _verdicts(scores[part], test, correct, alpha, resamples, int(rng.integers(2**63)))
             for part in halves(len(scores), rng)
         )
-        agreeing[trial] = (one[0] * other[0] > 0).mean()
-        found.append(replication_of(one, other))
-    return joined(found), agreeing
+        pairs.append((one, other))
+    return _compared(pairs)
 
 
 def _verdicts(scores: Array, test: str, correct: str | None, alpha: float, resamples: int, seed: int) -> PairVerdicts:
     """The sign of every pair's difference, and whether it is significant."""
     means = scores.mean(axis=0)
-    if test == "tukey" and correct in (None, "none"):  # its margin is enough, and quicker than its p-values
-        n, m = scores.shape
-        result = tukey(means, ErrorTerm(float(squares(scores).residual), (m - 1) * (n - 1), n), alpha=alpha)
-        return np.sign(result.difference), result.significant
     first, second = np.triu_indices(len(means), k=1)
     p_adjusted = pair_p_values(scores, test=test, correct=correct, alpha=alpha, resamples=resamples, seed=seed)
     return np.sign(means[first] - means[second]), p_adjusted <= alpha
+
+
+def _tukey_halvings(summands: Summands, alpha: float, work: int, task: TrialTask) -> tuple[Replication, Array]:
+    """As `_halvings` by Tukey's test, for which sums over the topics of a half are enough."""
+    half = len(summands.columns) // 2
+    sums = _half_sums(summands.columns, half, work, task)
+    found = summands.squares(half, sums.reshape(-1, sums.shape[2]))
+    df, systems = (found.systems - 1) * (half - 1), found.systems
+    verdicts = [
+        _tukey_verdicts(row[:systems] / half, ErrorTerm(residual, df, half), alpha)
+        for row, residual in zip(sums.reshape(-1, sums.shape[2]), found.residual.tolist(), strict=True)
+    ]
+    return _compared(list(zip(verdicts[::2], verdicts[1::2], strict=True)))
+
+
+def _half_sums(columns: Array, half: int, work: int, task: TrialTask) -> Array:
+    """Sums of the columns over both halves of the topics: trials × 2 × columns."""
+    stream, trials = task
+    if len(columns) > MANY:
+        return labelled_sums(columns, np.array([half, half]), task)
+    rng = generator(stream)
+    sums = np.zeros((trials, 2, columns.shape[1]))
+    for trial in range(trials):
+        chosen = np.stack(halves(len(columns), rng))
+        set_sums(2, columns, chosen, sums[trial], work=work, workers=1)
+        rng.integers(2**63, size=2)  # the seeds of a test that needs them, so that all tests have the same halves
+    return sums
+
+
+def _tukey_verdicts(means: Array, error: ErrorTerm, alpha: float) -> PairVerdicts:
+    """As `_verdicts`; Tukey's margin is enough, and quicker than its p-values."""
+    result = tukey(means, error, alpha=alpha)
+    return np.sign(result.difference), result.significant
+
+
+def _compared(pairs: Sequence[tuple[PairVerdicts, PairVerdicts]]) -> tuple[Replication, Array]:
+    agreeing = np.array([(one[0] * other[0] > 0).mean() for one, other in pairs])
+    return joined([replication_of(one, other) for one, other in pairs]), agreeing
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -308,13 +348,15 @@ def rank_stability(
     sizes: Sequence[int] | None = None,
     trials: int = 1000,
     drop: float = 0.0,
+    study: Generalisability | None = None,
     seed: Seed = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RankStability:
     """Compute τ and τ_AP between two disjoint sets of topics, for sets of several sizes.
 
-    τ_AP, which gives more weight to the top of the ranking, is the mean of both directions.
+    τ_AP, which gives more weight to the top of the ranking, is the mean of both directions. ``study`` is that of the
+    same table, if it has been made already.
     """
     check_trials(trials)
     scores, _, _ = chosen_scores(table, measure, drop=drop)
@@ -322,14 +364,13 @@ def rank_stability(
     check_sizes(chosen, len(scores), 2, replacement=False)
     stream = sequence(seed, "reliability", "rankings", measure or table.measures[0])
     found = []
-    for at, size in enumerate(chosen):
-        means = set_means(scores, size, tasks(sequence(stream, at), trials), sets=2, replacement=False, workers=workers)
+    drawn = set_means(scores, chosen, stream, trials=trials, sets=2, replacement=False, workers=workers)
+    for at, means in enumerate(drawn):
         parts = [means[first:last] for first, last in slices(trials, max(1, trials // 50))]
         found.append(np.concatenate(spread(_agreements, parts, workers=workers), axis=1))
         if progress is not None:
             progress(at + 1, len(chosen))
     tau, tau_ap = np.moveaxis(np.array(found), 1, 0)
-    study = generalise(table, measure=measure, drop=drop)
     n, m = scores.shape
     return RankStability(
         measure=measure or table.measures[0],
@@ -338,7 +379,7 @@ def rank_stability(
         sizes=chosen,
         tau=tau,
         tau_ap=tau_ap,
-        study=study,
+        study=study or generalise(table, measure=measure, drop=drop),
         trials=trials,
         seed=seed,
     )

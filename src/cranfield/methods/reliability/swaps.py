@@ -25,8 +25,8 @@ from cranfield.methods.reliability.topic_samples import (
     chosen_scores,
     default_sizes,
     set_means,
-    tasks,
 )
+from cranfield.methods.variance.components import covariances
 from cranfield.runtime.random import Seed, sequence
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable
@@ -229,9 +229,8 @@ def swap_rates(
     known = bin_of(np.abs(whole), edges) if replacement else None
     stream = sequence(seed, "reliability", "swaps", measure or table.measures[0])
     cells = []
-    for at, size in enumerate(chosen):
-        seeds = tasks(sequence(stream, at), trials)
-        means = set_means(scores, size, seeds, sets=sets, replacement=replacement, workers=workers)
+    drawn = set_means(scores, chosen, stream, trials=trials, sets=sets, replacement=replacement, workers=workers)
+    for at, means in enumerate(drawn):
         cells.append(_tally(means, pairs, edges, known, np.abs(whole), workers))
         if progress is not None:
             progress(at + 1, len(chosen))
@@ -259,7 +258,7 @@ def swap_rates(
 
 def _pair_variances(scores: Array, pairs: tuple[Array, Array]) -> tuple[Array, Array]:
     """σ_X² + σ_Y² and σ_d² of every pair, from covariances: a table of all differences could be too large."""
-    covariance = np.atleast_2d(np.cov(scores, rowvar=False, ddof=1))
+    covariance = covariances(scores)
     variance = np.diag(covariance)
     own = variance[pairs[0]] + variance[pairs[1]]
     paired = own - 2 * covariance[pairs]

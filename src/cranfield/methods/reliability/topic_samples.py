@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
-from cranfield.runtime.random import generator, sequence
+from cranfield.methods.comparison.kernels import label_sums, random_labels, set_sums
+from cranfield.runtime.random import generator, sequence, words
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.scores.selection import REMEDY
 from cranfield.types import Array, Progress
+
+_COMPILED = 10**9  # steps of a loop that is never interpreted: of many topics there is always enough to do
+MANY = 10_000  # topics above which drawing every set by itself takes longer than all that is computed from it
 
 
 def chosen_scores(
@@ -28,13 +32,14 @@ def chosen_scores(
         raise RequestError(f"a share of {drop:g} of the systems cannot be left out", fix="Give 0 or more, below 1.")
     means = scores.mean(axis=0)
     kept = means >= np.quantile(means, drop) if len(means) else np.zeros(0, bool)
-    _check_size(scores[:, kept], least_topics, drop)
+    _check_size(len(scores), int(kept.sum()), least_topics, drop)
     names = np.array(table.systems, object)
-    return scores[:, kept], tuple(names[kept]), tuple(names[~kept])
+    # Of few topics always a copy system by system, whose sums round alike whether or not systems are left out.
+    chosen = scores if kept.all() and len(scores) > MANY else scores[:, kept]
+    return chosen, tuple(names[kept]), tuple(names[~kept])
 
 
-def _check_size(scores: Array, least_topics: int, drop: float) -> None:
-    topics, systems = scores.shape
+def _check_size(topics: int, systems: int, least_topics: int, drop: float) -> None:
     if systems < 2:
         left = " are left" if drop else ""
         raise InputError(
@@ -116,22 +121,63 @@ def check_sizes(sizes: tuple[int, ...], topics: int, sets: int, *, replacement: 
 
 
 def set_means(
-    scores: Array, size: int, seeds: list[TrialTask], *, sets: int, replacement: bool, workers: int | None = None
-) -> Array:
-    """Means of the systems on ``sets`` sets of ``size`` topics: trials × sets × systems.
+    scores: Array,
+    sizes: Sequence[int],
+    stream: np.random.SeedSequence,
+    *,
+    trials: int,
+    sets: int,
+    replacement: bool,
+    workers: int | None = None,
+) -> Iterator[Array]:
+    """Means of the systems on ``sets`` sets of topics, for one size after the other: trials × sets × systems.
 
     Sets are disjoint, or with ``replacement`` drawn independently of each other, as if the topics were all there are.
+    Each size has draws of its own; of more than ``MANY`` topics, the sets of a trial contain its smaller ones.
     """
-    draw = partial(_draw, scores, size, sets, replacement)
-    return np.concatenate(spread(draw, seeds, workers=workers))
+    if len(scores) > MANY and not replacement and sets * len(set(sizes)) < 256:
+        yield from _nested_means(scores, sizes, stream, trials=trials, sets=sets, workers=workers)
+        return
+    scores = np.ascontiguousarray(scores)
+    for at, size in enumerate(sizes):
+        work = trials * sets * size * scores.shape[1]
+        draw = partial(_draw, scores, size, sets, replacement, work)
+        yield np.concatenate(spread(draw, tasks(sequence(stream, at), trials), workers=workers))
 
 
-def _draw(scores: Array, size: int, sets: int, replacement: bool, task: TrialTask) -> Array:
+def _draw(scores: Array, size: int, sets: int, replacement: bool, work: int, task: TrialTask) -> Array:
     stream, trials = task
     rng, topics = generator(stream), len(scores)
-    out = np.empty((trials, sets, scores.shape[1]))
+    sums = np.zeros((trials, sets, scores.shape[1]))
     for trial in range(trials):
         chosen = rng.integers(0, topics, sets * size) if replacement else rng.permutation(topics)[: sets * size]
         # Sums go topic by topic, alike for every system, so that equal systems stay equal to the last bit.
-        out[trial] = scores[chosen].reshape(sets, size, -1).mean(axis=1)
-    return out
+        set_sums(sets, scores, chosen.reshape(sets, size), sums[trial], work=work, workers=1)
+    return sums / size
+
+
+def _nested_means(
+    scores: Array, sizes: Sequence[int], stream: np.random.SeedSequence, *, trials: int, sets: int, workers: int | None
+) -> Iterator[Array]:
+    """As `set_means`: a set consists of the topics that the next smaller has and of some more, summed only once."""
+    distinct = np.unique(sizes)
+    counts = np.tile(np.diff(distinct, prepend=0), sets)
+    sums = np.concatenate(
+        spread(partial(labelled_sums, scores, counts), tasks(sequence(stream, "nested"), trials), workers=workers)
+    )
+    means = sums.reshape(trials, sets, len(distinct), -1).cumsum(axis=2) / distinct[:, np.newaxis]
+    for size in sizes:
+        yield means[:, :, np.searchsorted(distinct, size)]
+
+
+def labelled_sums(values: Array, sizes: Array, task: TrialTask) -> Array:
+    """Sums of ``values``, topics × columns, over disjoint random sets of ``sizes`` topics: trials × sets × columns."""
+    stream, trials = task
+    topics, columns = values.shape
+    counts = np.append(sizes, topics - sizes.sum()).astype(np.int64)  # the last label is of topics in no set
+    ends = np.round(256 * np.cumsum(counts) / topics)
+    likely = np.searchsorted(ends, np.arange(256), side="right").astype(np.uint8)
+    labels, sums = np.empty((trials, topics), np.uint8), np.zeros((trials, len(counts), columns))
+    random_labels(trials, likely, counts, words(stream, count=trials), labels, work=_COMPILED, workers=1)
+    label_sums(trials, np.ascontiguousarray(values), labels, sums, work=_COMPILED, workers=1)
+    return sums[:, :-1]

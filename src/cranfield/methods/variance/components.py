@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from cranfield.scores.stored import Matrix, fold, is_large, joined, totals
+from cranfield.scores.stored import Matrix, fold, is_large, joined, system_means, totals
 from cranfield.types import Array
 
 _BLOCK = 1_000_000  # numbers at a time, so that memory does not grow with the number of topics
@@ -74,6 +75,49 @@ def _whole_squares(shape: tuple[int, ...], sums: _Sums) -> Squares:
     n, m = shape
     parts = _mean_squares(n, m, *(np.asarray(part)[np.newaxis] for part in sums))
     return Squares(n, m, *(part[0] for part in parts))
+
+
+def block_squares(n: int, m: int, tables: Callable[[slice], Array]) -> Squares:
+    """Mean squares of several n × m tables; ``tables`` gives a block of topics: tables × topics × systems."""
+    centre: Array | None = None
+    sums, squared, by_topic = (np.zeros(()) for _ in range(3))
+    for rows in _blocks(n, m):
+        part = tables(rows)
+        if centre is None:  # the mean of the first block, which is about that of all
+            centre = part.mean(axis=(1, 2), keepdims=True)
+        part = part - centre
+        sums = sums + part.sum(axis=1)
+        squared = squared + np.square(part).sum(axis=(1, 2))
+        by_topic = by_topic + np.square(part.mean(axis=2)).sum(axis=1)
+    return Squares(n, m, *_mean_squares(n, m, sums, squared, by_topic))
+
+
+@dataclass(frozen=True, eq=False)
+class Summands:
+    """What to sum over a set of topics to have its mean squares: the scores, and two columns of their squares.
+
+    Squares are of scores less ``centre``, for the precision of what follows: no mean square changes.
+    """
+
+    columns: Array  # topics × (systems + 2)
+    centre: float
+
+    @classmethod
+    def of(cls, scores: Array) -> Summands:
+        n, m = scores.shape
+        columns, centre = np.empty((n, m + 2)), float(scores.mean())
+        for rows in _blocks(n, m):
+            columns[rows, :m] = scores[rows]
+            centred = scores[rows] - centre
+            columns[rows, m] = np.square(centred).sum(axis=1)
+            columns[rows, m + 1] = np.square(centred.mean(axis=1))
+        return cls(columns, centre)
+
+    def squares(self, topics: int, sums: Array) -> Squares:
+        """The mean squares of tables with ``topics`` topics each; a row of ``sums`` per table."""
+        m = self.columns.shape[1] - 2
+        parts = _mean_squares(topics, m, sums[:, :m] - topics * self.centre, sums[:, m], sums[:, m + 1])
+        return Squares(topics, m, *parts)
 
 
 def squares_and_left_out(scores: Matrix) -> tuple[Squares, Squares]:
@@ -157,6 +201,18 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
     )
     # No sum of squares is below 0, except by rounding if systems are equal on every topic.
     return tuple(np.maximum(part, 0.0) for part in parts)
+
+
+def covariances(scores: Matrix) -> Array:
+    """The covariances of systems; of many topics a block at a time."""
+    if isinstance(scores, np.ndarray) and not is_large(scores):
+        return np.atleast_2d(np.cov(scores, rowvar=False, ddof=1))
+    return np.asarray(fold(_block_products, scores, system_means(scores)) / (scores.shape[0] - 1))
+
+
+def _block_products(block: Array, _: int, means: Array) -> Array:
+    centred = block - means
+    return np.asarray(centred.T @ centred)
 
 
 def pair_variances(scores: Matrix) -> Array:
