@@ -68,15 +68,13 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], str]:
 @contextmanager
 def serving(**settings: Any) -> Iterator[str]:
     """The web page on a free port of this machine, as ``cranfield serve`` runs it; gives its address."""
-    import uvicorn
-
     from cranfield.web.application import listen, make_app
+    from cranfield.web.application import server as server_of
     from cranfield.web.settings import Settings
 
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    app = make_app(Settings(**{"port": port, **settings}))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    server = server_of(make_app(Settings(**{"port": port, **settings})))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:

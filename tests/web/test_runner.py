@@ -13,11 +13,12 @@ import pytest
 from cranfield.errors import InputError
 from cranfield.types import Progress
 from cranfield.web.runner import Job, Runner
+from cranfield.web.settings import Settings
 
 
 @pytest.fixture
 def runner() -> Iterator[Runner]:
-    made = Runner(1)
+    made = Runner(Settings(jobs=1))
     yield made
     made.close()
 
@@ -110,7 +111,7 @@ def test_work_waits_its_turn_and_can_be_cancelled_before(runner: Runner, tmp_pat
 
 
 def test_the_end_of_the_server_is_the_end_of_its_work(tmp_path: Path) -> None:
-    runner = Runner(1)
+    runner = Runner(Settings(jobs=1))
     job = runner.start("a", "me", "Sleeping", endless, tmp_path)
     assert until(lambda: job.done == 2)
     runner.close()

@@ -121,6 +121,21 @@ def serve(
     max_unpacked: Annotated[
         int, typer.Option("--max-unpacked", help="Largest upload after unpacking, in MB.", min=1)
     ] = 2000,
+    max_seconds: Annotated[
+        float, typer.Option("--max-seconds", help="Longest time of a calculator, in seconds.", min=1)
+    ] = 20,
+    max_minutes: Annotated[
+        float, typer.Option("--max-minutes", help="Longest time of an analysis of data, in minutes.", min=0.1)
+    ] = 60,
+    max_memory: Annotated[
+        int | None,
+        typer.Option(
+            "--max-memory",
+            help="Most memory of an analysis, in MB. Default: three quarters of this machine's.",
+            min=500,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Start a local web page: calculators that answer while you type, and every analysis of the commands for your data.
 
@@ -128,8 +143,20 @@ def serve(
     """
     check_part("web")
     from cranfield.web.application import run
+    from cranfield.web.settings import Settings, most_memory, new_token
 
-    run(host=host, port=port, token=token, max_upload=max_upload * 1_000_000, max_unpacked=max_unpacked * 1_000_000)
+    run(
+        Settings(
+            host=host,
+            port=port,
+            token=new_token() if token == "new" else token,
+            max_upload=max_upload * 1_000_000,
+            max_unpacked=max_unpacked * 1_000_000,
+            calculator_seconds=max_seconds,
+            job_seconds=max_minutes * 60,
+            job_memory=max_memory * 1_000_000 if max_memory else most_memory(),
+        )
+    )
 
 
 @options.printed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import cranfield
 from cranfield.errors import CranfieldError
@@ -21,7 +22,7 @@ from cranfield.web import calculators, data, result_pages
 from cranfield.web.error_pages import add_handlers
 from cranfield.web.guard import Guard
 from cranfield.web.page import render, static
-from cranfield.web.runner import Runner
+from cranfield.web.runner import Calculators, Runner
 from cranfield.web.settings import Settings
 from cranfield.web.uploads import Store
 
@@ -59,17 +60,20 @@ def make_app(settings: Settings | None = None) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Uploads and work live as long as the server does, and not a moment longer."""
-    app.state.store, app.state.runner = Store(), Runner(app.state.settings.jobs)
+    settings: Settings = app.state.settings
+    app.state.store, app.state.runner, app.state.calculators = Store(), Runner(settings), Calculators(settings)
     try:
         yield
     finally:
+        app.state.calculators.close()
         app.state.runner.close()
         app.state.store.close()
 
 
 def _api(request: Request) -> Response:
     document: dict[str, Any] = request.app.openapi()
-    return HTMLResponse(render("api.html", here="api", paths=document["paths"]))
+    limits = request.app.state.settings.limits
+    return HTMLResponse(render("api.html", here="api", paths=document["paths"], limits=limits))
 
 
 def _static(name: str) -> Response:
@@ -78,23 +82,61 @@ def _static(name: str) -> Response:
     return Response(static(name), media_type=STATIC[name], headers={"cache-control": "no-cache"})
 
 
-def run(*, host: str, port: int, token: str | None, max_upload: int, max_unpacked: int) -> None:
+class TimedProtocol(H11Protocol):
+    """HTTP whose requests come within a time: a connection that only begins one is closed."""
+
+    head = Settings.head
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _expect(self) -> None:
+        """Start to wait for a request; more bytes of its head give no more time."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(self.head, self._close_unless_asked)
+
+    def _close_unless_asked(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.abort()
+
+
+def server(app: FastAPI) -> uvicorn.Server:
+    """What serves the pages."""
+    settings: Settings = app.state.settings
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=type("Protocol", (TimedProtocol,), {"head": settings.head}),
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=3,
+        )
+    )
+
+
+def run(settings: Settings) -> None:
     """Serve until interrupted."""
-    token = secrets.token_urlsafe(24) if token == "new" else token
-    settings = Settings(host=host, port=port, token=token, max_upload=max_upload, max_unpacked=max_unpacked)
-    listening = listen(host, port)
+    host, token = settings.host, settings.token
+    listening = listen(host, settings.port)
     number = int(listening.getsockname()[1])
     sys.stdout.write(f"{address(host, number, token)}\n")
     sys.stdout.flush()
     sys.stderr.write("Stop with Ctrl+C; uploads are removed then.\n")
-    config = uvicorn.Config(
-        make_app(replace(settings, port=number)),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=3,
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+    server(make_app(replace(settings, port=number))).run(sockets=[listening])
 
 
 def address(host: str, port: int, token: str | None) -> str:

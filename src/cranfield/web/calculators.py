@@ -15,13 +15,16 @@ from starlette.exceptions import HTTPException
 from cranfield.errors import CranfieldError, RequestError
 from cranfield.methods.design.power_card import AXES
 from cranfield.methods.design.request import parse_grid
+from cranfield.methods.sequential.trial import MOST_SIZES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
-from cranfield.web.error_pages import FAULTS, Fault, parse
+from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
 from cranfield.web.forms import Given, Query, field, make_form
-from cranfield.web.page import Answer, ResultAnswer, file_response, links_of, render
+from cranfield.web.page import MEDIA, Answer, ResultAnswer, as_file, download, links_of, render
 from cranfield.web.page_maker import make_query, shown, values
+from cranfield.web.runner import Calculators
+from cranfield.web.settings import MOST_ROWS, check_cells
 
 GOALS = {
     "difference": "a difference between two systems",
@@ -78,6 +81,7 @@ TrialPlanQuery = make_query(
 EXAMPLE_PLANS = PlansQuery.model_validate({"difference": 0.033, "sd": 0.15})
 EXAMPLE_TRIAL = TrialPlanQuery.model_validate({"difference": 0.033, "sd": "0.12,0.15,0.18"})
 MOST_LOOKS = 10  # more take seconds
+MOST_TRIALS = 20_000  # sds and sizes of a trial, also where the sizes are not given
 EXAMPLE_CARD = PowerQuery.model_validate(
     {"topics": "50", "systems": "10", "sd": "0.15", "difference": "0.05", "alpha": "0.05", "power": "0.8"}
 )
@@ -117,6 +121,8 @@ def plans_answer(query: Any) -> Answer:
 
 def trial_answer(query: Any) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
+    sds = parse_grid(query.sd or "0", name="sd", most=MOST_ROWS)
+    check_cells(len(sds) * (1 if query.trial_size else MOST_SIZES), MOST_TRIALS)
     result = TRIAL.ask(**values(TRIAL, query))
     return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
 
@@ -191,13 +197,36 @@ CALCULATORS = {
 def _json(asked: Calculator) -> Callable[..., Response]:
     """The JSON answer of a calculator, with its parameters as the document of the interface lists them."""
 
-    def endpoint(query: Any) -> Response:
-        return file_response(asked.numbers(query), "json", asked.name)
+    def endpoint(request: Request, query: Any) -> Response:
+        return as_file(_ask(request, asked, query, "json"), "json", asked.name)
 
     endpoint.__name__ = f"{asked.name}_json"
     endpoint.__doc__ = f"As ``cranfield {asked.command} --json``."
-    endpoint.__annotations__ = {"query": Annotated[asked.query, fastapi.Query()], "return": Response}
+    endpoint.__annotations__ = {
+        "request": Request,
+        "query": Annotated[asked.query, fastapi.Query()],
+        "return": Response,
+    }
     return endpoint
+
+
+def compute(name: str, values: dict[str, Any], kind: str) -> str | bytes | None:
+    """The answer of a calculator as a file, or as what a page shows; None where there is no such file of it."""
+    asked = CALCULATORS[name]
+    query = asked.query.model_validate(values)
+    found = (asked.numbers if kind == "json" else asked.answer)(query)
+    if kind == PAGE:
+        return found.html(links_of(f"/{name}", query, found))
+    return download(found, kind) if kind in found.files() else None
+
+
+PAGE = "page"  # in place of the kind of a file
+
+
+def _ask(request: Request, asked: Calculator, query: Query, kind: str) -> Any:
+    """The same in a process with a deadline and a limit of its memory."""
+    processes: Calculators = request.app.state.calculators
+    return processes.ask(compute, asked.name, query.model_dump(exclude_unset=True), kind)
 
 
 for each in CALCULATORS.values():
@@ -207,7 +236,7 @@ for each in CALCULATORS.values():
         summary=each.title,
         response_model=ResultAnswer,
         tags=["calculator"],
-        responses=FAULTS,
+        responses={**FAULTS, **BUSY},
     )
 
 
@@ -219,7 +248,12 @@ def start(request: Request) -> Response:
 @pages.get("/{name}.{kind}", include_in_schema=False)
 def calculator_file(request: Request, name: str, kind: str) -> Response:
     asked = _calculator(name)
-    return file_response(asked.answer(parse(asked.query, dict(request.query_params))), kind, name)
+    if kind not in MEDIA:
+        raise HTTPException(404)
+    found = _ask(request, asked, parse(asked.query, dict(request.query_params)), kind)
+    if found is None:
+        raise HTTPException(404)
+    return as_file(found, kind, name)
 
 
 @pages.get("/{name}", include_in_schema=False)
@@ -229,9 +263,7 @@ def calculator_page(request: Request, name: str) -> Response:
     typed = given or asked.example.model_dump(exclude_none=True, exclude_defaults=True)
     status = 200
     try:
-        query = parse(asked.query, typed)
-        found = asked.answer(query)
-        shown = found.html(links_of(f"/{name}", query, found))
+        shown = _ask(request, asked, parse(asked.query, typed), PAGE)
     except CranfieldError as error:
         status, shown = 400, render("fault.html", fault=Fault.of(error))
     if request.headers.get("x-part") == "answer":

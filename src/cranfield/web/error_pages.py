@@ -20,6 +20,7 @@ HINTS = {
     404: "It may have been removed, or the link is of a server that has been stopped since.",
     405: "Use the links and buttons of the pages.",
     408: "Send it again.",
+    429: "Ask again in a few seconds.",
     413: "Send less at a time, pack the collection first (cranfield pack), or start the server with --max-upload.",
 }
 
@@ -53,6 +54,9 @@ class FaultAnswer(BaseModel):
 FAULTS: dict[int | str, dict[str, Any]] = {
     400: {"model": FaultAnswer, "description": "The request makes no sense; the answer says why"},
     422: {"model": FaultAnswer, "description": "A parameter that does not exist, or cannot be what it is"},
+}
+BUSY: dict[int | str, dict[str, Any]] = {
+    429: {"model": FaultAnswer, "description": "Too much is being computed at the moment; ask again later"}
 }
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": FaultAnswer, "description": "There is no such thing (any more)"}

@@ -19,6 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+SLOWEST = 10_000  # bytes per second of an upload, less the time that it may pause
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -62,8 +63,8 @@ class Guard:
         if origin is not None and (not _parses(origin) or urlsplit(origin).netloc.lower() != hosts[0].lower()):
             return "Another site asked for this. Only this server's own pages may.\n"
         site = headers.one("sec-fetch-site")
-        if scope["method"] not in SAFE and origin is None and site not in (None, "same-origin", "none"):
-            return "Another site asked for this. Only this server's own pages may.\n"
+        if origin is None and site not in (None, "same-origin", "none") and not _is_link_to_a_page(scope, headers):
+            return "Another site asked for this. Only this server's own pages may; paste the address to open it.\n"
         return None
 
     # --- the token
@@ -105,16 +106,17 @@ class Guard:
         """``receive``, which ends a body that is too long or does not come."""
         length = headers.one("content-length") or ""
         most = self._settings.max_upload
-        got, whole = 0, False
+        got, whole, began = 0, False, asyncio.get_running_loop().time()
 
         async def bounded() -> Message:
             nonlocal got, whole
             if whole:
                 return await receive()
+            late = asyncio.get_running_loop().time() - began - got / SLOWEST
             if length.isdecimal() and int(length) > most:
                 raise BodyError(413, f"more than {most / 1e6:,.0f} MB cannot be uploaded at once")
             try:
-                message = await asyncio.wait_for(receive(), self._settings.idle)
+                message = await asyncio.wait_for(receive(), self._settings.idle - max(0.0, late))
             except TimeoutError:
                 raise BodyError(408, "the upload stopped coming") from None
             got += len(message.get("body", b""))
@@ -150,6 +152,12 @@ class _Headers:
         except CookieError:
             return ""
         return "" if found is None else found.value
+
+
+def _is_link_to_a_page(scope: Scope, headers: _Headers) -> bool:
+    """Whether somebody follows another site's link to a page that asks nothing, and so cannot be made to compute."""
+    opened = scope["method"] in SAFE and headers.one("sec-fetch-dest") == "document"
+    return opened and not scope["query_string"] and "/" not in scope["path"][1:] and "." not in scope["path"]
 
 
 def _same(given: str, wanted: str) -> bool:

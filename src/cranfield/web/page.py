@@ -13,7 +13,6 @@ from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
-from starlette.exceptions import HTTPException
 
 import cranfield
 from cranfield.rendering import output_formats
@@ -212,12 +211,6 @@ def asked(query: BaseModel) -> str:
 
 def links_of(page: str, query: BaseModel, answer: Reply) -> dict[str, str]:
     return {kind: f"{page}.{kind}{asked(query)}" for kind in answer.files()}
-
-
-def file_response(answer: Reply, kind: str, name: str) -> Response:
-    if kind not in answer.files():
-        raise HTTPException(404)
-    return as_file(download(answer, kind), kind, name)
 
 
 def as_file(content: str | bytes, kind: str, name: str) -> Response:

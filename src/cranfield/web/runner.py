@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import astuple, dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cranfield.errors import CranfieldError
+from starlette.exceptions import HTTPException
+
+from cranfield.errors import CranfieldError, RequestError
 from cranfield.web.error_pages import Fault
-
-if TYPE_CHECKING:
-    pass
+from cranfield.web.settings import Settings
 
 Task = Callable[..., None]
 
 OFTEN = 0.1  # seconds between two reports of progress
-MOST_MEMORY = 0.75  # of the machine's, for one job: a crafted file ends the job, not the machine
+STARTING = 60  # seconds for a process to be there
+WAITING = 8  # questions per calculating process that may wait for it
+PRELOADED = (
+    "__main__",
+    "cranfield.web.page_list",
+    "cranfield.web.calculators",
+    "scipy.special",
+    "altair",
+    "vl_convert",
+)
+LESS = "Ask for less at a time; the command has no such limit."
 DIED = Fault("the work ended without an answer", fix="The data may need more memory than there is; try less of it.")
 
 
@@ -68,10 +80,11 @@ class Job:
 
 
 class Runner:
-    """As many jobs at a time as there are cores; the others wait."""
+    """As many jobs at a time as there are cores; the others wait. One that takes too long is ended."""
 
-    def __init__(self, workers: int) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="job")
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(settings.jobs, thread_name_prefix="job")
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._context = _context()
@@ -97,13 +110,21 @@ class Runner:
                 return
             job.state = "running"
             job.process = self._context.Process(  # type: ignore[attr-defined]
-                target=work, args=(task, str(folder), arguments, theirs), daemon=True
+                target=work, args=(task, str(folder), arguments, theirs, self._settings.job_memory), daemon=True
             )
             job.process.start()
         theirs.close()
         verdict: tuple[str, Fault | None] = ("failed", DIED)
+        deadline = time.monotonic() + self._settings.job_seconds
         try:
             while True:
+                if not ours.poll(max(0.0, deadline - time.monotonic())):
+                    _end(job.process)
+                    verdict = (
+                        "failed",
+                        Fault(f"this takes more than {self._settings.job_seconds / 60:g} min", fix=LESS),
+                    )
+                    break
                 said = ours.recv()
                 if said[0] == "progress":
                     job.done, job.total = said[1:]
@@ -111,6 +132,7 @@ class Runner:
                     verdict = (said[0], Fault(*said[1:]) if said[1:] else None)
         except (EOFError, OSError):
             pass
+        ours.close()
         job.process.join()
         with self._lock:
             if job.state == "running":
@@ -150,6 +172,101 @@ class Runner:
         self._pool.shutdown(cancel_futures=True)
 
 
+class Calculators:
+    """Processes that compute for the calculators: they stay for the next question, unless one takes too long."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._context = _context()
+        self._idle: queue.LifoQueue[_Calculator | None] = queue.LifoQueue()  # None: one that is still to be started
+        for _ in range(settings.jobs):
+            self._idle.put(None)
+        self._places = threading.BoundedSemaphore(settings.jobs * (1 + WAITING))
+        threading.Thread(target=self._start_first, daemon=True).start()  # so that the first question need not wait
+
+    def ask(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """What the task returns; an error where it takes too long, or more memory than there is for it."""
+        if not self._places.acquire(blocking=False):
+            raise _busy()
+        try:
+            idle = self._idle.get(timeout=self._settings.calculator_seconds)
+        except queue.Empty:
+            raise _busy() from None
+        finally:
+            self._places.release()
+        kept = None
+        try:
+            used = idle or _Calculator(self._context, self._settings)
+            answer = used.ask(task, arguments)
+            kept = used if used.process.is_alive() else None
+        finally:
+            self._idle.put(kept)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _start_first(self) -> None:
+        with suppress(HTTPException):  # others ask already
+            self.ask(str)
+
+    def close(self) -> None:
+        for _ in range(self._settings.jobs):
+            try:
+                idle = self._idle.get(timeout=1)
+            except queue.Empty:  # at work: it ends with the server
+                continue
+            if idle is not None:
+                _end(idle.process)
+
+
+def _busy() -> HTTPException:
+    return HTTPException(429, "too much is being computed at the moment", {"retry-after": "5"})
+
+
+class _Calculator:
+    """One such process."""
+
+    def __init__(self, context: BaseContext, settings: Settings) -> None:
+        self._settings = settings
+        self._pipe, theirs = context.Pipe()
+        arguments = (theirs, settings.calculator_memory)
+        self.process = context.Process(target=calculate, args=arguments, daemon=True)  # type: ignore[attr-defined]
+        self.process.start()
+        theirs.close()
+        if self._pipe.poll(STARTING):  # before that, no time of a question runs
+            self._pipe.recv()
+
+    def ask(self, task: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """What the task returned or raised; the process is ended where it answers too late."""
+        try:
+            self._pipe.send((task, arguments))
+            if self._pipe.poll(self._settings.calculator_seconds):
+                return self._pipe.recv()
+            why = f"this takes more than {self._settings.calculator_seconds:g} s"
+        except (EOFError, OSError):
+            why = f"this takes more than {self._settings.calculator_memory / 1e6:,.0f} MB of memory"
+        _end(self.process)
+        self.process.join()
+        return RequestError(why, fix=LESS)
+
+
+def calculate(pipe: Connection, memory: int) -> None:
+    """Run in a process that stays: do what is asked, one thing after the other."""
+    _settle(memory)
+    pipe.send("ready")
+    while True:
+        try:
+            task, arguments = pipe.recv()
+        except (EOFError, OSError):  # the server has ended
+            return
+        try:
+            pipe.send(task(*arguments))
+        except MemoryError:
+            return  # a new process has all of its memory to itself
+        except Exception as error:
+            pipe.send(error if isinstance(error, CranfieldError) else RuntimeError(f"{type(error).__name__}: {error}"))
+
+
 def _end(process: Any) -> None:
     """End a process and those it has started, such as the browser that prints."""
     try:
@@ -163,19 +280,33 @@ def _context() -> BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     made = multiprocessing.get_context("forkserver")
-    made.set_forkserver_preload(["__main__", "cranfield.web.page_list", "scipy.special", "altair", "vl_convert"])
+    made.set_forkserver_preload([*PRELOADED])
     return made
 
 
-def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection) -> None:
-    """Run in the process: do the task in its folder, and say how it goes."""
+def _settle(memory: int) -> None:
+    """What every process does first: it obeys the server alone, ends with it, and takes no more than its memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which ends its jobs itself
     if hasattr(os, "setsid"):
         os.setsid()  # so that whatever it starts ends with it
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    _limit_memory(memory)
+
+
+def _end_with_server() -> None:
+    """Wait until the server is gone, however it went, and go too."""
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+        os.killpg(0, signal.SIGKILL) if hasattr(os, "killpg") else os._exit(1)
+
+
+def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection, memory: int) -> None:
+    """Run in the process: do the task in its folder, and say how it goes."""
+    _settle(memory)
     os.chdir(folder)  # so that messages name files, not places on this machine
     tempfile.tempdir = folder  # whatever is left there goes with the data
     os.umask(0o077)
-    _limit_memory()
     last = 0.0
 
     def progress(done: int, total: int) -> None:
@@ -196,11 +327,10 @@ def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection) -
         out.send(("failed", f"this should not happen: {type(error).__name__}: {error}"[:500], "", fix))
 
 
-def _limit_memory() -> None:
+def _limit_memory(most: int) -> None:
     try:
         import resource
 
-        most = int(MOST_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     except (ImportError, OSError, ValueError):  # not on every system
         return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +14,18 @@ from cranfield.methods.design.request import parse_grid
 from cranfield.runtime.threads import available_workers
 
 SHORTEST_TOKEN = 16
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(24)
+
+
+def most_memory() -> int:
+    """Three quarters of the machine's memory, for one job: a crafted file ends the job, not the machine."""
+    try:
+        return int(0.75 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # not on every system
+        return 8_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +40,21 @@ class Settings:
     max_files: int = 2_000
     max_kept: int = 8_000_000_000  # of all uploads together, unpacked
     idle: float = 30.0  # how long an upload may pause
+    head: float = 10.0  # how long the head of a request may take
     jobs: int = field(default_factory=available_workers)
+    calculator_seconds: float = 20.0
+    calculator_memory: int = 1_000_000_000
+    job_seconds: float = 3600.0
+    job_memory: int = field(default_factory=most_memory)
+
+    @property
+    def limits(self) -> str:
+        """How much work a page does, in words."""
+        return (
+            f"A calculator may take {self.calculator_seconds:g} s and {self.calculator_memory / 1e6:,.0f} MB of memory,"
+            f" an analysis of data {self.job_seconds / 60:g} minutes and {self.job_memory / 1e6:,.0f} MB;"
+            " the command has no such limits."
+        )
 
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and self.token is None:
@@ -87,11 +115,16 @@ def parse_numbers(given: Mapping[str, str], *, counts: tuple[str, ...] = ()) -> 
     for name, values in found.items():
         _check_reach(name, values, REACH.get(name, (0, 1e7) if name in counts else (1e-5, 1e3)))
         cells *= len(values)
-    if cells > MOST_ROWS:
-        raise RequestError(
-            f"the grid has {cells:,} cells", fix=f"A page shows at most {MOST_ROWS:,}; the command has no such limit."
-        )
+    check_cells(cells, MOST_ROWS)
     return found
+
+
+def check_cells(cells: int, most: int) -> None:
+    """Refuse a grid that is too much for a page, before any of it is computed."""
+    if cells > most:
+        raise RequestError(
+            f"the grid has {cells:,} cells", fix=f"A page shows at most {most:,}; the command has no such limit."
+        )
 
 
 def _check_reach(name: str, values: list[float], reach: tuple[float, float]) -> None:

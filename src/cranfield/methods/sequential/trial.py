@@ -254,10 +254,13 @@ def plan_trial(
     )
 
 
+MOST_SIZES = 1000  # of a trial, unless they are given
+
+
 def _sizes(needed: Array) -> Array:
     """Every size up to the largest main experiment, as long as these are not too many."""
     most = int(max(needed.max(), 10))
-    return np.arange(5.0, most + 1, max(1, most // 500))
+    return np.arange(5.0, most + 1, max(1, 2 * most // MOST_SIZES))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,0 +1,348 @@
+"""The work of a server is bounded: in time, in memory, in the size of a grid, and by who may ask for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from starlette.exceptions import HTTPException
+
+from cranfield.errors import RequestError
+from cranfield.types import Progress
+from cranfield.web import runner as runners
+from cranfield.web.runner import Calculators, Runner
+from cranfield.web.settings import Settings
+
+http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+PAIR = {"difference": "0.05", "sd": "0.15"}
+LONG = {"topics": "2:2000", "sd": "0.15", "systems": "10", "test": "dunnett", "difference": "0.05"}  # minutes
+
+
+# --- calculators
+
+
+@pytest.fixture(scope="module")
+def hasty(serving: Any) -> Iterator[str]:
+    """A page whose calculators have a second."""
+    with serving(calculator_seconds=1.0, jobs=1) as address:
+        yield address
+
+
+def test_a_calculator_that_takes_too_long_is_refused_and_the_next_answers(hasty: str) -> None:
+    refused = _get(f"{hasty}/power.json", LONG)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["what"] == "this takes more than 1 s"
+    assert _get(f"{hasty}/size.json", PAIR).json()["rows"][0]["topics"] == 73
+    page = _get(f"{hasty}/power", LONG)
+    assert page.status_code == 400
+    assert "this takes more than 1 s" in page.text
+
+
+def _get(address: str, query: dict[str, str]) -> httpx.Response:
+    """The answer, as soon as there is a process to compute it."""
+    for _ in range(60):
+        answer = http.get(address, params=query)
+        if answer.status_code != 429:
+            return answer
+    raise AssertionError(f"no answer from {address}")
+
+
+@pytest.fixture
+def calculators() -> Iterator[Calculators]:
+    made = Calculators(Settings(jobs=1, calculator_seconds=30.0, calculator_memory=1_000_000_000))
+    yield made
+    made.close()
+
+
+def _take(size: int) -> int:
+    return len(bytes(size))
+
+
+def _number() -> int:
+    return os.getpid()
+
+
+def _fail() -> None:
+    raise ZeroDivisionError("oops")
+
+
+def test_a_calculator_that_takes_too_much_memory_is_refused(calculators: Calculators) -> None:
+    first = calculators.ask(_number)
+    assert calculators.ask(_take, 1_000_000) == 1_000_000
+    assert calculators.ask(_number) == first  # it stays for the next question
+    with pytest.raises(RequestError, match="more than 1,000 MB of memory"):
+        calculators.ask(_take, 2_000_000_000)
+    assert calculators.ask(_number) != first
+
+
+def test_a_calculator_that_dies_or_fails_is_an_answer(calculators: Calculators) -> None:
+    with pytest.raises(RequestError):
+        calculators.ask(os._exit, 7)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: oops"):
+        calculators.ask(_fail)
+    assert calculators.ask(_take, 5) == 5
+
+
+def test_questions_that_cannot_wait_are_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "WAITING", -1)
+    crowded = Calculators(Settings(jobs=1))
+    with pytest.raises(HTTPException, match="429"):
+        crowded.ask(_number)
+    crowded.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"difference": "0.00001", "sd": "0.001:2:0.001"},  # every sd has a thousand sizes of its own
+        {"difference": "0.05", "sd": "0.01:0.3:0.01"},
+        {"difference": "0.05", "sd": "0.1:1:0.01", "trial_size": "10:1000"},
+    ],
+)
+def test_a_grid_is_counted_with_the_axes_that_are_not_given(page: str, query: dict[str, str]) -> None:
+    answer = http.get(f"{page}/trial.json", params=query)
+    assert answer.status_code == 400
+    assert "cells" in answer.json()["error"]["what"]
+
+
+@pytest.mark.parametrize("alpha", ["1e-300", "1e-100", "1e-30", "5e-324", "1e-7"])
+@pytest.mark.parametrize("path", ["size.json", "power.json", "plans.json", "trial.json"])
+def test_a_tiny_alpha_is_answered_or_refused(page: str, path: str, alpha: str) -> None:
+    query = {**PAIR, "alpha": alpha, **({"topics": "50"} if path == "power.json" else {})}
+    assert http.get(f"{page}/{path}", params=query).status_code in (200, 400, 422)
+
+
+def test_pages_say_their_limits(serving: Any) -> None:
+    with serving(calculator_seconds=7.0, job_seconds=180.0, job_memory=3_000_000_000) as address:
+        for path in ("/api", "/data"):
+            text = http.get(address + path).text
+            assert "A calculator may take 7 s and 1,000 MB of memory" in text
+            assert "an analysis of data 3 minutes and 3,000 MB" in text
+
+
+# --- jobs
+
+
+def _sleep(*, progress: Progress) -> None:
+    Path("process").write_text(str(os.getpid()))
+    progress(1, 2)
+    time.sleep(600)
+
+
+def _has_ended(process: int) -> bool:
+    try:
+        return ") Z" in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return True
+
+
+def _until(claim: Callable[[], bool]) -> bool:
+    for _ in range(1200):
+        if claim():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_job_that_takes_too_long_ends_with_the_reason(tmp_path: Path) -> None:
+    runner = Runner(Settings(jobs=1, job_seconds=3.0))
+    job = runner.start("a", "me", "Sleeping", _sleep, tmp_path)
+    assert job.ended.wait(60)
+    assert job.state == "failed"
+    assert job.fault is not None
+    assert job.fault.what == "this takes more than 0.05 min"
+    assert _until(lambda: _has_ended(int((tmp_path / "process").read_text())))
+    runner.close()
+
+
+def _allocate(*, progress: Progress) -> None:
+    bytes(2_000_000_000)
+
+
+def test_a_job_that_takes_too_much_memory_fails(tmp_path: Path) -> None:
+    runner = Runner(Settings(jobs=1, job_memory=1_000_000_000))
+    job = runner.start("a", "me", "Taking", _allocate, tmp_path)
+    assert job.ended.wait(60)
+    assert job.state == "failed"
+    runner.close()
+
+
+SERVER = """
+import sys, threading
+from pathlib import Path
+from cranfield.web.runner import Calculators, Runner
+from cranfield.web.settings import Settings
+from tasks import number, sleep
+
+if __name__ == "__main__":
+    runner, calculators = Runner(Settings(jobs=1)), Calculators(Settings(jobs=1))
+    runner.start("a", "me", "Sleeping", sleep, Path(sys.argv[1]))
+    print(calculators.ask(number), flush=True)
+    threading.Event().wait()
+"""
+TASKS = """
+import os, time
+from pathlib import Path
+
+def number():
+    return os.getpid()
+
+def sleep(*, progress):
+    Path("process").write_text(str(os.getpid()))
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_a_killed_server_takes_its_work_with_it(tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text(TASKS)
+    (tmp_path / "server.py").write_text(SERVER)
+    command = [sys.executable, str(tmp_path / "server.py"), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            calculator = int(server.stdout.readline())
+            note = tmp_path / "process"
+            assert _until(lambda: note.exists() and note.read_text() != "")
+            job = int(note.read_text())
+            assert not _has_ended(job)
+            assert not _has_ended(calculator)
+        finally:
+            server.kill()
+    assert _until(lambda: _has_ended(job) and _has_ended(calculator))
+
+
+# --- who asks
+
+
+LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("path", ["/size.json", "/size?sd=0.15", "/plans", "/data/x/compare", "/size.svg"])
+def test_another_sites_pages_cannot_make_the_server_compute(page: str, path: str, site: str) -> None:
+    for kind in ("image", "iframe", "empty", "script"):
+        refused = http.get(page + path, headers={"sec-fetch-site": site, "sec-fetch-dest": kind})
+        assert refused.status_code == 403
+        assert "Another site asked" in refused.text
+
+
+def test_a_link_may_lead_to_a_page_and_ask_nothing(page: str) -> None:
+    assert http.get(f"{page}/", headers=LINK).status_code == 200
+    assert http.get(f"{page}/size", headers=LINK).status_code == 200
+    assert http.get(f"{page}/size?difference=0.05&sd=0.15", headers=LINK).status_code == 403
+    assert http.get(f"{page}/data/x/compare", headers=LINK).status_code == 403
+    assert http.post(f"{page}/data", headers=LINK).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_our_own_pages_and_typed_addresses_compute(page: str, site: str) -> None:
+    assert http.get(f"{page}/size.json", params=PAIR, headers={"sec-fetch-site": site}).status_code == 200
+
+
+# --- slow askers
+
+
+@pytest.fixture(scope="module")
+def brisk(serving: Any) -> Iterator[str]:
+    """A page that waits a second for the head of a request, and for more of an upload."""
+    with serving(head=1.0, idle=1.0) as address:
+        yield address
+
+
+def _connect(page: str) -> socket.socket:
+    place = urlsplit(page)
+    return socket.create_connection((place.hostname, place.port), timeout=60)
+
+
+def _closed(line: socket.socket) -> bool:
+    """Whether the server closes a connection, whatever it says before; TimeoutError where it does not."""
+    try:
+        while line.recv(10_000):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+BEGINNINGS = (
+    b"",
+    b"GET ",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: 1",
+    b"GET /static/page.css HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HT",  # the second request of a connection
+    b"GET /static/page.css HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",  # a body that is not wanted
+)
+
+
+def test_half_open_connections_are_closed_and_others_served_meanwhile(brisk: str) -> None:
+    lines = [_connect(brisk) for _ in range(400)]
+    try:
+        for at, line in enumerate(lines):
+            line.sendall(BEGINNINGS[at % len(BEGINNINGS)])
+        assert http.get(f"{brisk}/size.json", params=PAIR).status_code == 200
+        assert all(map(_closed, lines))
+    finally:
+        for line in lines:
+            line.close()
+
+
+def test_bytes_now_and_then_give_the_head_no_more_time(brisk: str) -> None:
+    with _connect(brisk) as line:
+        line.sendall(b"GET / HTTP/1.1\r\n")
+        with pytest.raises(ConnectionError):
+            _drip(line)
+
+
+def _drip(line: socket.socket) -> None:
+    for _ in range(600):
+        line.sendall(b"X")
+        time.sleep(0.1)
+
+
+def test_an_upload_that_comes_too_slowly_is_given_up(brisk: str) -> None:
+    head = b"POST /data HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    with _connect(brisk) as line:
+        line.sendall(head + b"Content-Length: 100000\r\n\r\n--x\r\n")
+        line.settimeout(0.2)
+        answer = b""
+        for _ in range(600):
+            try:
+                line.sendall(b"-")
+                answer = line.recv(1000)
+                break
+            except TimeoutError:
+                continue
+        assert b" 408 " in answer
+
+
+# --- every address
+
+
+@pytest.fixture(scope="module")
+def probing() -> ModuleType:
+    path = Path(__file__).parents[2] / "scripts" / "probe_server.py"
+    spec = importlib.util.spec_from_file_location("probe_server", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules["probe_server"] = script  # its dataclass looks there
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_every_address_answers_hostile_queries_and_none_breaks(probing: ModuleType, serving: Any) -> None:
+    with serving(calculator_seconds=5.0) as address, httpx.Client(base_url=address, timeout=60) as client:
+        answers = probing.probe(client, count=300, seed=4, data_share=0.05)
+    assert [str(each.query) for each in answers if each.status == 0 or each.status >= 500] == []
+    assert {200, 400, 404, 422} <= {each.status for each in answers}
