@@ -136,7 +136,7 @@ class RequestError(CranfieldError, ValueError):
 
 
 class PackedFileError(InputError):
-    """A packed collection that is truncated, altered or of a newer format, or a file that is no packed collection."""
+    """A packed file that is truncated, altered or of a newer format, or a file that is no packed file."""
 
 
 class WriteError(CranfieldError, OSError):

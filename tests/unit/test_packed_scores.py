@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, PackedFileError, RequestError
+from cranfield.questions import sources
 from cranfield.runtime import threads
 from cranfield.scores import ScoreTable, read_scores, stored
 from cranfield.scores.score_files import pack_scores
@@ -263,6 +264,28 @@ def test_pack_takes_every_form_of_a_score_table(csv: str, tmp_path: Path) -> Non
         again = read_scores(tmp_path / f"{name}.cran")
         assert again.values.tobytes() == table.values.tobytes(), name
         assert (again.measures, again.topics, again.systems) == (table.measures, table.topics, table.systems)
+
+
+@pytest.mark.parametrize("case", ["plain", "shuffled", "missing", "named"])
+def test_a_large_parquet_file_is_packed_in_parts_as_it_is_packed_whole(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polars = pytest.importorskip("polars")
+    monkeypatch.setattr("cranfield.scores.score_files.LARGE", 100)
+    monkeypatch.setattr("cranfield.scores.frames.ROWS", 13)
+    frame = polars.DataFrame({f"s{at}": np.sin(np.arange(50) + at) for at in (10, 9, 2)})
+    frame = frame.with_columns(topic=polars.Series([str(at) for at in range(50)]))
+    if case == "shuffled":
+        frame = frame.reverse()
+    if case == "missing":
+        frame = frame.with_columns(s2=polars.when(polars.col("topic") != "7").then("s2"))
+    frame.write_parquet(tmp_path / "wide.parquet")
+    measure = "AP" if case == "named" else None
+    pack_scores(read_scores(tmp_path / "wide.parquet", measure=measure), tmp_path / "whole.cran")
+    if case in ("plain", "named"):
+        monkeypatch.setattr(sources, "load_scores", None)  # nobody reads all of it
+    cf.pack(tmp_path / "wide.parquet", measure=measure, out=str(tmp_path / "parts.cran"))
+    assert (tmp_path / "parts.cran").read_bytes() == (tmp_path / "whole.cran").read_bytes()
 
 
 def test_pack_reads_other_columns_and_settles_missing_scores(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -193,12 +193,16 @@ def checksum(array: Array) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PackedFile:
-    """An open packed file: how messages name it, its header, and its arrays; ``stamp`` tells it from other files."""
+    """An open packed file: how messages name it, its header, and its arrays; ``stamp`` tells it from other files.
+
+    ``verified`` are the blocks that were compared with their checksums.
+    """
 
     file: str
     header: Mapping[str, Any]
     arrays: MappedArrays
     stamp: int
+    verified: set[tuple[int, int]] = field(default_factory=set)
 
     def place(self, name: str) -> int:
         """Where an array begins in the file."""

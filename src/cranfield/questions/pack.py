@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import RequestError
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions.parameters import Source, question
+from cranfield.questions.parameters import Names, Source, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -96,9 +96,8 @@ def pack(
     others = {"qrels": qrels, "teams": teams, "intents": intents, "intent_probabilities": intent_probabilities}
     if columns is not None or (not any(others.values()) and sources.are_scores(runs)):
         _check_only_scores(**others, order=None if order == "score" else order, name=None if name == "auto" else name)
-        table, warnings = sources.load_scores(runs, columns=columns, measure=measure, missing=missing)
-        _write_scores(table, out)
-        return PackResult(scores=table, file=out, bytes=getsize(out), warnings=warnings)
+        table = _pack_scores(runs, out, columns=columns, measure=measure, missing=missing)
+        return PackResult(scores=table, file=out, bytes=getsize(out), warnings=table.warnings)
     if measure or missing:
         raise RequestError(
             "`measure` and `missing` have no effect on runs, which are scored later", fix="They go with a score table."
@@ -114,7 +113,14 @@ def _check_only_scores(**given: str | None) -> None:
             raise RequestError(f"`{name}` has no effect on a score table", fix="Leave it out, or give runs.")
 
 
-def _write_scores(table: ScoreTable, out: str) -> None:
-    from cranfield.scores.score_files import pack_scores
+def _pack_scores(scores: Any, out: str, *, columns: str | None, measure: Names, missing: str | None) -> ScoreTable:
+    from cranfield.scores.score_files import pack_in_parts, pack_scores
 
+    paths, measures = sources.paths_of(scores) or [], [measure] if isinstance(measure, str) else measure or []
+    if len(paths) == 1 and columns is None and len(measures) <= 1:
+        table = pack_in_parts(paths[0], out, measure=measures[0] if measures else None)
+        if table is not None:
+            return table
+    table = sources.load_scores(scores, columns=columns, measure=measures or None, missing=missing)
     pack_scores(table, out)
+    return table

@@ -146,16 +146,13 @@ def load_tables(
     return Tables(tables, table_warnings(tables))
 
 
-def load_scores(
-    scores: Any, *, columns: str | None, measure: Names, missing: str | None
-) -> tuple[ScoreTable, tuple[Caution, ...]]:
+def load_scores(scores: Any, *, columns: str | None, measure: Names, missing: str | None) -> ScoreTable:
     """The one score table that files, a frame, a dict or a table hold, with missing scores as they are."""
     from cranfield.scores.selection import complete_tables, only_table
 
     measures = [measure] if isinstance(measure, str) else measure
     read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
-    table = only_table(complete_tables(read, measures=measures, missing=missing or "nan"))
-    return table, table.warnings
+    return only_table(complete_tables(read, measures=measures, missing=missing or "nan"))
 
 
 def are_scores(data: Any) -> bool:

@@ -17,7 +17,7 @@ from cranfield.formats.text import is_ascending
 from cranfield.runtime.threads import ahead
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
-from cranfield.scores.table import COLUMNS, PLACE, ScoreTable
+from cranfield.scores.table import COLUMNS, PLACE, ScoreTable, natural
 from cranfield.types import Array
 
 BACKENDS = ("pandas", "polars", "pyarrow")
@@ -390,3 +390,39 @@ def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
         return ahead(lambda first: chosen.slice(first, ROWS).collect(), range(0, count, ROWS))
 
     return FrameSource(whole.collect_schema().names(), count, parts, number)
+
+
+@dataclass(frozen=True)
+class WideScores:
+    """A complete wide table, with topics and systems in order, that is read some topics at a time."""
+
+    topics: list[str]
+    systems: tuple[str, ...]
+    parts: Callable[[], Iterator[Array]]
+
+
+def wide_parquet(path: str) -> WideScores | None:
+    """A wide Parquet file that need not be in memory as a whole; None where it has to be, or is no such file."""
+    try:
+        import polars
+    except ImportError:
+        return None
+    try:
+        whole = polars.scan_parquet(path)
+        schema = whole.collect_schema()
+        systems = natural([name for name in schema.names() if name != "topic"])
+        plain = schema.get("topic") == polars.String and all(schema[name] == polars.Float64 for name in systems)
+        if not plain or not systems or {*COLUMNS, "shard"} & {*systems} or known_layout(schema.names()) is not None:
+            return None
+        topics = whole.select("topic").collect()["topic"].to_list()
+    except polars.exceptions.PolarsError:  # reading it says what is wrong
+        return None
+    if None in topics or natural(topics) != tuple(topics):
+        return None
+
+    def parts() -> Iterator[Array]:
+        chosen = whole.select(systems)
+        return (chosen.slice(first, ROWS).collect().to_numpy() for first in range(0, len(topics), ROWS))
+
+    is_complete = all(np.isfinite(part).all() for part in parts())
+    return WideScores(topics, systems, parts) if is_complete else None

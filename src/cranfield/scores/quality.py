@@ -241,11 +241,10 @@ def _bounds(measure: str, scores: Matrix) -> Caution | None:
     limits = _range(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
     if limits is None:
         return None
-    shares = {
-        f"{word} {bound:g}": _share_at(scores, bound)
-        for word, bound in zip(("minimum", "maximum"), limits, strict=True)
-        if math.isfinite(bound)
-    }
+    bounds = {f"{word} {bound:g}": bound for word, bound in zip(("minimum", "maximum"), limits, strict=True)}
+    bounds = {word: bound for word, bound in bounds.items() if math.isfinite(bound)}
+    counts = fold(_counts_at, scores, tuple(bounds.values()))
+    shares = {word: count / scores.size for word, count in zip(bounds, counts.tolist(), strict=True)}
     said = [f"{share:.0%} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE]
     if not said:
         return None
@@ -256,13 +255,9 @@ def _bounds(measure: str, scores: Matrix) -> Caution | None:
     )
 
 
-def _share_at(scores: Matrix, bound: float) -> float:
-    """The part of the scores that are at a bound."""
-    return float(fold(_count_at, scores, bound)) / scores.size
-
-
-def _count_at(block: Array, _: int, bound: float) -> int:
-    return int(np.count_nonzero(np.abs(block - bound) < 1e-9))
+def _counts_at(block: Array, _: int, bounds: tuple[float, ...]) -> Array:
+    """How many scores are at each bound."""
+    return np.array([np.count_nonzero(np.abs(block - bound) < 1e-9) for bound in bounds])
 
 
 def _near_duplicates(pairs: _Pairs) -> Caution | None:

@@ -31,6 +31,7 @@ from cranfield.scores.frames import (
     table_by_columns,
     table_from_columns,
     wide_columns,
+    wide_parquet,
 )
 from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
 from cranfield.scores.table import ScoreTable, natural, own
@@ -105,6 +106,17 @@ def pack_scores(table: ScoreTable, path: str | Path) -> None:
         replicates=table.replicates,
         warnings=table.warnings,
     )
+
+
+def pack_in_parts(source: str, path: str | Path, *, measure: str | None = None) -> ScoreTable | None:
+    """Pack a large wide Parquet file that is never in memory as a whole; None where it has to be."""
+    found = wide_parquet(source) if source.endswith(".parquet") and os.path.isfile(source) else None
+    if found is None or len(found.topics) * len(found.systems) <= LARGE:
+        return None
+    write_scores_packed(
+        path, measures=[measure or "score"], topics=found.topics, systems=found.systems, values=found.parts()
+    )
+    return open_scores(path)
 
 
 def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:

@@ -295,11 +295,9 @@ class StoredScores:
         place = opened.place("scores") + 8 * (measure * self.shape[1] + first) * self.shape[2] * self.shape[3]
         values = np.empty(shape, "<f8")
         _read_into(self.path, values, place)
-        if checksum(values) != opened.arrays["block_checksums"][measure, number]:
-            what = f"the file was altered: its scores from topic {first + 1:,} on do not match their checksum"
-            raise PackedFileError(what, where=show(self.path), fix=AGAIN)
-        if np.isinf(values).any():
-            raise opened.damaged("a score is infinite")
+        if (measure, number) not in opened.verified:
+            _verify(values, first, int(opened.arrays["block_checksums"][measure, number]), opened)
+            opened.verified.add((measure, number))
         return values
 
     def whole(self) -> Array:
@@ -338,6 +336,15 @@ class StoredScores:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("absent", "_matrices")}
+
+
+def _verify(values: Array, first: int, expected: int, opened: PackedFile) -> None:
+    """Refuse a block that is not what was written, when it is first read."""
+    if checksum(values) != expected:
+        what = f"the file was altered: its scores from topic {first + 1:,} on do not match their checksum"
+        raise PackedFileError(what, where=opened.file, fix=AGAIN)
+    if np.isinf(values).any():
+        raise opened.damaged("a score is infinite")
 
 
 def _read_into(path: str, values: Array, place: int) -> None:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from cranfield.errors import Caution
-from cranfield.scores.stored import Matrix, fold, some_rows, system_means, totals, whole
+from cranfield.methods.variance.components import products, system_effects
+from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
 from cranfield.types import Array
 
 
@@ -145,7 +146,6 @@ def too_many_differences(pairs: int, topics: int) -> Caution:
 # Warn if Box's ε is below this limit and the test of sphericity rejects. For ten equal independent systems this happens
 # in less than 4 % of tables of 10 topics or more; for 8 or 18 variants of one system with two others always; for ten of
 # the best 60 runs of TREC-8 or Robust04 in 97 % of tables of 20 topics or more.
-BLOCK = 1_000_000  # scores at a time
 DOUBTED_EPSILON, DOUBTED_LEVEL = 0.75, 0.05
 
 
@@ -167,9 +167,9 @@ def box_epsilon(scores: Matrix) -> tuple[float, float]:
 
     topics, systems = scores.shape
     df, rank = topics - 1, systems - 1
-    products = _products(scores)
-    trace = float(np.trace(products)) / df
-    square = float((products**2).sum()) / df**2
+    together = _products(scores)
+    trace = float(np.trace(together)) / df
+    square = float((together**2).sum()) / df**2
     if df < 2 or rank < 2 or not trace > 0:
         return 1.0, 1.0
     unbiased_square = df**2 * (square - trace**2 / df)
@@ -185,23 +185,11 @@ def _products(scores: Matrix) -> Array:
 
     Both have the same traces.
     """
-    topics, systems = scores.shape
-    if topics < systems:
-        rest = _rest(whole(scores), system_means(scores))
-        return np.asarray(rest @ rest.T)
-    parts = min(32, max(2, BLOCK * 8 // systems**2))
-    return np.asarray(fold(_products_of_block, scores, system_means(scores), parts=parts))
-
-
-def _products_of_block(block: Array, _: int, means: Array) -> Array:
-    rest = _rest(block, means)
-    return np.asarray(rest.T @ rest)
-
-
-def _rest(block: Array, means: Array) -> Array:
-    rest = block - means
+    if scores.shape[0] >= scores.shape[1]:
+        return products(scores, system_effects(scores))
+    rest = whole(scores) - system_means(scores)
     rest -= rest.mean(axis=1, keepdims=True)
-    return np.asarray(rest)
+    return np.asarray(rest @ rest.T)
 
 
 def one_error_term(scores: Matrix, sd: Array | None, test: str) -> Caution | None:

@@ -14,6 +14,7 @@ from cranfield.types import Array
 
 _BLOCK = 1_000_000  # numbers at a time, so that memory does not grow with the number of topics
 _WHOLE = 4_000_000  # differences, topics × pairs, up to which all of them are kept
+_PANEL = 1000  # systems whose products with all others a task computes
 _PRODUCTS = 8_000_000  # of systems × systems, that are added at the end
 _GROUPS = 64  # of topics, by how much one of them can change
 _CLOSE = 1e-3  # part of its systems' squares below which a pair's squares are summed from its differences
@@ -219,14 +220,14 @@ def pair_variances(scores: Matrix) -> Array:
     """Sakai (2014), Eq. 1: the variance of the difference of every pair of systems."""
     if (few := _few_differences(scores)) is not None:
         return np.asarray(_differences(few).var(axis=0, ddof=1))  # S14 Eq. 1
-    return np.asarray(_pair_squares(scores, _effects(scores)) / (scores.shape[0] - 1))
+    return np.asarray(_pair_squares(scores, system_effects(scores)) / (scores.shape[0] - 1))
 
 
 def pair_variances_and_left_out(scores: Matrix, percentile: float) -> tuple[Array, Array]:
     """The variances of pairs, and their percentile with each topic left out in turn."""
     if (few := _few_differences(scores)) is not None:
         return pair_variances(few), leave_one_out_percentiles(few, percentile)
-    effects = _effects(scores)
+    effects = system_effects(scores)
     found = _pair_squares(scores, effects)
     return found / (scores.shape[0] - 1), _many_percentiles(scores, effects, found, percentile)
 
@@ -238,7 +239,7 @@ def _few_differences(scores: Matrix) -> Array | None:
     return scores if is_few and isinstance(scores, np.ndarray) else None
 
 
-def _effects(scores: Matrix) -> Array:
+def system_effects(scores: Matrix) -> Array:
     """The mean of every system over topics, of scores less the means of topics."""
     return np.asarray(fold(_effects_of_block, scores) / scores.shape[0])
 
@@ -256,13 +257,31 @@ def _residuals(block: Array, effects: Array) -> Array:
 
 def products(scores: Matrix, effects: Array) -> Array:
     """Σ over topics of the products of systems' residuals, systems × systems."""
-    parts = min(32, max(2, _PRODUCTS // scores.shape[1] ** 2))
-    return np.asarray(fold(_products_of_block, scores, effects, parts=parts))
+    m = scores.shape[1]
+    if m <= 2 * _PANEL:
+        return np.asarray(fold(_products_of_block, scores, effects, parts=min(32, max(2, _PRODUCTS // m**2))))
+    found = np.empty((m, m))
+    for first in range(0, m, _PANEL):  # systems at a time, so that no task holds all products
+        part = fold(_panel_of_block, scores, effects, first, parts=4)
+        found[first : first + _PANEL, first:] = part
+        found[first:, first : first + _PANEL] = part.T
+    return found
 
 
 def _products_of_block(block: Array, _: int, effects: Array) -> Array:
     rest = _residuals(block, effects)
     return np.asarray(rest.T @ rest)  # a matrix with itself: the same bits, however many threads BLAS has
+
+
+def _panel_of_block(block: Array, _: int, effects: Array, first: int) -> Array:
+    """The products of some systems with themselves and with all after them, each as a part of such a matrix."""
+    rest = _residuals(block, effects)
+    mine = rest[:, first : first + _PANEL]
+    parts = []
+    for start in range(first, rest.shape[1], _PANEL):
+        both = np.concatenate([mine, rest[:, start : start + _PANEL]], axis=1)
+        parts.append((both.T @ both)[: mine.shape[1], mine.shape[1] :])
+    return np.concatenate(parts, axis=1)
 
 
 def _pair_squares(scores: Matrix, effects: Array) -> Array:
