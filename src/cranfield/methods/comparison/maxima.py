@@ -71,7 +71,7 @@ def _largest(rows: CentredPairs, weights: Array) -> Array:
     for start in range(0, len(rows.first), PAIRS):
         mean, square = _products(rows, slice(start, start + PAIRS), weights)
         np.maximum(largest, _squared_t(mean, square), out=largest)
-    return np.sqrt((n - 1) * largest)
+    return np.asarray(np.sqrt((n - 1) * largest))
 
 
 def _products(rows: CentredPairs, part: slice, weights: Array) -> tuple[Array, Array]:
