@@ -50,6 +50,8 @@ FORMS = (
     Form("JSON lines, 50,000 topics × 20 systems", "long", 50_000, 20, ".jsonl", 500, 5),
 )
 GROWTH = (500, 5_000, 50_000)  # topics × 20 systems: 10⁴, 10⁵ and 10⁶ rows
+MANY_TOPICS = (10_000, 100_000, 1_000_000)
+GROWING = {name: arguments for name, (arguments, _) in COMMANDS.items()} | {"reliability": ["reliability"]}
 
 
 def tables() -> Iterator[Table]:
@@ -58,6 +60,7 @@ def tables() -> Iterator[Table]:
             yield _form(form, Path(folder))
         yield _repeats()
         yield _growth(Path(folder))
+        yield _topic_growth(Path(folder))
 
 
 def _form(form: Form, folder: Path) -> Table:
@@ -124,16 +127,34 @@ def _growth(folder: Path) -> Table:
         "Growth with rows (long CSV, 20 systems)",
         ("command", *(f"{20 * topics:,} rows" for topics in GROWTH), "exponent", "goal", "peak at the last"),
     )
-    files = []
-    for topics in GROWTH:
-        files.append(Form("", "long", topics, 20, ".csv", 0).file(folder))
-        job("score_tables", "long", str(topics), "20", files[-1])
-    for name, (arguments, _) in COMMANDS.items():
+    _grow(table, [Form("", "long", topics, 20, ".csv", 0) for topics in GROWTH], folder)
+    return table
+
+
+def _topic_growth(folder: Path) -> Table:
+    """The same with up to a million topics; `reliability` resamples all of them a few thousand times."""
+    table = Table(
+        "Growth with topics (wide Parquet, 20 systems)",
+        ("command", *(f"{topics:,} topics" for topics in MANY_TOPICS), "exponent", "goal", "peak at the last", "goal "),
+    )
+    _grow(table, [Form("", "wide", topics, 20, ".parquet", 0) for topics in MANY_TOPICS], folder, memory=800)
+    return table
+
+
+def _grow(table: Table, forms: Sequence[Form], folder: Path, *, memory: float | None = None) -> None:
+    """One row per command: what it takes on each of the files, and the exponent of the last two."""
+    files = [form.file(folder) for form in forms]
+    for form, file in zip(forms, files, strict=True):
+        job("score_tables", form.form, str(form.topics), str(form.systems), file)
+    for name, arguments in GROWING.items():
         progress(f"score tables: growth of {name}")
         # One test for all sizes; the default depends on them.
         arguments = [*arguments, "--test", "tukey"] if name == "compare" else arguments
         found = [best(partial(_command, [*arguments, file]), at_most=3) for file in files]
         slope = math.log10(found[2].seconds / found[1].seconds)
         cells = [duration(each.seconds) for each in found]
-        table.add(name, *cells, f"{slope:.2f}", at_most(slope, 1.15, ""), megabytes(found[-1].megabytes))
-    return table
+        peak = found[-1].megabytes
+        goals = () if memory is None else (at_most(peak, memory, "MB"),)
+        table.add(name, *cells, f"{slope:.2f}", at_most(slope, 1.15, ""), megabytes(peak), *goals)
+    for file in files:
+        os.unlink(file)

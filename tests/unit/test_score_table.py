@@ -483,3 +483,22 @@ def test_a_cell_that_is_no_number_is_said_of_the_score_not_of_a_document(tmp_pat
     with pytest.raises(InputError, match="a score that is not a number «high»") as refused:
         read_scores(file)
     assert refused.value.fix == "The system has no score on the topic. Write a decimal number, or leave the cell empty."
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_table_of_more_cells_than_memory_holds_is_refused_before_it_is_made(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / f"scores{ending}")
+    count = 400
+    names = {part: [f"{part}{at}" for at in range(count)] for part in ("topic", "system", "shard")}
+    frame = polars.DataFrame({**names, "score": np.random.default_rng(1).random(count)})
+    frame.write_csv(file) if ending == ".csv" else frame.write_parquet(file)
+    monkeypatch.setattr("cranfield.scores.columnar.memory_size", lambda: 1e9)
+    with pytest.raises(InputError) as refused:
+        read_scores(file)
+    assert refused.value.where == file
+    assert "400 topics × 400 systems × 400 shards has 64,000,000 cells (1 GB)" in refused.value.what
+    assert "the number of scores is 400" in refused.value.what
+    assert "mean=COLUMN" in refused.value.fix
+    assert read_scores(file, columns="mean=shard,topic=topic").shards == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +26,8 @@ from cranfield.formats.text import BOM
 from cranfield.scores.columns import Columns, as_number
 from cranfield.scores.table import Cell, ScoreTable, natural, own
 from cranfield.types import Array
+
+LARGEST_PART = 0.5  # of memory that one table may take: whoever reads it computes with it
 
 Place = Callable[[int, int], str]
 """Where a score stands: from its row and its column among the columns of scores, both from 0."""
@@ -134,6 +138,7 @@ class CodedScores:
         shape = self._shape(shard.size)
         if rows.size * scores.shape[1] == np.prod(shape) and shard.size == 1 and _is_in_order(rows):
             return (scores if self.wide else scores.T).reshape(shape)
+        _check_room(shape, rows.size * scores.shape[1])
         values = np.full(shape, np.nan)
         kept = slice(None) if shard.positions is None or shard.positions.min() >= 0 else shard.positions >= 0
         cells = values.reshape((-1, *shape[2:]) if self.wide else (scores.shape[1], -1))
@@ -163,6 +168,28 @@ class CodedScores:
         """Where the cells stand that have a row and no score."""
         absent = np.isnan(self.scores)
         return EmptyCells(self, *np.nonzero(absent)) if absent.any() else {}
+
+
+def _check_room(shape: tuple[int, int, int, int], scores: int) -> None:
+    """Refuse a table of more cells than this machine can hold, before it tries to: shards can make nearly all empty."""
+    cells = math.prod(shape)
+    if 8 * cells <= LARGEST_PART * memory_size():
+        return
+    names = ("measures", "topics", "systems", "shards")
+    axes = " × ".join(f"{count:,} {name}" for count, name in zip(shape, names, strict=True) if count > 1)
+    raise InputError(
+        f"a table of {axes} has {cells:,} cells ({8 * cells / 1e9:,.0f} GB), more than fit into memory; the number of "
+        f"scores is {scores:,}",
+        fix='Average over shards, with `columns="mean=COLUMN"`, or check which column names them.',
+    )
+
+
+def memory_size() -> float:
+    """Bytes of memory that this machine has; infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # not on every system
+        return math.inf
 
 
 def _is_in_order(rows: Array) -> bool:

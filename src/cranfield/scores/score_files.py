@@ -208,6 +208,15 @@ def parse_scores(
     data: bytes | mmap, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
+    try:
+        return _parse(data, file, measure, columns, system)
+    except InputError as error:
+        if error.where:
+            raise
+        raise InputError(error.what, where=file, fix=error.fix) from None
+
+
+def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     if is_parquet(data[:HEAD]) or file.endswith(".parquet"):
         return _read_parquet(data, file, measure, columns, system)
     given = None if columns is None else Columns.of(columns)
