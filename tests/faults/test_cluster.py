@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,7 +24,7 @@ from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError, WriteError
 from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
-from cranfield.runtime.dask import ClusterError, connect, local_cluster, work_on
+from cranfield.runtime.dask import ClusterError, _task, code_mark, connect, local_cluster, work_on
 from cranfield.runtime.threads import Threads, tasks
 from cranfield.scores.evaluation import score_collection, score_files
 
@@ -76,7 +77,8 @@ def answer(part: Callable[[Any, int], Any]) -> list[Any]:
 class Running:
     """A scheduler and workers, processes of their own on loopback."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, sources: Path | None = None) -> None:
+        self._sources = sources
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -88,7 +90,8 @@ class Running:
 
     def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
         line = [sys.executable, "-m", f"distributed.cli.{module}", "--host", "127.0.0.1", "--no-dashboard", *arguments]
-        return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environment = os.environ | ({} if self._sources is None else {"PYTHONPATH": str(self._sources)})
+        return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
 
     def stop(self) -> None:
         for process in (*self.workers, self.scheduler):
@@ -239,6 +242,54 @@ def test_a_scheduler_without_workers_is_said_so(monkeypatch: pytest.MonkeyPatch,
         assert list(tmp_path.iterdir()) == []
     finally:
         running.stop()
+
+
+def test_a_worker_with_altered_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(Path(cranfield.__file__).parent, tmp_path / "other" / "cranfield")
+    with (tmp_path / "other" / "cranfield" / "stats" / "tails.py").open("a") as source:
+        source.write("# altered\n")
+    running = Running(1, sources=tmp_path / "other")
+    monkeypatch.chdir(tmp_path)
+    try:
+        with (
+            pytest.raises(ClusterError, match="other code of cranfield") as refusal,
+            work_on("x", dask=running.address),
+        ):
+            pass
+        assert refusal.value.exit_code == 2
+        assert "same sources" in refusal.value.fix
+    finally:
+        running.stop()
+
+
+def test_a_worker_that_joined_later_is_looked_at_by_its_tasks() -> None:
+    assert _task(code_mark(), _double, 2.0, 3) == 6.0
+    with pytest.raises(ClusterError, match="other code of cranfield"):
+        _task("0.1.0 0123456789abcdef", _double, 2.0, 3)
+
+
+def test_when_all_workers_are_gone_the_run_ends_with_how_to_go_on(
+    cluster: Running,
+    part: Callable[[Any, int], Any],
+    answer: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("cranfield.runtime.dask._ABANDONED", 2.0)
+    path = str(tmp_path / "parts")
+
+    def kill_all(done: int, _: int) -> None:
+        for worker in cluster.workers if done == 6 else ():
+            worker.send_signal(signal.SIGKILL)
+
+    with (
+        pytest.raises(ClusterError, match=r"all workers are gone; \d+ finished parts are kept") as lost,
+        work_on("test", dask=cluster.address, resume=path),
+    ):
+        tasks(part, ITEMS, shared=SHARED, progress=kill_all)
+    assert f'`resume="{path}"`' in lost.value.fix
+    with work_on("test", resume=path):
+        assert same(tasks(part, ITEMS, shared=SHARED), answer)
 
 
 def test_an_error_in_a_task_is_the_users_to_see() -> None:

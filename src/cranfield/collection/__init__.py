@@ -1,6 +1,7 @@
 """Collections: integer-coded rankings and judgments in flat arrays."""
 
 from cranfield.collection.collection import Collection, Contributors, Hits, Intents, View
-from cranfield.collection.readers import Name, open_collection, read_collection
+from cranfield.collection.packed import open_collection
+from cranfield.collection.readers import Name, read_collection
 
 __all__ = ["Collection", "Contributors", "Hits", "Intents", "Name", "View", "open_collection", "read_collection"]

@@ -28,7 +28,7 @@ class Documents:
         return len(self.edges) - 1
 
     def __getitem__(self, code: int) -> str:
-        return self.blob[int(self.edges[code]) : int(self.edges[code + 1])].tobytes().decode("utf-8")
+        return self.blob[int(self.edges[code]) : int(self.edges[code + 1])].tobytes().decode("utf-8", "replace")
 
     def find(self, name: str) -> int | None:
         """The code of an id, or None."""

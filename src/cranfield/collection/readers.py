@@ -1,4 +1,4 @@
-"""From files to a collection: runs and judgments, or a packed collection."""
+"""From files to a collection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRu
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.lines import collector_paused
-from cranfield.formats.packed import COLLECTION, open_packed, restored_warnings
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.runs import Order, inspect_run, parse_runs
@@ -226,48 +225,3 @@ def _with_team_warnings(collection: Collection, teams: Mapping[str, str] | None)
     found += [Problem("team-without-run", "teams", detail=", ".join(spare[:5]), count=len(spare))] if spare else []
     kept = [problem for problem in (*collection.warnings, *found) if problem.severity is not Severity.ERROR]
     return replace(collection, warnings=tuple(kept))
-
-
-# --- packed
-
-_KEYS = ("systems", "topics", "teams", "intent_names", "warnings")
-
-
-def open_collection(path: Source) -> Collection:
-    """Reopen a packed collection.
-
-    Parameters
-    ----------
-    path
-        A file that `cranfield.pack` or ``Collection.save`` has written.
-
-    Returns
-    -------
-    Collection
-        The collection; its arrays are mapped into memory when they are first used.
-
-    Raises
-    ------
-    PackedFileError
-        When the file is no packed collection, of a newer format, cut short, or altered.
-
-    Examples
-    --------
-    >>> import tempfile, cranfield as cf
-    >>> folder = tempfile.mkdtemp()
-    >>> example = cf.write_example(folder, seed=1)
-    >>> packed = cf.pack(folder + "/runs", qrels=folder + "/qrels.txt", out=folder + "/example.cran")
-    >>> len(open_collection(folder + "/example.cran").systems)
-    12
-    """
-    opened = open_packed(path, COLLECTION, _KEYS)
-    header = opened.header
-    warnings = restored_warnings(header["warnings"], opened.file)
-    return Collection(
-        tuple(header["systems"]),
-        tuple(header["topics"]),
-        None if header["teams"] is None else tuple(header["teams"]),
-        None if header["intent_names"] is None else tuple(tuple(names) for names in header["intent_names"]),
-        opened.arrays,
-        tuple(each for each in warnings if isinstance(each, Problem)),
-    )

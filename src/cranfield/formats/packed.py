@@ -1,22 +1,29 @@
-"""The packed file: a header and flat arrays in one file, mapped into memory when it is reopened.
+"""The packed file: a header and flat arrays in one file, each of them read when it is first used.
 
 Layout: the magic, the format's number, the header's length and checksum; the header (JSON: names, warnings, and for
 each array its type, shape, place and CRC-32); then the arrays, each on a 64-byte boundary. The header and the file's
-length are checked when the file is opened, an array's checksum before its first use. Format 1 holds a collection; from
-format 2 on the header says what the file ``holds``, and an array without a checksum of its own is checked in blocks by
-whoever reads it.
+length are checked when the file is opened, an array's checksum and contents before its first use. Format 1 holds a
+collection; from format 2 on the header says what the file ``holds``, and an array without a checksum of its own is
+checked in blocks by whoever reads it.
+
+A checksum guards against accidents, not against people: whoever makes up a file can compute it. What compiled loops
+take for granted (places within arrays, codes below their number) is therefore checked too; and arrays are copies, not
+maps of the file, since a map shows what others write to the file after it was checked, and a file that is cut short
+under a map ends the process.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import mmap
 import os
 import struct
+import threading
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -200,7 +207,7 @@ class PackedFile:
 
     file: str
     header: Mapping[str, Any]
-    arrays: MappedArrays
+    arrays: FileArrays
     stamp: int
     verified: set[tuple[int, int]] = field(default_factory=set)
 
@@ -212,32 +219,67 @@ class PackedFile:
         return PackedFileError(what, where=self.file, fix=AGAIN)
 
 
+Check = Callable[[Array], str]
+"""What is wrong with the contents of an array; empty where nothing is."""
+
+
 def open_packed(path: str | Path, holds: str, keys: Iterable[str]) -> PackedFile:
     """Open a file that ``holds`` a collection or scores; its header has to have the ``keys``."""
-    memory, file = _map(path), show(path)
-    header, origin, stamp = _header(memory, file, holds)
-    if not set(header) >= {*keys, "arrays", "length"} or not _is_count(header["length"]):
-        raise PackedFileError("its header is no header", where=file, fix=AGAIN)
-    if len(memory) != origin + header["length"]:
-        what = "cut short" if len(memory) < origin + header["length"] else "longer than it was written"
-        raise PackedFileError(f"the file is {what}", where=file, fix=AGAIN)
-    _check_table(header["arrays"], header["length"], file)
-    return PackedFile(file, header, MappedArrays(memory, file, origin, header["arrays"]), stamp)
-
-
-def _map(path: str | Path) -> mmap.mmap:
+    file, stream = show(path), _stream(path)
     try:
-        with open(path, "rb") as stream:
-            # Copy on write: arrays look like any other to compiled code, and the file cannot be changed.
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
-    except ValueError:
-        raise PackedFileError("the file is empty", where=show(path), fix="Pack the collection again.") from None
+        size = os.fstat(stream.fileno()).st_size
+        header, origin, stamp = _header(_beginning(stream, size), file, holds)
+        if not set(header) >= {*keys, "arrays", "length"} or not _is_count(header["length"]):
+            raise PackedFileError("its header is no header", where=file, fix=AGAIN)
+        if size != origin + header["length"]:
+            what = "cut short" if size < origin + header["length"] else "longer than it was written"
+            raise PackedFileError(f"the file is {what}", where=file, fix=AGAIN)
+        _check_table(header["arrays"], header["length"], file)
+    except BaseException:
+        stream.close()
+        raise
+    return PackedFile(file, header, FileArrays(stream, file, origin, header["arrays"]), stamp)
+
+
+def _stream(path: str | Path) -> FileIO:
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError("this is no plain file", where=show(path), fix="Name a packed file.")
+    try:
+        return open(path, "rb", buffering=0)
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", where=show(path), fix="Check the path.") from None
 
 
-def _header(memory: mmap.mmap, file: str, holds: str) -> tuple[dict[str, Any], int, int]:
+def _beginning(stream: FileIO, size: int) -> bytes:
+    """The prefix and the header of a file, as far as they are there."""
+    first: bytes = stream.read(_PREFIX.size)
+    length = _PREFIX.unpack(first)[3] if len(first) == _PREFIX.size else 0
+    return first + stream.read(min(length, size))
+
+
+def read_into(path: str | Path, array: Array, place: int) -> None:
+    """Fill an array from a place of a file."""
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            _fill(array, stream, place, show(path))
+    except OSError as error:
+        raise PackedFileError(f"it cannot be read: {error.strerror}", where=show(path), fix=AGAIN) from None
+
+
+def _fill(array: Array, stream: FileIO, place: int, file: str) -> None:
+    memory, done = array.data.cast("B") if array.size else memoryview(b""), 0
+    stream.seek(place)
+    while done < len(memory):
+        count = stream.readinto(memory[done : done + (1 << 30)])
+        if not count:
+            raise PackedFileError("the file is cut short", where=file, fix=AGAIN)
+        done += count
+
+
+def _header(memory: bytes, file: str, holds: str) -> tuple[dict[str, Any], int, int]:
     """The header, where the arrays begin, and the header's checksum."""
+    if not memory:
+        raise PackedFileError("the file is empty", where=file, fix="Pack the collection again.")
     if memory[: len(MAGIC)] != MAGIC:
         raise PackedFileError("this is not a packed collection", where=file, fix=AGAIN)
     if len(memory) < _PREFIX.size:
@@ -305,12 +347,18 @@ def _span(name: str, entry: Any, length: int, file: str) -> tuple[int, int]:
     return place, end
 
 
-class MappedArrays(Mapping[str, Array]):
-    """Arrays in a mapped file, each checked against its checksum before it is first handed out."""
+class FileArrays(Mapping[str, Array]):
+    """Arrays in a file, each checked before it is first handed out: its checksum, and its contents by ``checks``.
 
-    def __init__(self, memory: mmap.mmap, file: str, origin: int, table: Mapping[str, list[Any]]) -> None:
-        self._memory, self._file, self._origin, self._table = memory, file, origin, table
+    The file stays open, so that it can be replaced meanwhile.
+    """
+
+    def __init__(self, stream: FileIO, file: str, origin: int, table: Mapping[str, list[Any]]) -> None:
+        self._stream, self._file, self._origin, self._table = stream, file, origin, table
         self._checked: dict[str, Array] = {}
+        self._alone = threading.Lock()  # the stream has one position
+        self.checks: Mapping[str, Check] = {}
+        weakref.finalize(self, stream.close)
 
     def type_of(self, name: str) -> tuple[str, tuple[int, ...]] | None:
         """The type and the shape of an array that is not looked at; None where there is none of that name."""
@@ -325,13 +373,20 @@ class MappedArrays(Mapping[str, Array]):
         return self._checked[name]
 
     def _load(self, name: str) -> Array:
-        kind, shape, place, total = self._table[name]
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(self._memory, np.dtype(kind), count, self._origin + place) if count else np.empty(0, kind)
+        kind, shape, _, total = self._table[name]
+        array = np.empty(shape, kind)
+        try:
+            with self._alone:
+                _fill(array, self._stream, self.place(name), self._file)
+        except OSError as error:
+            what = f"it cannot be read: {error.strerror}"
+            raise PackedFileError(what, where=self._file, fix="Check the disk.") from None
         if checksum(array) != total:
             what = f"the file was altered: «{name}» does not match its checksum"
             raise PackedFileError(what, where=self._file, fix=AGAIN)
-        return array.reshape(shape)
+        if wrong := self.checks[name](array) if name in self.checks else "":
+            raise PackedFileError(f"it cannot be: {wrong} («{name}»)", where=self._file, fix=AGAIN)
+        return array
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What goes to another machine is the arrays themselves; the file may not be there."""

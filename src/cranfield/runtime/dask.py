@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cranfield.errors import CranfieldError, MissingPartError, RequestError
+from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults, default_path
 from cranfield.runtime.threads import Machines, Threads, alone, on
 
@@ -19,6 +26,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _PATIENCE = 10.0  # seconds for the scheduler to answer, and for a first worker to turn up
+_ABANDONED = 60.0  # seconds without any worker after which nobody is waited for
 
 
 class ClusterError(CranfieldError):
@@ -39,8 +47,10 @@ class Cluster:
         from distributed import CancelledError, KilledWorker
         from distributed.comm.core import CommClosedError
 
+        watch = _Watch(self.client, self.address)
         try:
-            yield from self._results(function, shared, todo)
+            with watch:
+                yield from self._results(function, shared, todo, watch)
         except KilledWorker as error:
             raise ClusterError(
                 "several workers died over the same part",
@@ -48,10 +58,13 @@ class Cluster:
                 fix="They may have too little memory; look at a worker's log.",
             ) from error
         except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+            if watch.abandoned:
+                fix = f"Start some with: dask worker {self.address}"
+                raise ClusterError("all workers are gone", where=self.address, fix=fix) from None
             raise ClusterError("the scheduler was lost", where=self.address, fix="Start it again.") from error
 
     def _results(
-        self, function: Callable[[Any, Item], Result], shared: Any, todo: Sequence[tuple[int, Item]]
+        self, function: Callable[[Any, Item], Result], shared: Any, todo: Sequence[tuple[int, Item]], watch: _Watch
     ) -> Iterator[tuple[int, Result]]:
         as_completed: Any = _distributed().as_completed
         with _quietly():
@@ -64,8 +77,9 @@ class Cluster:
             def start(count: int) -> list[Any]:
                 futures = []
                 for number, item in islice(left, count):
-                    future = self.client.submit(alone, function, handed, item, pure=False, retries=3)
+                    future = self.client.submit(_task, code_mark(), function, handed, item, pure=False, retries=3)
                     numbers[future.key] = number
+                    watch.futures[future.key] = future
                     futures.append(future)
                 return futures
 
@@ -73,13 +87,73 @@ class Cluster:
             for future in done:
                 result = future.result()
                 yield numbers.pop(future.key), result
+                del watch.futures[future.key]
                 future.release()
                 for more in start(1):
                     done.add(more)
 
 
+class _Watch:
+    """Looks after the workers: when none has been there for a while, what waits for them is cancelled."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
+        self._over = threading.Event()
+        self.futures: dict[str, Any] = {}
+        self.abandoned = False
+
+    def __enter__(self) -> None:
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(_PATIENCE)
+
+    def _look(self) -> None:
+        since = None
+        while not self._over.wait(1.0):
+            try:
+                found = len(self._client.scheduler_info()["workers"])
+            except Exception:  # the scheduler is gone too, which is noticed where results are waited for
+                return
+            now = time.monotonic()
+            if found:
+                since = None
+            elif since is None:
+                since = now
+                if threads.is_command:
+                    sys.stderr.write(f"all workers of {self._address} are gone; waiting {_ABANDONED:g} s for another\n")
+            elif now - since > _ABANDONED:
+                self.abandoned = True
+                self._client.cancel(list(self.futures.values()), force=True)
+                return
+
+
 def _itself(value: Item) -> Item:
     return value
+
+
+def _task(mark: str, function: Callable[[Any, Item], Result], shared: Any, item: Item) -> Result:
+    """A task on a worker, which may have joined after the others were looked at."""
+    if code_mark() != mark:
+        raise ClusterError(_OTHER_CODE, fix=_SAME_CODE)
+    return alone(function, shared, item)
+
+
+_OTHER_CODE = "a worker has other code of cranfield than this process, which may compute other numbers"
+_SAME_CODE = "Install the same sources where the workers run, and start the workers again."
+
+
+@cache
+def code_mark() -> str:
+    """What tells this code from any other: the version, and a hash of all sources of the package."""
+    folder = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return f"{version('cranfield')} {digest.hexdigest()[:16]}"
 
 
 def _version() -> str:
@@ -201,6 +275,8 @@ def _check(client: Any, address: str) -> None:
             where=address,
             fix=f"Install cranfield {_version()} where the workers run.",
         )
+    if set(client.run(code_mark, on_error="return").values()) != {code_mark()}:
+        raise ClusterError(_OTHER_CODE, where=address, fix=_SAME_CODE)
 
 
 def _distributed() -> Any:

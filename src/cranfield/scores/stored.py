@@ -26,6 +26,7 @@ from cranfield.formats.packed import (
     checksum,
     open_packed,
     plain_warnings,
+    read_into,
     restored_warnings,
     write_packed,
 )
@@ -294,7 +295,7 @@ class StoredScores:
         shape = (min(self.block, self.shape[1] - first), *self.shape[2:])
         place = opened.place("scores") + 8 * (measure * self.shape[1] + first) * self.shape[2] * self.shape[3]
         values = np.empty(shape, "<f8")
-        _read_into(self.path, values, place)
+        read_into(self.path, values, place)
         if (measure, number) not in opened.verified:
             _verify(values, first, int(opened.arrays["block_checksums"][measure, number]), opened)
             opened.verified.add((measure, number))
@@ -345,20 +346,6 @@ def _verify(values: Array, first: int, expected: int, opened: PackedFile) -> Non
         raise PackedFileError(what, where=opened.file, fix=AGAIN)
     if np.isinf(values).any():
         raise opened.damaged("a score is infinite")
-
-
-def _read_into(path: str, values: Array, place: int) -> None:
-    """Read from a place of a file, not through a map: what was read leaves no pages behind."""
-    memory, done = values.data.cast("B"), 0
-    try:
-        with open(path, "rb", buffering=0) as stream:
-            while done < len(memory):
-                count = os.preadv(stream.fileno(), [memory[done : done + (1 << 30)]], place + done)
-                if not count:
-                    raise PackedFileError("the file is cut short", where=show(path), fix=AGAIN)
-                done += count
-    except OSError as error:
-        raise PackedFileError(f"it cannot be read: {error.strerror}", where=show(path), fix=AGAIN) from None
 
 
 @dataclass(frozen=True, eq=False)
