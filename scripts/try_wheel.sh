@@ -1,7 +1,7 @@
 #!/bin/sh
 # Build the wheel, install it into a clean environment for every Python there is, weigh it, and try it in an empty
 # folder. PYTHONS names the interpreters, EXTRAS the installations (none: the core alone, which the others are weighed
-# against), WORK where environments are made.
+# against; charts,web: both), WORK where environments are made.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHONS=${PYTHONS:-"python3.11 python3.12 python3.13"}
@@ -16,7 +16,7 @@ wheel=$(ls "$WORK"/dist/cranfield-*.whl)
 printf '%s: %s kB\n' "$(basename "$wheel")" "$(($(wc -c < "$wheel") / 1000))"
 
 for python in $PYTHONS; do
-    command -v "$python" > /dev/null || { printf '%s: not found, left out\n' "$python"; continue; }
+    "$python" -c '' 2> /dev/null || { printf '%s: not found, left out\n' "$python"; continue; }
     version=$("$python" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
     core=
     for extra in $EXTRAS; do
@@ -35,7 +35,7 @@ for python in $PYTHONS; do
         case $extra in
             none) core=$weight parts= ;;
             all) parts="charts workbook web cluster parquet" ;;
-            *) parts=$extra ;;
+            *) parts=$(printf %s "$extra" | tr , ' ') ;;
         esac
         printf 'Python %s, %s: %s s to install, %s MB%s\n' "$version" "$extra" "$seconds" "$weight" "$more"
         "$place/bin/python" scripts/smoke.py $parts
