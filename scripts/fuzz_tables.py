@@ -4,7 +4,7 @@
 
 Files of every plain form (long, wide, with other column names, JSON lines) are written with random names and numbers;
 most of them are then changed in some bytes. What is read by columns must be what is read by lines: names, values bit
-for bit, warnings, and the places of empty cells. The same seed gives the same files.
+for bit, warnings, the places of empty cells, and the message where both refuse it. The same seed gives the same files.
 """
 
 from __future__ import annotations
@@ -100,21 +100,26 @@ def cases(seed: int, count: int) -> Iterator[Case]:
 
 def disagreement(case: Case) -> str:
     """What the two readers differ in, empty where they agree; «declined» where the first leaves it to the second."""
+    given = None if case.columns is None else Columns.of(case.columns)
     before, column_scan.BLOCK = column_scan.BLOCK, case.block
     try:
-        given = None if case.columns is None else Columns.of(case.columns)
-        fast = read_by_columns(case.data, "file.csv", given=given)
-    except CranfieldError as error:
-        return f"raised by columns: {error}"
+        fast = _read(read_by_columns, case.data, given)
     finally:
         column_scan.BLOCK = before
     if fast is None:
         return DECLINED
-    try:
-        slow = read_by_lines(case.data, "file.csv", given=given)
-    except CranfieldError as error:
-        return f"read by columns, refused by lines: {error}"
+    slow = _read(read_by_lines, case.data, given)
+    if isinstance(fast, str) or isinstance(slow, str):
+        return "" if fast == slow else f"by columns: {fast}; by lines: {slow}"
     return next((name for name, look in LOOKS.items() if look(fast) != look(slow)), "")
+
+
+def _read(reader: Callable[..., ScoreTable | None], data: bytes, given: Columns | None) -> ScoreTable | str | None:
+    """What a reader makes of a file: a table, or why it refuses it."""
+    try:
+        return reader(data, "file.csv", given=given)
+    except CranfieldError as error:
+        return f"{error.where}: {error.what}. {error.fix}"
 
 
 DECLINED = "declined"

@@ -16,7 +16,7 @@ import pytest
 
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.problems import Problem
-from cranfield.scores import ScoreTable, read_scores, write_scores
+from cranfield.scores import ScoreTable, read_scores, score_files, write_scores
 
 ROWS = [
     ("AP", "10", "b", 0.5),
@@ -502,3 +502,43 @@ def test_a_table_of_more_cells_than_memory_holds_is_refused_before_it_is_made(
     assert "the number of scores is 400" in refused.value.what
     assert "mean=COLUMN" in refused.value.fix
     assert read_scores(file, columns="mean=shard,topic=topic").shards == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "bad"),
+    [
+        ("topic,system,score", "{at},a,0.5", ["7777,a,x", "8888,a", '9999,"a,b",0.5,1']),
+        ("topic,a,b", "{at},0.5,0.25", ["7777,0.5,x", "8888,0.5"]),
+    ],
+)
+def test_only_blocks_with_a_bad_line_are_read_by_lines(
+    header: str, row: str, bad: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [header, *(row.format(at=at) for at in range(3000))]
+    for at, line in zip((500, 1900, 2500), bad, strict=False):
+        lines[at] = line
+    data = "\n".join(lines).encode()
+    with pytest.raises(InputError) as slow:
+        score_files.read_by_lines(data, "scores.csv")
+    monkeypatch.setattr("cranfield.formats.column_scan.BLOCK", 4096)
+    monkeypatch.setattr(score_files, "read_by_lines", lambda *_, **__: pytest.fail("the whole file is read by lines"))
+    with pytest.raises(InputError) as quick:
+        score_files.parse_scores(data, "scores.csv")
+    assert (quick.value.what, quick.value.where, quick.value.fix) == (slow.value.what, slow.value.where, slow.value.fix)
+    assert quick.value.where == "scores.csv:501"
+
+
+@pytest.mark.parametrize("again", ["7,a,0.5", "498,a,0.5", "2999,a,x"])  # of another block, the same block, a bad line
+def test_a_bad_line_beside_two_scores_for_a_cell_is_said_as_by_lines(
+    again: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["topic,system,score", *(f"{at},a,0.5" for at in range(3000))]
+    lines[400], lines[500] = again, "x,a,high"
+    data = "\n".join(lines).encode()
+    with pytest.raises(InputError) as slow:
+        score_files.read_by_lines(data, "scores.csv")
+    assert "two scores" in str(slow.value) + slow.value.fix
+    monkeypatch.setattr("cranfield.formats.column_scan.BLOCK", 4096)
+    with pytest.raises(InputError) as quick:
+        score_files.parse_scores(data, "scores.csv")
+    assert (quick.value.what, quick.value.where, quick.value.fix) == (slow.value.what, slow.value.where, slow.value.fix)

@@ -12,7 +12,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +30,17 @@ ParseNumber = Callable[[Any], float | None]
 
 class OddTableError(Exception):
     """There is something in the table that another reader has to look at."""
+
+
+class OddBlocksError(OddTableError):
+    """Only some blocks have something odd in them: where each starts and ends and how many rows are before it.
+
+    ``rows`` are the ids of all other blocks.
+    """
+
+    def __init__(self, blocks: Sequence[tuple[int, int, int]], rows: CodedRows) -> None:
+        super().__init__()
+        self.blocks, self.rows = blocks, rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +108,22 @@ def scan_columns(
     firsts = np.concatenate([[0], np.cumsum(lines)]).tolist()
     places = [layout.names.index(name) for name in (*ids, *numbers)]
     scan = _Scan(buffer, layout, firsts[-1], places[: len(ids)], places[len(ids) :], number, optional)
+
+    def is_plain(at: int) -> bool:
+        try:
+            scan.block(*cuts[at], firsts[at], firsts[at + 1])
+        except (OddTableError, ValueError):  # among them text that is not UTF-8
+            return False
+        return True
+
     try:
-        spread(lambda at: scan.block(*cuts[at], firsts[at], firsts[at + 1]), range(len(cuts)))
+        odd = [at for at, plain in enumerate(spread(is_plain, range(len(cuts)))) if not plain]
+        if len(odd) == len(cuts):
+            raise OddTableError
+        if odd:
+            raise OddBlocksError([(*cuts[at], firsts[at]) for at in odd], scan.ids_without(odd, firsts))
         return scan.result()
-    except (CollisionError, ValueError):  # among them text that is not UTF-8
+    except (CollisionError, ValueError):
         raise OddTableError from None
 
 
@@ -202,12 +225,22 @@ class _Scan:
             raise OddTableError
         return list(map(str, values))
 
-    def result(self) -> CodedRows:
-        names = self.layout.names
-        columns = {
-            names[at]: CodedColumn(codes, self._texts(at, coder.ids))
+    def _columns(self) -> dict[str, CodedColumn]:
+        return {
+            self.layout.names[at]: CodedColumn(codes, self._texts(at, coder.ids))
             for at, codes, coder in zip(self.ids, self.codes, self.coders, strict=True)
         }
+
+    def ids_without(self, odd: Sequence[int], firsts: Sequence[int]) -> CodedRows:
+        """The ids of all blocks but some, and no numbers."""
+        kept = np.ones(self.rows, bool)
+        for at in odd:
+            kept[firsts[at] : firsts[at + 1]] = False
+        columns = {name: replace(column, codes=column.codes[kept]) for name, column in self._columns().items()}
+        return CodedRows(columns, (), np.empty((int(kept.sum()), 0)))
+
+    def result(self) -> CodedRows:
+        names, columns = self.layout.names, self._columns()
         kept = [at for at, column in enumerate(self.numbers) if column not in self.texts]
         values = self.values if len(kept) == len(self.numbers) else self.values[:, kept]
         return CodedRows(columns, tuple(names[self.numbers[at]] for at in kept), values)

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from cranfield.formats.lines import Inspection, careful_lines
@@ -18,6 +18,7 @@ NOTHING = {"", "nan", "na", "n/a", "<na>", "null", "none"}
 """What stands in a cell without a score, in any case of letters."""
 
 Row = tuple[str, str, str, str, float]
+Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,27 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
     if len(rows) == len(empty) and not look.failed:
         look.add("empty-file", detail="no cell has a score" if rows else "a header and nothing else")
     return ScoreRows(rows, "shard" in names and set(LONG) <= set(names), empty), look.problems
+
+
+def inspect_block(header: bytes, block: bytes, file: str, before: int) -> tuple[set[Key], list[Problem]]:
+    """Read some lines of a score file, after ``before`` others: the cells they are about, and everything odd."""
+    look = Inspection(file)
+    lines = list(careful_lines(header + block, look))
+    if not lines:
+        return set(), look.problems
+    mark = separator(lines[0][1])
+    (_, first), *body = ((number, _cells(line, mark)) for number, line in lines)
+    names = [name.strip() for name in first]
+    cells = _long(names, body, look) if set(LONG) <= set(names) else _wide(names, body, look, 1)
+    keys: set[Key] = set()
+
+    def noted() -> Iterator[_Cell]:
+        for cell in cells:
+            keys.add((cell[1], cell[2], cell[3], cell[4]))
+            yield cell
+
+    _once(noted(), look)
+    return keys, [replace(each, line=each.line + before) for each in look.problems]
 
 
 def looks_like_scores(line: bytes) -> bool:

@@ -17,11 +17,12 @@ from cranfield.formats.column_scan import (
     CodedRows,
     DelimitedLayout,
     FlatJsonLayout,
+    OddBlocksError,
     OddTableError,
     scan_columns,
 )
-from cranfield.formats.problems import Problem
-from cranfield.formats.scores import LONG, NOTHING, separator, text_number
+from cranfield.formats.problems import Problem, Severity, refuse
+from cranfield.formats.scores import LONG, NOTHING, Key, inspect_block, separator, text_number
 from cranfield.formats.text import BOM
 from cranfield.scores.columns import Columns, as_number
 from cranfield.scores.table import Cell, ScoreTable, natural, own
@@ -385,6 +386,9 @@ def plain_scores(data: Any, file: str, title: str) -> ScoreTable | None:
         line = data[:HEAD].removeprefix(BOM).partition(b"\n")[0]
         layout = DelimitedLayout.of(data, separator(line))
         scores = _usual(data, layout, title, lambda row, _: f"{file}:{row + 2}")
+    except OddBlocksError as odd:
+        _refuse_lines(data, file, layout, odd, title)
+        return None
     except (OddTableError, UnicodeDecodeError):
         return None
     table = None if scores is None else scores.dense()
@@ -402,17 +406,62 @@ def _usual(data: Any, layout: DelimitedLayout, title: str, place: Place) -> Code
     ids = [name for name in ("topic", "measure", *(("system", "shard") if long else ())) if name in names]
     numbers = ["score"] if long else [name for name in names if name not in ids]
     rows = scan_columns(data, layout, ids=ids, numbers=numbers, number=text_number)
+    scores = _with_axes(rows, title, place, systems=None if long else numbers)
+    return None if scores is None else _ordered(scores)
+
+
+def _with_axes(rows: CodedRows, title: str, place: Place, *, systems: Sequence[str] | None) -> CodedScores | None:
+    """Rows of a long table, or of a wide one with these systems; None where a name is empty."""
     topic = named_axis(rows.ids["topic"], _name_or_none)
-    system = named_axis(rows.ids["system"], _name_or_none) if long else Axis(tuple(numbers))
+    system = named_axis(rows.ids["system"], _name_or_none) if systems is None else Axis(tuple(systems))
     measure = (
         named_axis(rows.ids["measure"], lambda name: name.strip() or title, sort=False)
-        if "measure" in ids
+        if "measure" in rows.ids
         else Axis((title,))
     )
-    shard = named_axis(rows.ids["shard"]) if "shard" in ids else None
+    shard = named_axis(rows.ids["shard"]) if "shard" in rows.ids else None
     if topic is None or system is None or measure is None:
         return None
-    return _ordered(CodedScores(measure, topic, system, shard, rows.numbers, place, wide=not long))
+    return CodedScores(measure, topic, system, shard, rows.numbers, place, wide=systems is not None)
+
+
+_OF_ONE_LINE = {"too-few-fields", "too-many-fields", "cell-not-a-number"}
+"""Errors of a line that do not depend on any other line."""
+
+
+def _refuse_lines(data: Any, file: str, layout: DelimitedLayout, odd: OddBlocksError, title: str) -> None:
+    """Raise what is wrong with some lines, if it is certain that nothing else is: only their blocks are read by lines.
+
+    Where it is not certain, as when a cell may have two scores, the whole file has to be read.
+    """
+    header = bytes(data[: layout.start])
+    keys: set[Key] = set()
+    errors: list[Problem] = []
+    for start, end, before in odd.blocks:
+        own_keys, problems = inspect_block(header, bytes(data[start:end]), file, before)
+        errors += [problem for problem in problems if problem.severity is Severity.ERROR]
+        if keys & own_keys or not all(error.slug in _OF_ONE_LINE for error in errors):
+            return
+        keys |= own_keys
+    if not _have_two_scores(odd.rows, keys, title):
+        refuse(errors)
+
+
+def _have_two_scores(rows: CodedRows, keys: set[Key], title: str) -> bool:
+    """Whether a cell has, or may have, two scores: both among these rows, or one of them in ``keys``."""
+    long = "system" in rows.ids
+    scores = _with_axes(rows, title, lambda row, column: "", systems=None if long else ("",))
+    if scores is None or _has_repeats(scores._rows, scores.shard or Axis(("",))):
+        return True
+    topics = {topic for _, topic, _, _ in keys}
+    places = [at for at, name in enumerate(scores.topic.names) if name in topics]
+    positions = np.zeros(len(scores.scores), int) if scores.topic.positions is None else scores.topic.positions
+    chosen = np.flatnonzero(np.isin(positions, places))
+    parts = (scores.measure, scores.topic, scores.system, scores.shard or Axis(("",)))
+    here = set(zip(*(_names(axis, chosen, [0] * len(chosen)) for axis in parts), strict=True))
+    return any(
+        (measure or title, topic, system if long else "", shard) in here for measure, topic, system, shard in keys
+    )
 
 
 def _name_or_none(name: str) -> str | None:
