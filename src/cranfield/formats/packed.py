@@ -214,7 +214,7 @@ class PackedFile:
 
 def open_packed(path: str | Path, holds: str, keys: Iterable[str]) -> PackedFile:
     """Open a file that ``holds`` a collection or scores; its header has to have the ``keys``."""
-    memory, file = _map(path), show(path)
+    memory, file = _map(path, holds), show(path)
     header, origin, stamp = _header(memory, file, holds)
     if not set(header) >= {*keys, "arrays", "length"} or not _is_count(header["length"]):
         raise PackedFileError("its header is no header", where=file, fix=AGAIN)
@@ -225,11 +225,13 @@ def open_packed(path: str | Path, holds: str, keys: Iterable[str]) -> PackedFile
     return PackedFile(file, header, MappedArrays(memory, file, origin, header["arrays"]), stamp)
 
 
-def _map(path: str | Path) -> mmap.mmap:
+def _map(path: str | Path, holds: str) -> mmap.mmap:
+    # Copy on write: arrays look like any other to compiled code, and the file cannot be changed. Scores are not looked
+    # at by such code, and may be larger than memory, of which the system would have to promise as much for copies.
+    access = mmap.ACCESS_COPY if holds == COLLECTION else mmap.ACCESS_READ
     try:
         with open(path, "rb") as stream:
-            # Copy on write: arrays look like any other to compiled code, and the file cannot be changed.
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            return mmap.mmap(stream.fileno(), 0, access=access)
     except ValueError:
         raise PackedFileError("the file is empty", where=show(path), fix="Pack the collection again.") from None
     except OSError as error:
