@@ -126,6 +126,12 @@ def names(texts: list[bytes]) -> Callable[[Made], None]:
     return change
 
 
+def over_the_names(made: Made) -> None:
+    """An array with the right checksum that lies where another does."""
+    made.arrays["other"] = made.arrays["topic_names"][:64]
+    made.entries["other"] = lambda entry: [*entry[:2], 0, entry[3]]
+
+
 SHAPES: list[list[Any]] = [
     [],
     [1],
@@ -176,6 +182,7 @@ REFUSED: dict[str, Callable[[Made], None]] = {
     "an entry that is none": whole_entry("scores", None),
     "an entry of five parts": whole_entry("scores", ["<f8", [1, TOPICS, SYSTEMS, 1], 0, None, 0]),
     "names over scores": entry("topic_names", 2, 1024),
+    "an array over the names": over_the_names,
     "more after the end": lambda made: setattr(made, "tail", b"\0" * 64),
     "edges that go back": array("topic_edges", lambda edges: put(edges, 3, 0)),
     "edges that begin later": array("topic_edges", lambda edges: put(edges, 0, 1)),
