@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, PackedFileError, RequestError
+from cranfield.methods.variance.components import pair_variances
 from cranfield.questions import sources
 from cranfield.runtime import threads
 from cranfield.scores import ScoreTable, read_scores, stored
@@ -29,6 +30,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "LARGE", 200)
     monkeypatch.setattr(stored, "BLOCK", 70)
     monkeypatch.setattr("cranfield.scores.score_files.LARGE", 200)
+    monkeypatch.setattr("cranfield.methods.comparison.comparison.HELD_PAIRS", 5)
 
 
 def drawn(topics: int = 61, systems: int = 9, *, seed: int = 1, measures: tuple[str, ...] = ("AP",)) -> ScoreTable:
@@ -79,10 +81,14 @@ def test_sums_by_blocks_are_those_of_all_scores_together(tmp_path: Path, request
     values = np.array(table.values)
     values[0, :, 5] = values[0, :, 4] + 0.01  # a pair that does not vary, and one that is nearly equal
     values[0, :, 6] = values[0, :, 4] + 1e-6 * values[0, :, 0]
+    values[0, :, 8] = values[0, :, 7]
     table = ScoreTable(table.measures, table.topics, table.systems, values)
     together = answers({"scores": table})
     request.getfixturevalue("small_blocks")
     assert_close(answers(packed(table, tmp_path)), together)
+    gaps = [values[0, :, a, 0] - values[0, :, b, 0] for a, b in zip(*np.triu_indices(9, k=1), strict=True)]
+    wanted = np.var(gaps, axis=1, ddof=1)
+    np.testing.assert_allclose(pair_variances(read_scores(tmp_path / "scores.cran").matrix()), wanted, 1e-9, 1e-25)
 
 
 def assert_close(found: Any, wanted: Any) -> None:
