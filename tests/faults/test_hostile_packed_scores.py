@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -125,6 +126,12 @@ def names(texts: list[bytes]) -> Callable[[Made], None]:
     return change
 
 
+def over_the_names(made: Made) -> None:
+    """An array with the right checksum that lies where another does."""
+    made.arrays["other"] = made.arrays["topic_names"][:64]
+    made.entries["other"] = lambda entry: [*entry[:2], 0, entry[3]]
+
+
 SHAPES: list[list[Any]] = [
     [],
     [1],
@@ -176,6 +183,7 @@ REFUSED: dict[str, Callable[[Made], None]] = {
     "an entry that is none": whole_entry("scores", None),
     "an entry of five parts": whole_entry("scores", ["<f8", [1, TOPICS, SYSTEMS, 1], 0, None, 0]),
     "names over scores": entry("topic_names", 2, 1024),
+    "an array over the names": over_the_names,
     "more after the end": lambda made: setattr(made, "tail", b"\0" * 64),
     "edges that go back": array("topic_edges", lambda edges: put(edges, 3, 0)),
     "edges that begin later": array("topic_edges", lambda edges: put(edges, 0, 1)),
@@ -282,3 +290,31 @@ def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(tmp_path: Path) ->
         except PackedFileError:
             continue
         assert found == whole
+
+
+def test_a_file_far_larger_than_memory_is_opened_and_read_in_blocks(tmp_path: Path) -> None:
+    """80 GB of zeros, most of them in no block of the disk."""
+    topics, systems, block = 1_000_000, 10_000, 100
+    parts = Made()
+    names = [b"%07d" % at for at in range(topics)]
+    parts.header |= {"systems": [f"s{at}" for at in range(systems)], "block": block}
+    zeros = zlib.crc32(bytes(8 * block * systems))
+    parts.arrays = {
+        "topic_names": np.frombuffer(b"".join(names), np.uint8),
+        "topic_edges": np.arange(0, 7 * topics + 1, 7).astype("<i8"),
+        "block_checksums": np.full((1, topics // block), zeros, "<u4"),
+        "scores": np.empty((1, 0, systems, 1)),
+    }
+    parts.sums = False
+    parts.entries["scores"] = lambda entry: [entry[0], [1, topics, systems, 1], entry[2], None]
+    body = sum(-(-each.nbytes // 64) * 64 for each in parts.arrays.values())
+    parts.extra["length"] = body + 8 * topics * systems
+    path = tmp_path / "sparse.cran"
+    path.write_bytes(parts.content())
+    os.truncate(path, path.stat().st_size + -path.stat().st_size % 64 + 8 * topics * systems)
+    table = read_scores(path)
+    assert (table.topic_count, len(table.systems)) == (topics, systems)
+    rows = table.matrix()
+    assert isinstance(rows, stored.StoredMatrix)
+    assert not rows.rows(topics - 150, topics).any()
+    assert table.topics[-1] == "0999999"

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, PackedFileError, RequestError
+from cranfield.methods.variance.components import pair_variances
 from cranfield.questions import sources
 from cranfield.runtime import threads
 from cranfield.scores import ScoreTable, read_scores, stored
@@ -29,6 +30,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "LARGE", 200)
     monkeypatch.setattr(stored, "BLOCK", 70)
     monkeypatch.setattr("cranfield.scores.score_files.LARGE", 200)
+    monkeypatch.setattr("cranfield.methods.comparison.comparison.HELD_PAIRS", 5)
 
 
 def drawn(topics: int = 61, systems: int = 9, *, seed: int = 1, measures: tuple[str, ...] = ("AP",)) -> ScoreTable:
@@ -74,6 +76,36 @@ def test_every_bit_is_that_of_the_table_in_memory(tmp_path: Path) -> None:
     assert json.dumps(answers(file)) == json.dumps(answers({"scores": table}))
 
 
+def test_sums_by_blocks_are_those_of_all_scores_together(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    table = drawn(measures=("AP",))
+    values = np.array(table.values)
+    values[0, :, 5] = values[0, :, 4] + 0.01  # a pair that does not vary, and one that is nearly equal
+    values[0, :, 6] = values[0, :, 4] + 1e-6 * values[0, :, 0]
+    values[0, :, 8] = values[0, :, 7]
+    table = ScoreTable(table.measures, table.topics, table.systems, values)
+    together = answers({"scores": table})
+    request.getfixturevalue("small_blocks")
+    assert_close(answers(packed(table, tmp_path)), together)
+    gaps = [values[0, :, a, 0] - values[0, :, b, 0] for a, b in zip(*np.triu_indices(9, k=1), strict=True)]
+    wanted = np.var(gaps, axis=1, ddof=1)
+    np.testing.assert_allclose(pair_variances(read_scores(tmp_path / "scores.cran").matrix()), wanted, 1e-9, 1e-25)
+
+
+def assert_close(found: Any, wanted: Any) -> None:
+    if isinstance(wanted, dict):
+        assert found.keys() == wanted.keys()
+        for name in wanted:
+            assert_close(found[name], wanted[name])
+    elif isinstance(wanted, list):
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            assert_close(one, other)
+    elif isinstance(wanted, float):
+        assert found == pytest.approx(wanted, rel=1e-9, abs=1e-12, nan_ok=True)
+    else:
+        assert found == wanted
+
+
 def test_a_small_file_is_read_into_memory_and_answers_alike(tmp_path: Path) -> None:
     table = drawn(measures=("AP", "P@10"))
     file = packed(table, tmp_path)
@@ -108,6 +140,16 @@ def test_missing_scores_are_settled_block_by_block_with_the_same_warnings(missin
             InputError, match=r"10 of 549 scores of AP are missing \(topic t03, system système 4; topic"
         ):
             cf.variance(scores, measure="AP")
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_topic_is_dropped_that_misses_a_score_of_any_measure(tmp_path: Path) -> None:
+    values = np.array(drawn(measures=("AP", "P@10")).values)
+    values[0, 40, 4, 0] = values[1, 5, 0, 0] = values[1, 40, 0, 0] = np.nan
+    table = ScoreTable(("AP", "P@10"), drawn().topics, drawn().systems, values)
+    found, wanted = read_scores(packed(table, tmp_path)).settle("drop"), table.settle("drop")
+    assert (found.topics, found.warnings) == (wanted.topics, wanted.warnings)
+    assert found.values.tobytes() == wanted.values.tobytes()
 
 
 @pytest.mark.usefixtures("small_blocks")

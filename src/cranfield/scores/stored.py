@@ -92,7 +92,7 @@ def block_topics(shape: Sequence[int]) -> int:
 
 
 def _in_blocks(parts: Iterable[Array], shape: Sequence[int], block: int, sums: Array) -> Iterator[Array]:
-    """The parts again in blocks of so many topics, whose checksums go into ``sums``."""
+    """The parts again as blocks of ``block`` topics, whose checksums go into ``sums``."""
     waiting: list[Array] = []
     measure = number = held = done = 0
     for part in parts:
