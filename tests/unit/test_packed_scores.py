@@ -117,7 +117,11 @@ def test_a_small_file_is_read_into_memory_and_answers_alike(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_a_question_that_needs_all_scores_reads_them_through_the_map(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [0, 10**6], ids=["mapped", "read"])
+def test_a_question_that_needs_all_scores_maps_or_reads_them(
+    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "MOST_READ", most)
     table = drawn()
     one, other = (cf.simulate(scores, topics=70, seed=3).table for scores in (packed(table, tmp_path), table))
     assert one.values.tobytes() == other.values.tobytes()

@@ -38,6 +38,7 @@ LARGE = 4_000_000  # scores, up to which they are one block, and are read into m
 BLOCK = 1_000_000  # scores of a block where there are more
 PARTS = 32  # tasks that the blocks are split into, however many workers there are
 SHOWN = 3  # missing cells that are named
+MOST_READ = 250_000_000  # scores that a question may hold in memory all at once; more are mapped from the file
 MOST_IN_BLOCK = 1 << 26  # scores of a block of a file: as many are in memory at once
 
 _KEYS = ("measures", "systems", "shards", "replicates", "warnings", "block")
@@ -302,8 +303,9 @@ class StoredScores:
         return values
 
     def whole(self) -> Array:
-        """All scores as one array: mapped from the file, after every block was compared with its checksum, or read."""
-        if self.kept is None and not self.zero and self.measures == tuple(range(self.shape[0])):
+        """All scores as one array: read, or mapped from the file after every block was compared with its checksum."""
+        is_plain = self.kept is None and not self.zero and self.measures == tuple(range(self.shape[0]))
+        if is_plain and self.size > MOST_READ:
             count = -(-self.shape[1] // self.block)
             cells = [(measure, number) for measure in self.measures for number in range(count)]
             spread(lambda cell: self._block(*cell).size, cells)
