@@ -211,6 +211,19 @@ def test_a_worker_without_the_file_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
+def test_a_test_that_holds_all_scores_says_how_much_memory_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise MemoryError
+
+    file = packed(drawn(), tmp_path)
+    monkeypatch.setattr(stored, "columns", refuse)
+    with pytest.raises(RequestError, match="all 549 scores again and again"):
+        cf.compare(file, test="max-t", resamples=100)
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_a_file_that_was_replaced_is_not_mixed_with_the_old_one(tmp_path: Path) -> None:
     table = read_scores(packed(drawn(), tmp_path))
     packed(drawn(62), tmp_path)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from cranfield.errors import Caution, PackedFileError
+from cranfield.errors import Caution, PackedFileError, RequestError
 from cranfield.formats.packed import (
     AGAIN,
     SCORES,
@@ -531,9 +531,17 @@ def _fold_part(given: tuple[Any, ...], span: tuple[int, int]) -> Any:
 
 def whole(scores: Matrix) -> Array:
     """All scores in memory, for what looks at them again and again."""
-    if isinstance(scores, OrderedMatrix):
-        return columns(scores.scores, scores.order)
-    return scores if isinstance(scores, np.ndarray) else columns(scores, np.arange(scores.shape[1]))
+    if isinstance(scores, np.ndarray):
+        return scores
+    source, order = (scores.scores, scores.order) if isinstance(scores, OrderedMatrix) else (scores, None)
+    try:
+        return columns(source, np.arange(scores.shape[1]) if order is None else order)
+    except MemoryError:
+        raise RequestError(
+            f"this looks at all {scores.size:,} scores again and again, and needs {8 * scores.size / 1e9:,.1f} GB of "
+            "memory several times over",
+            fix='Use fewer topics or systems; `compare()` with `test="tukey"` reads a packed file block by block.',
+        ) from None
 
 
 def columns(scores: Matrix, systems: Array) -> Array:
