@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from cranfield import RequestError, ScoreTable, read_scores
+from cranfield.methods.comparison import assumptions, families
 from cranfield.methods.comparison import comparison as comparing
-from cranfield.methods.comparison import families
 from cranfield.methods.comparison.assumptions import box_epsilon
 from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
 from cranfield.methods.comparison.families import Pairs, judge
@@ -147,6 +147,15 @@ def test_one_error_term_is_doubted_where_it_does_not_fit(test: str) -> None:
 
 def test_tukey_is_doubted_among_ten_of_trec8s_best_60(best: Array) -> None:
     assert doubted(lambda rng: ten_of(best, rng)) >= 0.95
+
+
+def test_what_takes_hours_to_check_is_said_to_be_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(1).normal(size=(30, 5))
+    assert assumptions.one_error_term(scores, None, "Tukey's test") is None
+    monkeypatch.setattr(assumptions, "MOST_PRODUCTS", 30 * 5 * 5 - 1)
+    said = assumptions.one_error_term(scores, None, "Tukey's test")
+    assert said is not None
+    assert "was not checked: with 30 topics and 5 systems" in said.what
 
 
 @pytest.mark.parametrize("topics", [20, 50, 100])

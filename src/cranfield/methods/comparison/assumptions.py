@@ -147,6 +147,7 @@ def too_many_differences(pairs: int, topics: int) -> Caution:
 # in less than 4 % of tables of 10 topics or more; for 8 or 18 variants of one system with two others always; for ten of
 # the best 60 runs of TREC-8 or Robust04 in 97 % of tables of 20 topics or more.
 DOUBTED_EPSILON, DOUBTED_LEVEL = 0.75, 0.05
+MOST_PRODUCTS = 5_000_000_000_000  # multiplications, some minutes of one core, up to which it is looked at
 
 
 def box_epsilon(scores: Matrix) -> tuple[float, float]:
@@ -197,6 +198,14 @@ def one_error_term(scores: Matrix, sd: Array | None, test: str) -> Caution | Non
 
     ``sd`` has the sds of the pairs' differences, where they are known.
     """
+    topics, systems = scores.shape
+    if topics * systems * min(topics, systems) > MOST_PRODUCTS:
+        return Caution(
+            "one-error-term",
+            f"whether one error term fits all pairs was not checked: with {topics:,} topics and {systems:,} systems "
+            f"this takes hours. If it does not, the family-wise error rate of {test} may be well above α",
+            "Compare fewer systems to have it checked.",
+        )
     epsilon, p_value = box_epsilon(scores)
     if epsilon >= DOUBTED_EPSILON or p_value > DOUBTED_LEVEL:
         return None
