@@ -180,7 +180,7 @@ def upload_page(request: Request) -> Response:
     responses={**FAULTS, **LIMITS},
 )
 async def upload(request: Request) -> Response:
-    """Runs with their judgments, score tables, or one packed collection; gzip is unpacked. Send the header
+    """Runs with their judgments, score tables, or one packed file; gzip is unpacked. Send the header
     ``Accept: application/json`` for JSON; a browser is sent to the page of the data."""
     settings, store = request.app.state.settings, store_of(request)
     if store.size > settings.max_kept:

@@ -195,7 +195,7 @@ def _take_packed(by_kind: dict[FileKind, list[str]]) -> dict[str, Any]:
 
 def _check_kinds(by_kind: dict[FileKind, list[str]]) -> None:
     read_as = "; ".join(f"{len(files)} read as {kind}" for kind, files in by_kind.items())
-    wanted = "Upload runs with their judgments, or score tables, or one packed collection."
+    wanted = "Upload runs with their judgments, or score tables, or one packed file."
     if FileKind.UNKNOWN in by_kind:
         raise InputError("no known kind of file", where=by_kind[FileKind.UNKNOWN][0], fix=wanted)
     if FileKind.SCORES in by_kind:
