@@ -10,6 +10,8 @@ import csv
 import io
 import json
 import math
+import os
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError
+from cranfield.formats.problems import Severity
 from cranfield.scores import ScoreTable, read_scores
+from cranfield.scores.frames import parquet_errors
 
 COLUMNS = ("measure", "topic", "system", "score")
 Rows = Sequence[Sequence[Any]]
@@ -310,6 +314,15 @@ def every_cell(scores: Scores) -> Scores:
     return {key: scores.get(key) for key in ((m, t, s) for m in measures for t in topics for s in systems)}
 
 
+def refusal_of(path: Path) -> CranfieldError | None:
+    """Why a file is refused; None where it is read."""
+    try:
+        read_scores(path)
+    except CranfieldError as error:
+        return error
+    return None
+
+
 BOTH = [pytest.param(content, name, id=f"{claim}-{name}") for claim, content in CONTENTS.items() for name in FORMATS]
 
 
@@ -341,3 +354,121 @@ def test_check_gives_the_verdict_of_the_reader(content: Content, name: str, tmp_
     else:
         assert ("cell-missing" in slugs) == lacks
         assert not content.warning or content.warning in slugs
+
+
+# --- bytes that are not text, and rows that are not whole
+
+LINES = {name: FORMATS[name](GOOD, COLUMNS) for name in FORMATS if name != "a.parquet"}
+BREAKS: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda _: b"",
+    "blanks": lambda _: b" \n\n",
+    "text that is not UTF-8": lambda data: data.replace(b"2", b"\xe9", 1),
+    "text in UTF-16": lambda data: data.decode().encode("utf-16"),
+    "a zero byte": lambda data: data.replace(b"2", b"\0", 1),
+    "a word alone at the end": lambda data: data + b"word\n",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("change", BREAKS.values(), ids=BREAKS)
+def test_a_broken_file_of_text_is_refused_in_every_format(
+    change: Callable[[bytes], bytes], name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(change(LINES[name]))
+    error = refusal_of(path)
+    assert error is not None
+    assert error.where.startswith(str(path))
+    assert cf.check(path).exit_code == 2
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_byte_order_mark_is_skipped_in_every_format(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\xef\xbb\xbf" + LINES[name])
+    assert scores_of(read_scores(path)) == _table(GOOD)
+    assert cf.check(path).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_record_without_the_score_misses_it(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(LINES[name].replace(b', "score": 0.25', b""))
+    assert scores_of(read_scores(path)) == _table(second(3, None))
+    assert [problem.slug for problem in cf.check(path).report.problems] == ["cell-missing"]
+
+
+PLACES = {"a.csv": ":3", "a.tsv": ":3", "a.json": ", record 2", "a.jsonl": ":2", "a.parquet": ", row 2"}
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES.items(), ids=PLACES)
+@pytest.mark.parametrize("claim", ["no topic", "an empty system", "a measure of blanks", "a word", "an infinite score"])
+def test_a_refusal_has_the_line_or_the_row(claim: str, name: str, place: str, tmp_path: Path) -> None:
+    path = written(CONTENTS[claim], name, tmp_path)
+    error = refusal_of(path)
+    assert error is not None
+    assert error.where == f"{path}{place}"
+    (problem,) = (each for each in cf.check(path).report.problems if each.severity is Severity.ERROR)
+    assert problem.place == f"{path}{place}" or place[2:] in problem.detail
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_key_that_comes_twice_is_refused_with_its_record(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(LINES[name].replace(b'"topic": "2"', b'"topic": "2", "topic": "3"'))
+    error = refusal_of(path)
+    assert error is not None
+    assert (error.where, error.what) == (f"{path}{PLACES[name]}", "an object has the key «topic» twice")
+
+
+# --- damaged Parquet
+
+
+@pytest.fixture(scope="module")
+def parquet() -> bytes:
+    rows = [("AP", f"q{topic}", system, topic / 64) for topic in range(60) for system in ("a", "b", "c")]
+    return as_parquet(rows, COLUMNS)
+
+
+def _damaged(data: bytes, draw: random.Random, flip: bool) -> bytes:
+    at = draw.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ (1 << draw.randrange(8))]) + data[at + 1 :] if flip else data[:at]
+
+
+@pytest.mark.parametrize("flip", [True, False], ids=["flipped", "truncated"])
+def test_damaged_parquet_is_one_line_and_nothing_else(
+    flip: bool, parquet: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    draw, path = random.Random(7), tmp_path / "a.parquet"
+    refusals = 0
+    for _ in range(200):
+        path.write_bytes(_damaged(parquet, draw, flip))
+        error = refusal_of(path)
+        assert cf.check(path).exit_code == (0 if error is None else 2)
+        assert error is not None or flip  # a flipped bit of a score is another score: no checksum says so
+        if error is not None:
+            refusals += 1
+            assert error.where.startswith(str(path))
+            assert "\n" not in error.what
+    assert refusals == 200 or (flip and refusals > 50)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_panic_in_polars_is_an_error_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(as_parquet(GOOD, COLUMNS))
+    panic = type("PanicException", (BaseException,), {})
+
+    def scan(_: str) -> None:
+        os.write(2, b"thread panicked\n")
+        raise panic("assertion failed\n  left: 1\n right: 2")
+
+    monkeypatch.setattr(polars, "scan_parquet", scan)
+    with pytest.raises(CranfieldError) as refusal:
+        read_scores(path)
+    assert (refusal.value.what, refusal.value.where) == ("it cannot be read as Parquet: assertion failed", str(path))
+
+
+def test_what_is_no_panic_is_not_hidden(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), parquet_errors(str(tmp_path)):
+        raise KeyboardInterrupt

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
+from cranfield.errors import Caution, InputError, MissingPartError, RequestError
 from cranfield.formats.file_check import FileKind, OtherFormat
 from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
 from cranfield.formats.problems import Problem, Severity, refuse
@@ -37,6 +37,7 @@ from cranfield.scores.columns import Columns, as_number, known_layout, name_of_m
 from cranfield.scores.frames import (
     from_frame,
     long_columns,
+    parquet_errors,
     parquet_source,
     table_by_columns,
     table_from_columns,
@@ -127,12 +128,15 @@ def pack_scores(table: ScoreTable, path: str | Path) -> None:
 
 def pack_in_parts(source: str, path: str | Path, *, measure: str | None = None) -> ScoreTable | None:
     """Pack a large wide Parquet file that is never in memory as a whole; None where it has to be."""
-    found = wide_parquet(source) if source.endswith(".parquet") and os.path.isfile(source) else None
-    if found is None or len(found.topics) * len(found.systems) <= LARGE:
+    if not source.endswith(".parquet") or not os.path.isfile(source):
         return None
-    write_scores_packed(
-        path, measures=[measure or "score"], topics=found.topics, systems=found.systems, values=found.parts()
-    )
+    with parquet_errors(show(source)):
+        found = wide_parquet(source)
+        if found is None or len(found.topics) * len(found.systems) <= LARGE:
+            return None
+        write_scores_packed(
+            path, measures=[measure or "score"], topics=found.topics, systems=found.systems, values=found.parts()
+        )
     return open_scores(path)
 
 
@@ -376,15 +380,11 @@ def is_json(data: bytes) -> bool:
 
 def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = _parquet("read")
-    try:
+    with parquet_errors(file):
         found = _parquet_columns(data, file, measure, columns, system)
         if found is not None:
             return found
         frame = read(io.BytesIO(data))
-    except CranfieldError:
-        raise
-    except Exception as error:  # whatever the reader meets in a damaged file
-        raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
         table = from_frame(frame, measure=measure, columns=columns, system=system, name=system_name(file))
         return _in_file(table, file)
