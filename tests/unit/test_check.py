@@ -567,6 +567,27 @@ ODD_SCORES = [
         b"topic,a\n1,0.5\n2,0.5,0.5\n",
         error("too-many-fields", "scores.csv", 3, "2,0.5,0.5", says="3 where the header has 2"),
     ),
+    *(
+        of_scores(
+            f"an empty {part} is refused",
+            b"measure,topic,system,score\nAP,1,a,0.5\n" + line + b"\n",
+            error("name-missing", "scores.csv", 3, says=f"the {part} is empty"),
+        )
+        for part, line in {"measure": b",2,a,1", "topic": b"AP, ,a,1", "system": b'AP,2,"",1'}.items()
+    ),
+    of_scores(
+        "a system without a name is refused at the header",
+        b",topic,a\n0,1,0.5\n",
+        error("name-missing", "scores.csv", 1, ",topic,a", says="column 1"),
+    ),
+    of_scores(
+        "a topic that may be a mean is pointed out", b"topic,a\n1,0.5\nall,0.5\n", warning("topic-all", "scores.csv")
+    ),
+    of_scores(
+        "cells without a row are missing too",
+        b"topic,system,score\n1,a,0.5\n2,a,0.5\n1,b,0.5\n",
+        warning("cell-missing", "scores.csv", says="1 cells have no row"),
+    ),
     of_scores(
         "a table without a topic column is none",
         b"query,a\n1,0.5\n",

@@ -392,23 +392,25 @@ def test_json_may_be_rows_a_result_or_a_dict(content: str, write: Callable[[str,
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "place"),
     [
-        pytest.param("{", id="cut short"),
-        pytest.param("[1, 2]", id="numbers"),
-        pytest.param("[]", id="nothing"),
-        pytest.param("{}", id="empty"),
-        pytest.param('{"rows": []}', id="no rows"),
-        pytest.param('[{"topic": "1"}]', id="no scores"),
-        pytest.param('[{"topic": "1", "system": "a", "score": "x"}]', id="text"),
-        pytest.param("[" * 100_000, id="deep"),
+        pytest.param("{", "", id="cut short"),
+        pytest.param("[1, 2]", "", id="numbers"),
+        pytest.param("[]", "", id="nothing"),
+        pytest.param("{}", "", id="empty"),
+        pytest.param('{"rows": []}', "", id="no rows"),
+        pytest.param('[{"topic": "1"}]', "", id="no scores"),
+        pytest.param('[{"topic": "1", "system": "a", "score": "x"}]', ", record 1", id="text"),
+        pytest.param("[" * 100_000, "", id="deep"),
     ],
 )
-def test_json_that_is_no_table_is_refused_with_its_file(content: str, write: Callable[[str, str | bytes], str]) -> None:
+def test_json_that_is_no_table_is_refused_with_its_file(
+    content: str, place: str, write: Callable[[str, str | bytes], str]
+) -> None:
     path = write("scores.json", content)
     with pytest.raises(InputError) as refusal:
         read_scores(path)
-    assert refusal.value.where == path
+    assert refusal.value.where == path + place
 
 
 @pytest.mark.parametrize("score", ["1" + "0" * 400, "1e400", "Infinity", "-1e999"])
@@ -428,13 +430,17 @@ def test_damaged_parquet_is_refused_with_its_file(tmp_path: Path) -> None:
     assert refusal.value.where == str(path)
 
 
-@pytest.mark.parametrize("columns", [{"query": ["1"], "a": [0.5]}, {"topic": ["1"], "a": ["high"]}])
-def test_parquet_that_is_no_table_is_refused_with_its_file(columns: dict[str, list[Any]], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("columns", "place"), [({"query": ["1"], "a": [0.5]}, ""), ({"topic": ["1"], "a": ["high"]}, ", row 1")]
+)
+def test_parquet_that_is_no_table_is_refused_with_its_file(
+    columns: dict[str, list[Any]], place: str, tmp_path: Path
+) -> None:
     path = tmp_path / "scores.parquet"
     polars.DataFrame(columns).write_parquet(path)
     with pytest.raises(InputError) as refusal:
         read_scores(path)
-    assert refusal.value.where == str(path)
+    assert refusal.value.where == f"{path}{place}"
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +19,10 @@ from cranfield.formats.lines import Inspection, collector_paused, report_spacing
 from cranfield.formats.packed import is_packed
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels, inspect_teams
+from cranfield.formats.records import SUMMARY
 from cranfield.formats.runs import FIELDS, Order, RankedLines, inspect_run, report_order
 from cranfield.formats.scan import CodedRun, Scanner, has_repeats
-from cranfield.formats.scores import inspect_scores, looks_like_scores
+from cranfield.formats.scores import ScoreRows, inspect_scores, looks_like_scores
 from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, file_stem, read_bytes, read_head, show, why_not_text
 from cranfield.runtime.threads import Counter, available_workers, spread
 
@@ -81,12 +83,12 @@ class FileKind(StrEnum):
 class OtherFormat:
     """A format that is read as a whole, not line by line: how it looks, what it is, and how many lines it stands for.
 
-    ``count`` refuses a file that cannot be read.
+    ``count`` also gives what should be said about the file, and refuses one that cannot be read.
     """
 
     kind: FileKind
     recognise: Callable[[bytes], bool]
-    count: Callable[[str, bytes], int]
+    count: Callable[[str, bytes], tuple[int, Sequence[Problem]]]
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ class _Check:
             return _Found(CheckedFile(file, found, len(teams)), problems, teams=teams)
         if found is FileKind.SCORES:
             scores, problems = inspect_scores(data, file)
-            return _Found(CheckedFile(file, found, len(scores.rows)), problems)
+            return _Found(CheckedFile(file, found, len(scores.rows)), [*problems, *_of_table(scores, problems, file)])
         return _Found(CheckedFile(file, found, 0), [_unknown(file, data, reason)])
 
     def keep(self, found: _Found) -> None:
@@ -256,14 +258,32 @@ class _Check:
 
 
 def _unreadable(file: str, kind: FileKind, error: InputError) -> _Found:
-    return _Found(CheckedFile(show(file), kind, 0), [Problem("unreadable", show(file), detail=error.what)])
+    """A file that is refused, with the line or the row where that is known."""
+    file = show(file)
+    place = error.where.removeprefix(file) if error.where.startswith(file) else ""
+    line = int(place[1:]) if place.startswith(":") and place[1:].isdigit() else 0
+    detail = f"{place[2:]}: {error.what}" if place.startswith(", ") else error.what
+    return _Found(CheckedFile(file, kind, 0), [Problem("unreadable", file, line, detail=detail)])
 
 
 def _whole(file: str, data: bytes, other: OtherFormat) -> _Found:
     try:
-        return _Found(CheckedFile(show(file), other.kind, other.count(file, data)), [])
+        lines, problems = other.count(file, data)
+        return _Found(CheckedFile(show(file), other.kind, lines), problems)
     except InputError as error:
         return _unreadable(file, other.kind, error)
+
+
+def _of_table(scores: ScoreRows, known: Sequence[Problem], file: str) -> Iterator[Problem]:
+    """What only shows in the whole table: cells that have no row, and rows that may be means."""
+    if any(problem.severity is Severity.ERROR for problem in known):
+        return
+    axes = [{row[at] for row in scores.rows} for at in range(4)]
+    absent = math.prod(map(len, axes)) - len(scores.rows)
+    if absent and not scores.empty:
+        yield Problem("cell-missing", file, detail=f"{absent:,} cells have no row", count=absent)
+    if SUMMARY in axes[1]:
+        yield Problem("topic-all", file)
 
 
 def _unknown(file: str, data: bytes, reason: str) -> Problem:

@@ -222,6 +222,20 @@ KINDS = _kinds(
     # score tables
     ("score-twice", _E, "two scores for one cell", "It is unclear which one holds.", "Delete one of the lines."),
     (
+        "name-missing",
+        _E,
+        "a name that is missing",
+        "It is unclear what was scored.",
+        "Fill in the topic, the system or the measure.",
+    ),
+    (
+        "topic-all",
+        _W,
+        "a topic called «all»",
+        "It counts as a topic. In the output of trec_eval and ir_measures, «all» stands for the means.",
+        "Delete its rows if they are means.",
+    ),
+    (
         "cell-not-a-number",
         _E,
         "a score that is not a number",

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.errors import InputError
+from cranfield.formats.problems import shorten
+from cranfield.formats.scores import text_number
 from cranfield.formats.text import BOM, why_not_text
 
 
@@ -27,14 +29,14 @@ def read_records(data: bytes, file: str) -> list[list[Record]]:
     reason = why_not_text(data)
     if reason:
         raise InputError(reason, where=file, fix="Give CSV, TSV, JSON or JSON lines.")
-    text = _decoded(data.removeprefix(BOM), file)
+    text = decoded(data, file)
     if not text.strip():
         raise InputError("the file has no data", where=file, fix="Write the file again.")
     if text.lstrip()[0] not in "{[":
         return [_table(text, file)]
     if is_json_lines(data):
         return [_lines(text, file)]
-    found = list(_lists(_loaded(text, file), file))
+    found = list(_lists(load_json(text, file), file))
     if not found:
         raise InputError("its JSON has no list of records", where=file, fix="A record is an object with a score in it.")
     return found
@@ -51,7 +53,9 @@ def is_json_lines(data: bytes) -> bool:
         return False
 
 
-def _decoded(data: bytes, file: str) -> str:
+def decoded(data: bytes, file: str) -> str:
+    """The text of a file, without a byte order mark; bytes that are not UTF-8 are refused with their line."""
+    data = data.removeprefix(BOM)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -95,7 +99,7 @@ def _lines(text: str, file: str) -> list[Record]:
     found = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            content = _loaded(line, f"{file}:{number}")
+            content = load_json(line, f"{file}:{number}")
             if not isinstance(content, dict):
                 raise InputError(
                     "the line is no object", where=f"{file}:{number}", fix='Each should be {"name": value, …}.'
@@ -104,11 +108,28 @@ def _lines(text: str, file: str) -> list[Record]:
     return found
 
 
-def _loaded(text: str, where: str) -> Any:
+def load_json(text: str, where: str) -> Any:
+    """What is in JSON; an object that has one key twice is refused, as it is unclear which one holds."""
+    repeats: list[tuple[str, dict[str, Any]]] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeats.append((next(key for at, key in enumerate(keys) if key in keys[:at]), found))
+        return found
+
     try:
-        return json.loads(text)
+        content = json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError(f"it is not JSON: {error}", where=where, fix="Check the file's end and its quotes.") from None
+    if repeats:
+        key, first = repeats[0]
+        rows = content.get("rows") if isinstance(content, dict) else content
+        records = rows if isinstance(rows, list) else []
+        at = next((f", record {number}" for number, row in enumerate(records, 1) if row is first), "")
+        raise InputError(f"an object has the key «{shorten(key)}» twice", where=f"{where}{at}", fix="Delete one.")
+    return content
 
 
 def _lists(content: Any, file: str) -> Iterator[list[Record]]:
@@ -131,18 +152,19 @@ TEXT = ("runid", "relstring")  # «measures» whose values are no numbers
 
 @dataclass(frozen=True)
 class TopicLines:
-    """(measure, topic, score) of one system, and its name where the file has it."""
+    """(measure, topic, score, place) of one system, and its name where the file has it."""
 
-    rows: list[tuple[str, str, float]]
+    rows: list[tuple[str, str, float, str]]
     system: str | None
 
 
 def looks_like_output(data: bytes) -> bool:
-    """Whether the first lines have three fields of which the last is a number (or a run's tag)."""
+    """Whether the first lines have three fields of which the last is a number (or a run's tag): the first, and most."""
     lines = [line.split() for line in data.removeprefix(BOM)[:5000].split(b"\n")[:-1][:20] if line.strip()]
     if not lines or any(len(fields) != 3 for fields in lines):
         return False
-    return all(fields[0].decode("utf-8", "replace") in TEXT or _number(fields[2]) is not None for fields in lines)
+    numbers = [fields[0].decode("utf-8", "replace") in TEXT or _is_number(fields[2]) for fields in lines]
+    return numbers[0] and 2 * sum(numbers) > len(numbers)  # a header has none; what else is none is refused by its line
 
 
 def is_output(data: bytes) -> bool:
@@ -152,13 +174,16 @@ def is_output(data: bytes) -> bool:
 
 def read_output(data: bytes, file: str) -> TopicLines:
     """The scores of one system; summaries are left out, so that what they sum up is not counted twice."""
+    reason = why_not_text(data)
+    if reason:
+        raise InputError(reason, where=file, fix="Write it again.")
     lines = [
         (number, fields)
-        for number, line in enumerate(data.removeprefix(BOM).decode("utf-8", "replace").split("\n"), start=1)
+        for number, line in enumerate(decoded(data, file).split("\n"), start=1)
         if (fields := line.split())
     ]
     topic_at = _topic_column([fields for _, fields in lines], file)
-    rows: list[tuple[str, str, float]] = []
+    rows: list[tuple[str, str, float, str]] = []
     system = None
     for number, fields in lines:
         if len(fields) != 3:
@@ -169,11 +194,11 @@ def read_output(data: bytes, file: str) -> TopicLines:
         if measure == NAME:
             system = fields[2]
         elif topic != SUMMARY and measure not in TEXT:
-            score = _number(fields[2])
+            score = text_number(fields[2])
             if score is None:
                 fix = "Only numbers can be compared; leave the measure out."
                 raise InputError(f"a score cannot be «{fields[2][:40]}»", where=f"{file}:{number}", fix=fix)
-            rows.append((measure, topic, score))
+            rows.append((measure, topic, score, f"{file}:{number}"))
     if not rows:
         fix = "Write per-topic scores too: trec_eval -q, ir_measures -q."
         raise InputError("there are only means in it, and no topics", where=file, fix=fix)
@@ -192,9 +217,8 @@ def _topic_column(lines: Sequence[Sequence[str]], file: str) -> int:
     raise InputError("three fields a line, and no telling which has the topics", where=file, fix=fix)
 
 
-def _number(raw: str | bytes) -> float | None:
+def _is_number(raw: bytes) -> bool:
     try:
-        number = float(raw)
+        return float(raw) is not None
     except ValueError:
-        return None
-    return number if abs(number) != float("inf") and number == number else None
+        return False

@@ -16,6 +16,8 @@ from cranfield.formats.text import BOM
 LONG = ("topic", "system", "score")
 NOTHING = {"", "nan", "na", "n/a", "<na>", "null", "none"}
 """What stands in a cell without a score, in any case of letters."""
+TRUTH = {"true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
+LONGEST_NAME = 131_072  # characters; Python's csv module refuses more
 
 Row = tuple[str, str, str, str, float]
 Key = tuple[str, str, str, str]
@@ -109,6 +111,8 @@ def _long(names: Sequence[str], body: Sequence[tuple[int, list[str]]], look: Ins
     for number, cells in body:
         if _fits(names, number, cells, look):
             parts = {name: cells[at].strip() for name, at in place.items()}
+            if not _has_names(parts, number, look):
+                continue
             yield (
                 number,
                 parts.get("measure", ""),
@@ -125,13 +129,17 @@ def _wide(
     if "topic" not in names:
         look.add("unknown-kind", header, ",".join(names), "the header has no column «topic»")
         return
+    if "" in names:
+        look.add("name-missing", header, ",".join(names), f"column {names.index('') + 1} has no name")
+        return
     topic, measure = names.index("topic"), names.index("measure") if "measure" in names else None
     systems = [at for at in range(len(names)) if at not in (topic, measure)]
     for number, cells in body:
         if _fits(names, number, cells, look):
-            named = "" if measure is None else cells[measure].strip()
-            for at in systems:
-                yield number, named, cells[topic].strip(), names[at], "", cells[at].strip()
+            parts = {names[at]: cells[at].strip() for at in (topic, measure) if at is not None}
+            if _has_names(parts, number, look):
+                for at in systems:
+                    yield number, parts.get("measure", ""), parts["topic"], names[at], "", cells[at].strip()
 
 
 def _fits(names: Sequence[str], number: int, cells: Sequence[str], look: Inspection) -> bool:
@@ -140,6 +148,14 @@ def _fits(names: Sequence[str], number: int, cells: Sequence[str], look: Inspect
     slug = "too-few-fields" if len(cells) < len(names) else "too-many-fields"
     look.add(slug, number, ",".join(cells), f"{len(cells)} where the header has {len(names)}")
     return False
+
+
+def _has_names(parts: Mapping[str, str], number: int, look: Inspection) -> bool:
+    """Whether no name of a row is empty; an empty shard is one of no shard."""
+    empty = next((name for name in ("measure", "topic", "system") if not parts.get(name, name)), None)
+    if empty is not None:
+        look.add("name-missing", number, detail=f"the {empty} is empty")
+    return empty is None
 
 
 def _once(cells: Iterator[_Cell], look: Inspection) -> tuple[list[Row], dict[int, int]]:
@@ -166,13 +182,41 @@ def _once(cells: Iterator[_Cell], look: Inspection) -> tuple[list[Row], dict[int
 def text_number(raw: str) -> float | None:
     """The score in a cell: nan where there is none, None where it is no number."""
     raw = raw.strip()
-    if raw.lower() in NOTHING:
-        return math.nan
+    small = raw.lower()
+    if small in NOTHING or small in TRUTH:
+        return TRUTH.get(small, math.nan)
     try:
         value = float(raw)
     except ValueError:
         return None
-    return None if math.isinf(value) or "_" in raw else value
+    return None if math.isinf(value) or "_" in raw or not raw.isascii() else value
+
+
+def name_problem(name: str) -> str:
+    """Why a text cannot be the name of a topic, a system or a measure in every format; empty where it can."""
+    if not name.strip():
+        return "is empty"
+    if len(name) > LONGEST_NAME:
+        return f"has {len(name):,} characters, more than {LONGEST_NAME:,}"
+    if "\0" in name:
+        return "has a zero byte"
+    return "" if is_unicode(name) else "has half of a surrogate pair, which is no character"
+
+
+def are_names(texts: Sequence[str]) -> bool:
+    """Whether all texts, without blanks around them, can be names: as `name_problem`, for many at once."""
+    if not all(texts) or max(map(len, texts), default=0) > LONGEST_NAME:
+        return False
+    joined = "".join(texts)
+    return "\0" not in joined and is_unicode(joined)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: JSON can have halves of surrogate pairs."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def format_scores(columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",") -> str:

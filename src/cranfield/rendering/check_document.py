@@ -63,6 +63,8 @@ def _sentence(counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]
     found = ", ".join(_tally(severity, slugs, counts, by_kind) for severity, slugs in of.items() if slugs)
     if of[Severity.ERROR]:
         return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are corrected."
+    if "cell-missing" in counts:
+        return f'{found}. Questions refuse missing scores unless `missing="zero"` or `missing="drop"` is given.'
     if of[Severity.WARNING]:
         return f"{found}. The files can be scored" + (
             ", but `strict=True` asks for more." if strict else "; read the warnings."

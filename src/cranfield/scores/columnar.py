@@ -22,7 +22,17 @@ from cranfield.formats.column_scan import (
     scan_columns,
 )
 from cranfield.formats.problems import Problem, Severity, refuse
-from cranfield.formats.scores import LONG, NOTHING, Key, inspect_block, separator, text_number
+from cranfield.formats.scores import (
+    LONG,
+    LONGEST_NAME,
+    NOTHING,
+    Key,
+    are_names,
+    inspect_block,
+    name_problem,
+    separator,
+    text_number,
+)
 from cranfield.formats.text import BOM
 from cranfield.scores.columns import Columns, as_number
 from cranfield.scores.table import Cell, ScoreTable, natural, own
@@ -282,21 +292,39 @@ def rows_table(
     if not rows:
         raise InputError("there are no scores", fix="Check where they come from.")
     columns = list(zip(*rows, strict=True))
+
+    def where(row: int) -> str:
+        return str(rows[row][stands]) if stands is not None else ""
+
     measure, topic, system, shard = (
-        Axis(("",)) if at is None else _listed_axis(list(map(str, columns[at])), sort=part > 0)
-        for part, at in enumerate(places)
+        Axis(("",)) if at is None else _listed_axis(_row_names(columns[at], part, where), sort=part != "measure")
+        for part, at in zip(("measure", "topic", "system", "shard"), places, strict=True)
     )
     scores, wrong = _row_numbers(columns[score])
 
-    def place(row: int, _: int) -> str:
-        return str(rows[row][stands]) if stands is not None else ""
-
-    found = CodedScores(measure, topic, system, shard, scores[:, np.newaxis], place)
+    found = CodedScores(measure, topic, system, shard, scores[:, np.newaxis], lambda row, _: where(row))
     if wrong is not None or _has_repeats(found._rows, shard):
         raise _first_error(found, shard, wrong, columns[score])
     values = own(found._values(shard))
     empty = {} if stands is None else dict(found.empty())
     return ScoreTable(measure.names, topic.names, system.names, values, found.shards, empty=empty)
+
+
+def _row_names(values: Sequence[Any], part: str, where: Callable[[int], str]) -> list[str]:
+    """Names as text, without blanks around them; the first that is none is refused."""
+    texts = values if set(map(type, values)) == {str} else [_text(value) for value in values]
+    names = list(map(str.strip, texts))
+    if part == "shard" or are_names(names):
+        return names
+    row, reason = next((row, why) for row, name in enumerate(names) if (why := name_problem(name)))
+    what = f"the {part} is missing" if reason == "is empty" else f"the {part} {reason}"
+    raise InputError(what, where=where(row), fix="Fill it in." if reason == "is empty" else "Write another name.")
+
+
+def _text(value: Any) -> str:
+    """A name as text; empty for nothing and for what is no single value."""
+    is_none = value is None or isinstance(value, (bytes, list, dict)) or (isinstance(value, float) and value != value)
+    return "" if is_none or str(value) == "<NA>" else str(value)
 
 
 def _listed_axis(names: Sequence[str], *, sort: bool) -> Axis:
@@ -319,19 +347,11 @@ def _row_numbers(values: Sequence[Any]) -> tuple[Array, int | None]:
             return found, int(endless[0]) if len(endless) else None
     numbers = np.empty(len(values))
     for row, value in enumerate(values):
-        number = _number(value)
+        number = math.nan if str(value).strip().lower() in NOTHING else as_number(value)
         if number is None:
             return numbers, row
         numbers[row] = number
     return numbers, None
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float("nan") if value is None or str(value).strip().lower() in NOTHING else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if np.isinf(number) else number
 
 
 def _first_error(scores: CodedScores, shard: Axis, wrong: int | None, values: Sequence[Any]) -> InputError:
@@ -343,9 +363,9 @@ def _first_error(scores: CodedScores, shard: Axis, wrong: int | None, values: Se
         row = again.min()[np.newaxis]
         measure, topic, system = (_names(axis, row, [0])[0] for axis in (scores.measure, scores.topic, scores.system))
         what = f"two scores for measure {measure}, topic {topic}, system {system}"
-        return InputError(what, fix="Delete one of them.")
-    value = str(values[wrong or 0])[:40]
-    return InputError(f"a score cannot be «{value}»", fix="Give finite numbers, or nothing for none.")
+        return InputError(what, where=scores.place(int(row[0]), 0), fix="Delete one of them.")
+    value, where = str(values[wrong or 0])[:40], scores.place(wrong or 0, 0)
+    return InputError(f"a score cannot be «{value}»", where=where, fix="Give finite numbers, or nothing for none.")
 
 
 HEAD = 1 << 17  # bytes that show what kind of file it is
@@ -401,7 +421,7 @@ def plain_scores(data: Any, file: str, title: str) -> ScoreTable | None:
 def _usual(data: Any, layout: DelimitedLayout, title: str, place: Place) -> CodedScores | None:
     names = layout.names
     long = set(LONG) <= set(names)
-    if "topic" not in names:
+    if "topic" not in names or not (long or all(names)):
         return None
     ids = [name for name in ("topic", "measure", *(("system", "shard") if long else ())) if name in names]
     numbers = ["score"] if long else [name for name in names if name not in ids]
@@ -414,11 +434,7 @@ def _with_axes(rows: CodedRows, title: str, place: Place, *, systems: Sequence[s
     """Rows of a long table, or of a wide one with these systems; None where a name is empty."""
     topic = named_axis(rows.ids["topic"], _name_or_none)
     system = named_axis(rows.ids["system"], _name_or_none) if systems is None else Axis(tuple(systems))
-    measure = (
-        named_axis(rows.ids["measure"], lambda name: name.strip() or title, sort=False)
-        if "measure" in rows.ids
-        else Axis((title,))
-    )
+    measure = named_axis(rows.ids["measure"], _name_or_none, sort=False) if "measure" in rows.ids else Axis((title,))
     shard = named_axis(rows.ids["shard"]) if "shard" in rows.ids else None
     if topic is None or system is None or measure is None:
         return None
@@ -465,8 +481,9 @@ def _have_two_scores(rows: CodedRows, keys: set[Key], title: str) -> bool:
 
 
 def _name_or_none(name: str) -> str | None:
-    """A name; None where there is nothing, which a row-by-row reader may take for a blank line."""
-    return name.strip() or None
+    """A name; None where a row-by-row reader has to say what is wrong with it, or may take it for a blank line."""
+    name = name.strip()
+    return name if 0 < len(name) <= LONGEST_NAME else None
 
 
 def _ordered(scores: CodedScores) -> CodedScores:
@@ -487,7 +504,7 @@ def _ordered(scores: CodedScores) -> CodedScores:
 
 
 def usual_table(source: Source, measure: str | None, place: Callable[[int], str]) -> ScoreTable | None:
-    """The table of a long or wide frame with the usual columns: names as they are, the measure «score» by default."""
+    """The table of a long or wide frame with the usual columns; the measure is «score» by default."""
     names = source.names
     long = set(LONG) <= set(names)
     if "topic" not in names or len(set(names)) < len(names):
@@ -498,10 +515,18 @@ def usual_table(source: Source, measure: str | None, place: Callable[[int], str]
         rows = source.read(ids, numbers, optional=False)
     except OddTableError:
         return None
-    axes = {name: named_axis(column, str, sort=name != "measure") for name, column in rows.ids.items()}
+    texts = {name: list(map(str.strip, column.names)) for name, column in rows.ids.items()}
+    if not all(are_names(found) for name, found in texts.items() if name != "shard"):
+        return None
+    axes = {
+        name: named_axis(replace(column, names=texts[name]), str, sort=name != "measure")
+        for name, column in rows.ids.items()
+    }
     topic, system = axes["topic"], axes["system"] if long else Axis(tuple(numbers))
     named = axes["measure"] if "measure" in axes else Axis((measure or "score",))
     if topic is None or system is None or named is None or not numbers:
+        return None
+    if not long and not (are_names(system.names) and system.names == tuple(map(str.strip, system.names))):
         return None
     scores = CodedScores(
         named, topic, system, axes.get("shard"), rows.numbers, lambda row, _: place(row), wide=not long
@@ -609,7 +634,7 @@ def _named(
     ):
         return None
     if "measure" in columns:
-        measures = named_axis(columns["measure"], _name_or_none if wide else str, sort=False)
+        measures = named_axis(columns["measure"], _name_or_none, sort=False)
     elif wide:
         measures = Axis((measure or "score",))
     else:

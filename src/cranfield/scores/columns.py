@@ -10,13 +10,12 @@ from typing import Any
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.records import Record
-from cranfield.formats.scores import NOTHING
+from cranfield.formats.scores import name_problem, text_number
 from cranfield.scores.table import ScoreTable
 
 # What several scores of one cell can be, and whether systems share it or each has its own.
 ROLES = {"seed": "nested", "prompt": "crossed", "judge": "crossed"}
 PARTS = ("topic", "system", "measure", "shard", *ROLES, "mean", "score")
-TRUTH = {"true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
 
 _ABSENT = object()
 
@@ -265,7 +264,7 @@ def _measured(
     measures = _value(record.fields, given.measure)
     if isinstance(measures, list) and isinstance(found, list) and len(measures) == len(found):
         return [(str(name), raw) for name, raw in zip(measures, found, strict=True)]
-    return [(str(measures), found)]
+    return [(_required_text(record, given.measure, "measure"), found)]
 
 
 def _required_text(record: Record, name: str, part: str) -> str:
@@ -281,6 +280,10 @@ def _required_text(record: Record, name: str, part: str) -> str:
             else "Name a single value."
         )
         raise InputError(f"«{name}» is no single {part}", where=record.where, fix=fix)
+    reason = name_problem(str(found))
+    if reason or isinstance(found, bytes):
+        why = reason or "is bytes, not text"
+        raise InputError(f"the {part} {why}", where=record.where, fix="Write another name.")
     return str(found).strip()
 
 
@@ -312,12 +315,9 @@ def as_number(raw: Any) -> float | None:
     if raw is None:
         return math.nan
     if isinstance(raw, str):
-        text = raw.strip().lower()
-        if text in NOTHING or text in TRUTH:
-            return TRUTH.get(text, math.nan)
-        raw = "x" if "_" in text else text
+        return text_number(raw)
     try:
-        number = float(raw)
+        number = float(raw) if not isinstance(raw, bytes) else math.inf
     except (TypeError, ValueError, OverflowError):
         return None
     return None if math.isinf(number) else number

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
+from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.text import is_ascending
 from cranfield.runtime.threads import ahead
@@ -374,6 +378,51 @@ def _numbers(column: Any) -> Array | None:
 def frame_source(frame: Any, names: Sequence[str], number: ParseNumber) -> FrameSource:
     """The columns of a data frame."""
     return FrameSource(names, len(frame), lambda _: iter([frame]), number)
+
+
+@contextmanager
+def parquet_errors(file: str) -> Iterator[None]:
+    """One error for whatever a library meets in a damaged Parquet file.
+
+    Where Polars finds its own rules broken it panics: that is no `Exception`, and is printed besides.
+    """
+    try:
+        with _unprinted():
+            yield
+    except CranfieldError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        why = shorten(next(iter(str(error).splitlines()), "") or type(error).__name__, 200)
+        raise InputError(f"it cannot be read as Parquet: {why}", where=file, fix="Write it again.") from None
+
+
+_STDERR = 2
+_quiet = Lock()
+_quiet_since: list[int] = []  # one copy of the standard error for each thread that reads
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """Without what a library prints to the standard error, which may not exist; threads may overlap."""
+    try:
+        with _quiet:
+            _quiet_since.append(os.dup(_STDERR))
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, _STDERR)
+            os.close(nowhere)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        with _quiet:
+            last = _quiet_since.pop()
+            if not _quiet_since:
+                os.dup2(last, _STDERR)
+            os.close(last)
 
 
 def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:

@@ -15,11 +15,21 @@ from typing import Any, cast
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.errors import Caution, CranfieldError, InputError, MissingPartError, RequestError
+from cranfield.errors import Caution, InputError, MissingPartError, RequestError
 from cranfield.formats.file_check import FileKind, OtherFormat
 from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
 from cranfield.formats.problems import Problem, Severity, refuse
-from cranfield.formats.records import is_json_lines, is_output, looks_like_output, read_output, read_records
+from cranfield.formats.records import (
+    SUMMARY,
+    Record,
+    decoded,
+    is_json_lines,
+    is_output,
+    load_json,
+    looks_like_output,
+    read_output,
+    read_records,
+)
 from cranfield.formats.scores import format_scores, header_names, inspect_scores
 from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
@@ -27,6 +37,7 @@ from cranfield.scores.columns import Columns, as_number, known_layout, name_of_m
 from cranfield.scores.frames import (
     from_frame,
     long_columns,
+    parquet_errors,
     parquet_source,
     table_by_columns,
     table_from_columns,
@@ -34,7 +45,7 @@ from cranfield.scores.frames import (
     wide_parquet,
 )
 from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
-from cranfield.scores.table import ScoreTable, natural, own
+from cranfield.scores.table import COLUMNS, PLACE, ScoreTable, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
@@ -74,7 +85,14 @@ def read_scores(
     if is_packed(source):
         return open_scores(source, columns=columns)
     table = parse_scores(map_bytes(source), show(source), measure=measure, columns=columns, system=system)
-    return _noting_missing(table, "")
+    return _noting_missing(_noting_means(table, show(source)), "")
+
+
+def _noting_means(table: ScoreTable, file: str) -> ScoreTable:
+    """With a warning where a topic has the name of the means in the output of trec_eval."""
+    if SUMMARY not in table.topics:
+        return table
+    return replace(table, warnings=(*table.warnings, Problem("topic-all", file)))
 
 
 def open_scores(path: str | Path, *, columns: Any = None) -> ScoreTable:
@@ -110,12 +128,15 @@ def pack_scores(table: ScoreTable, path: str | Path) -> None:
 
 def pack_in_parts(source: str, path: str | Path, *, measure: str | None = None) -> ScoreTable | None:
     """Pack a large wide Parquet file that is never in memory as a whole; None where it has to be."""
-    found = wide_parquet(source) if source.endswith(".parquet") and os.path.isfile(source) else None
-    if found is None or len(found.topics) * len(found.systems) <= LARGE:
+    if not source.endswith(".parquet") or not os.path.isfile(source):
         return None
-    write_scores_packed(
-        path, measures=[measure or "score"], topics=found.topics, systems=found.systems, values=found.parts()
-    )
+    with parquet_errors(show(source)):
+        found = wide_parquet(source)
+        if found is None or len(found.topics) * len(found.systems) <= LARGE:
+            return None
+        write_scores_packed(
+            path, measures=[measure or "score"], topics=found.topics, systems=found.systems, values=found.parts()
+        )
     return open_scores(path)
 
 
@@ -209,11 +230,14 @@ def parse_scores(
 ) -> ScoreTable:
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
     try:
-        return _parse(data, file, measure, columns, system)
+        table = _parse(data, file, measure, columns, system)
     except InputError as error:
         if error.where:
             raise
         raise InputError(error.what, where=file, fix=error.fix) from None
+    if np.isnan(table.values.flat[0]) and table.missing == table.size:
+        raise InputError("no cell has a score", where=file, fix="Check where they come from.")
+    return table
 
 
 def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
@@ -320,10 +344,8 @@ def _refuse(problems: Sequence[Problem], data: bytes) -> None:
 def _read_output(data: bytes, file: str, system: str) -> ScoreTable:
     """What trec_eval or ir_measures printed for one run."""
     lines = read_output(data, file)
-    try:
-        return ScoreTable.from_rows((row[0], row[1], lines.system or system, row[2]) for row in lines.rows)
-    except InputError as error:
-        raise InputError(error.what, where=file, fix=error.fix) from None
+    rows = ((measure, topic, lines.system or system, score, place) for measure, topic, score, place in lines.rows)
+    return ScoreTable.from_rows(rows, columns=[*COLUMNS, PLACE])
 
 
 def _read_json_lines(data: bytes, file: str, system: str, measure: str | None) -> ScoreTable:
@@ -333,8 +355,19 @@ def _read_json_lines(data: bytes, file: str, system: str, measure: str | None) -
     if layout is None and not {"topic", "score"} <= lists[0][0].fields.keys():
         fix = suggest(list(lists[0][0].fields))
         raise InputError("its lines are not topic, system, score", where=file, fix=fix)
-    summaries = [record for record in lists[0] if layout is None or record.fields.get(layout.topic) != "all"]
-    return table_from_records([summaries], layout or Columns(), file=file, system=system, measure=measure)
+    if layout is None:
+        kept = [_with_score(record) for record in lists[0]]
+    else:
+        kept = [record for record in lists[0] if record.fields.get(layout.topic) != SUMMARY]
+    return table_from_records([kept], layout or Columns(), file=file, system=system, measure=measure)
+
+
+def _with_score(record: Record) -> Record:
+    """With an empty score where it has none; an object in its place is refused, as in every other format."""
+    if isinstance(record.fields.get("score"), Mapping):
+        fix = "Write a number. Or say which fields are which with `columns`."
+        raise InputError("a score cannot be an object", where=record.where, fix=fix)
+    return replace(record, fields={"score": None, **record.fields})
 
 
 def is_parquet(data: bytes) -> bool:
@@ -342,20 +375,16 @@ def is_parquet(data: bytes) -> bool:
 
 
 def is_json(data: bytes) -> bool:
-    return data.lstrip()[:1] in (b"{", b"[")
+    return data.removeprefix(BOM).lstrip()[:1] in (b"{", b"[")
 
 
 def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = _parquet("read")
-    try:
+    with parquet_errors(file):
         found = _parquet_columns(data, file, measure, columns, system)
         if found is not None:
             return found
         frame = read(io.BytesIO(data))
-    except CranfieldError:
-        raise
-    except Exception as error:  # whatever the reader meets in a damaged file
-        raise InputError(f"it cannot be read as Parquet: {error}", where=file, fix="Write it again.") from None
     try:
         table = from_frame(frame, measure=measure, columns=columns, system=system, name=system_name(file))
         return _in_file(table, file)
@@ -385,10 +414,7 @@ def _in_file(table: ScoreTable, file: str) -> ScoreTable:
 
 
 def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
-    try:
-        content: Any = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"it is not JSON: {error}", where=file, fix="Check the file's end and its quotes.") from None
+    content = load_json(decoded(data, file), file)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
     try:
@@ -399,7 +425,7 @@ def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
         return _in_file(table_from_columns(columns, rows, measure=measure, word="record"), file)
     except InputError as error:
         fix = error.fix if "`columns" in error.fix else f"{error.fix} Or say which fields are which with `columns`."
-        raise InputError(error.what, where=file, fix=fix) from None
+        raise InputError(error.what, where=f"{file}, {error.where}" if error.where else file, fix=fix) from None
     except (AttributeError, TypeError, ValueError):
         raise InputError(
             "its JSON is no score table", where=file, fix="It should be rows of measure, topic, system, score."
@@ -485,19 +511,21 @@ def _parquet(wish: str) -> Callable[..., Any]:
     )
 
 
-def _packed_lines(file: str, data: bytes) -> int:
+def _packed_lines(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
     """The lines of the runs in a packed collection; every array is looked at, and so compared with its checksum."""
     _check_is_file(file)
     arrays = dict(open_collection(file).arrays)
-    return int(arrays["list_edges"][-1])
+    return int(arrays["list_edges"][-1]), ()
 
 
-def _packed_rows(file: str, data: bytes) -> int:
+def _packed_rows(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
     """The scores in a packed score file; every block is compared with its checksum, and every name is read."""
     _check_is_file(file)
     opened = open_stored(file)
     opened.topics.read()
-    return opened.scores.size - opened.scores.absent.count
+    absent = opened.scores.absent.count
+    problems = [Problem("cell-missing", show(file), detail=f"{absent:,} cells", count=absent)] if absent else []
+    return opened.scores.size - absent, problems
 
 
 def _check_is_file(file: str) -> None:
@@ -505,9 +533,14 @@ def _check_is_file(file: str) -> None:
         raise InputError("a packed file is opened where it is, not through a pipe", fix="Name the file.")
 
 
-def _score_rows(file: str, data: bytes) -> int:
-    table = parse_scores(data, file)
-    return table.size - table.missing
+def _score_rows(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
+    table = _noting_means(parse_scores(data, show(file)), show(file))
+    problems = [warning for warning in table.warnings if isinstance(warning, Problem)]
+    if table.missing and not any(problem.slug == "cell-missing" for problem in problems):
+        first = next(iter(table.empty.values()), "")
+        detail = f"{table.missing:,} cells" + (f", the first: {first}" if first else "")
+        problems.append(Problem("cell-missing", show(file), detail=detail, count=table.missing))
+    return table.size - table.missing, problems
 
 
 OTHER_FORMATS = (
