@@ -1,0 +1,230 @@
+"""Every reader on mutated files: each file is read, or refused by one of cranfield's own errors, in good time.
+
+    python scripts/fuzz_readers.py --files 1000000 --workers 2
+
+Good files of every kind that is read (runs, judgments, intents, probabilities, teams, score tables in every format,
+packed collections and scores, studies) are changed in some bytes; one in ten is gzipped as well. What is counted as a
+fault: any other exception, and more than two seconds. The same seed gives the same files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cranfield as cf
+from cranfield.errors import CranfieldError
+
+PATIENCE = 2.0  # seconds for one small file
+AT_ONCE = 500  # files of one task
+MARKS = (
+    *(b"\n", b"\r\n", b"\t", b" ", b",", b'"', b"'", b"\0", b"\x1b", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"#", b"{"),
+    *(
+        b"}",
+        b"[",
+        b"]",
+        b":",
+        b"null",
+        b"NaN",
+        b"inf",
+        b"-inf",
+        b"1e999",
+        b"1e-400",
+        b"-0",
+        b"1_0",
+        b"0x1p3",
+        b"9" * 40,
+    ),
+    *(b"all", b"\\ud800", b"\xed\xa0\x80", b"a" * 3000, b"[" * 500, b"true", b"\xe2\x80\xae", b"=cmd", b"\x85"),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: a good one, the ending of its name, and what reads it."""
+
+    name: str
+    ending: str
+    good: bytes
+    read: Callable[[str], Any]
+
+
+@dataclass
+class Tally:
+    """What became of some files."""
+
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    slowest: tuple[float, str] = (0.0, "")
+    faults: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        self.outcomes += other.outcomes
+        self.slowest = max(self.slowest, other.slowest)
+        self.faults += other.faults
+
+
+def kinds(folder: Path) -> list[Kind]:
+    """Small good files of every kind."""
+    cf.write_example(str(folder), seed=3)
+    runs = sorted((folder / "runs").iterdir())[:2]
+    qrels, intents, teams = (str(folder / name) for name in ("qrels.txt", "intents.txt", "teams.tsv"))
+    run = _lines(runs[0], 60)
+    small = folder / "small"
+    small.write_bytes(run)
+    collection = cf.read_collection([small], qrels, intents=intents)
+    table = cf.score(collection, measure=["AP", "P@10"]).table
+    made = {ending: folder / f"scores{ending}" for ending in (".csv", ".tsv", ".json", ".parquet")}
+    for path in made.values():
+        cf.write_scores(table, path)
+    cf.write_scores(table, folder / "wide.csv", wide=True)
+    cf.pack(str(made[".csv"]), out=str(folder / "scores.cran"))
+    collection.save(folder / "collection.cran")
+    cf.study_new(
+        str(folder / "any.study"), difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP"
+    )
+    rows = b"".join(b'{"topic":"%d","system":"a","score":0.%d}\n' % (at, at) for at in range(1, 20))
+    many = [
+        Kind("run", ".txt", run, lambda path: cf.read_collection(path, qrels)),
+        Kind("judgments", ".txt", _lines(Path(qrels), 60), lambda path: cf.read_collection(str(small), path)),
+        Kind("intents", ".txt", _lines(Path(intents), 60), lambda path: cf.read_collection(str(small), intents=path)),
+        Kind("teams", ".tsv", Path(teams).read_bytes(), lambda path: cf.read_collection(str(small), qrels, teams=path)),
+        Kind("JSON lines", ".jsonl", rows, cf.read_scores),
+        Kind("wide scores", ".csv", (folder / "wide.csv").read_bytes(), cf.read_scores),
+        *(Kind(f"scores{ending}", ending, path.read_bytes(), cf.read_scores) for ending, path in made.items()),
+        Kind("packed scores", ".cran", (folder / "scores.cran").read_bytes(), _use_scores),
+        Kind("packed collection", ".cran", (folder / "collection.cran").read_bytes(), _use_collection),
+        Kind("study", ".study", (folder / "any.study").read_bytes(), cf.study_log),
+    ]
+    return [*many, *(Kind(f"check of {each.name}", each.ending, each.good, cf.check) for each in many)]
+
+
+def _lines(path: Path, count: int) -> bytes:
+    return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
+
+
+def _use_scores(path: str) -> Any:
+    return cf.read_scores(path).values.sum()
+
+
+def _use_collection(path: str) -> Any:
+    return cf.score(cf.open_collection(path), measure=["AP", "nDCG@10", "Bpref"])
+
+
+def mutated(good: bytes, rng: random.Random) -> bytes:
+    """Some bytes changed, put in, taken out, repeated or cut off."""
+    data = bytearray(good)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3, 8))):
+        at = rng.randrange(len(data) + 1)
+        match rng.randrange(7):
+            case 0:
+                data[at:at] = rng.choice(MARKS)
+            case 1:
+                del data[at : at + rng.choice((1, 1, 3, 40))]
+            case 2:
+                data[at : at + 1] = rng.choice(MARKS)
+            case 3:
+                data[at : at + 1] = bytes([rng.randrange(256)])
+            case 4:
+                data[at:at] = data[at : at + rng.choice((5, 80, 400))]
+            case 5:
+                del data[at:]
+            case 6:
+                start = data.rfind(b"\n", 0, at) + 1
+                line = data[start : data.find(b"\n", start) + 1]
+                data[start:start] = line
+    return gzip.compress(bytes(data), mtime=0) if rng.random() < 0.1 else bytes(data)
+
+
+def try_some(seed: int, numbers: range) -> Tally:
+    """Some files, each by the reader of its kind."""
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        every = kinds(folder / "good") if (folder / "good").mkdir() is None else []
+        for number in numbers:
+            rng = random.Random(f"{seed} {number}")
+            kind = every[number % len(every)]
+            path = folder / f"any{kind.ending}"
+            path.write_bytes(mutated(kind.good, rng))
+            _try_one(kind, str(path), number, tally)
+    return tally
+
+
+def _try_one(kind: Kind, path: str, number: int, tally: Tally) -> None:
+    began = time.perf_counter()
+    try:
+        with _alarm():
+            kind.read(path)
+        outcome = "read"
+    except CranfieldError:
+        outcome = "refused"
+    except BaseException as error:  # Polars' own panic is no Exception
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        outcome = "FAULT"
+        tally.faults.append(f"{number} ({kind.name}): {type(error).__name__}: {str(error)[:200]}")
+    took = time.perf_counter() - began
+    tally.outcomes[kind.name, outcome] += 1
+    tally.slowest = max(tally.slowest, (took, f"{number} ({kind.name})"))
+
+
+class _alarm:  # noqa: N801
+    """An exception where one file takes far too long; what is merely slow is seen from the slowest."""
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGALRM, self._ring)
+        signal.setitimer(signal.ITIMER_REAL, 10 * PATIENCE)
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    @staticmethod
+    def _ring(*_: object) -> None:
+        raise TimeoutError("it hangs")
+
+
+def parts(files: int) -> Iterator[range]:
+    for first in range(0, files, AT_ONCE):
+        yield range(first, min(first + AT_ONCE, files))
+
+
+def fuzz(files: int, seed: int, workers: int) -> Tally:
+    whole, done = Tally(), 0
+    with ProcessPoolExecutor(workers) as pool:
+        for some in pool.map(partial(try_some, seed), parts(files)):
+            whole.add(some)
+            done += AT_ONCE
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{min(done, files):,} of {files:,}")
+    return whole
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    found = fuzz(options.files, options.seed, options.workers)
+    for name in sorted({name for name, _ in found.outcomes}):
+        counts = {outcome: found.outcomes[name, outcome] for outcome in ("read", "refused", "FAULT")}
+        print(f"{name:28}", "  ".join(f"{outcome} {count:,}" for outcome, count in counts.items()))
+    print(f"slowest: {found.slowest[0]:.2f} s, file {found.slowest[1]}")
+    print("\n".join(found.faults[:50]) or "no fault")
+    raise SystemExit(1 if found.faults or found.slowest[0] > 10 * PATIENCE else 0)
+
+
+if __name__ == "__main__":
+    main()
