@@ -216,6 +216,13 @@ CONTENTS: dict[str, Content] = {
     "a semicolon in a topic": named(1, "who; me", "who; me"),
     "quotes in a topic": named(1, 'say "yes"', 'say "yes"'),
     "a tab in a topic": named(1, "x\ty", "x\ty"),
+    "a line break in a topic": named(1, "x\ny", "x\ny"),
+    "a blank line in a topic": named(1, 'x\n\n"y"', 'x\n\n"y"'),
+    "a line break in a system": named(2, "b\nc", "b\nc"),
+    "inches in two topics": Content(
+        [("AP", '5" nail', "a", 0.5), ("AP", '6" nail', "a", 0.25)],
+        _table([("AP", '5" nail', "a", 0.5), ("AP", '6" nail', "a", 0.25)]),
+    ),
     "an umlaut in a topic": named(1, "ähnlich", "ähnlich"),
     "a name beyond 16 bits": named(1, "q😀", "q😀"),
     "a byte order mark in a topic": named(1, "q\ufeff2", "q\ufeff2"),
@@ -396,6 +403,13 @@ def test_a_record_without_the_score_misses_it(name: str, tmp_path: Path) -> None
     path.write_bytes(LINES[name].replace(b', "score": 0.25', b""))
     assert scores_of(read_scores(path)) == _table(second(3, None))
     assert [problem.slug for problem in cf.check(path).report.problems] == ["cell-missing"]
+
+
+@pytest.mark.parametrize("first", [b'5" nail', b'"5"" nail"'])
+def test_quotes_within_a_cell_do_not_join_lines(first: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"topic,system,score\n" + first + b',a,0.5\n6" nail,a,0.25\n')
+    assert read_scores(path).topics == ('5" nail', '6" nail')
 
 
 PLACES = {"a.csv": ":3", "a.tsv": ":3", "a.json": ", record 2", "a.jsonl": ":2", "a.parquet": ", row 2"}

@@ -42,7 +42,7 @@ def inspect_scores(data: bytes, file: str) -> tuple[ScoreRows, list[Problem]]:
     if not lines:
         return ScoreRows([], False), look.problems
     mark = separator(lines[0][1])
-    header, *body = ((number, _cells(line, mark)) for number, line in lines)
+    header, *body = ((number, _cells(line, mark)) for number, line in _rows(lines, mark))
     names = [name.strip() for name in header[1]]
     twice = [name for at, name in enumerate(names) if name in names[:at]]
     if twice:
@@ -62,7 +62,7 @@ def inspect_block(header: bytes, block: bytes, file: str, before: int) -> tuple[
     if not lines:
         return set(), look.problems
     mark = separator(lines[0][1])
-    (_, first), *body = ((number, _cells(line, mark)) for number, line in lines)
+    (_, first), *body = ((number, _cells(line, mark)) for number, line in _rows(lines, mark))
     names = [name.strip() for name in first]
     cells = _long(names, body, look) if set(LONG) <= set(names) else _wide(names, body, look, 1)
     keys: set[Key] = set()
@@ -101,6 +101,34 @@ def _cells(line: bytes, mark: str) -> list[str]:
         return next(csv.reader([text], delimiter=mark), [])
     except csv.Error:  # a cell of over 131,072 characters
         return []
+
+
+def _rows(lines: Sequence[tuple[int, bytes]], mark: str) -> Iterator[tuple[int, bytes]]:
+    """Lines of one row together, as quotes may have line ends within; quotes that are never closed are left alone."""
+    at = 0
+    while at < len(lines):
+        number, line = lines[at]
+        end, goes_on = at, is_open(line, mark)
+        while goes_on and end + 1 < len(lines) and len(line) <= LONGEST_NAME:
+            end += 1
+            line += b"\n" * (lines[end][0] - lines[end - 1][0]) + lines[end][1]
+            goes_on = b'"' not in lines[end][1] or is_open(line, mark)
+        if goes_on:
+            end, line = at, lines[at][1]
+        yield number, line
+        at = end + 1
+
+
+def is_open(line: bytes, mark: str) -> bool:
+    """Whether a cell goes on in the next line: its quotes begin it, and do not end."""
+    if line.count(b'"') % 2 == 0:
+        return False
+    reader = csv.reader([line.decode("utf-8", "replace").replace("\r", " ") + "\n", ""], delimiter=mark)
+    try:
+        next(reader)
+    except csv.Error:
+        return False
+    return reader.line_num > 1
 
 
 _Cell = tuple[int, str, str, str, str, str]  # line, measure, topic, system, shard, score

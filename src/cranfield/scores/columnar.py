@@ -29,6 +29,7 @@ from cranfield.formats.scores import (
     Key,
     are_names,
     inspect_block,
+    is_open,
     name_problem,
     separator,
     text_number,
@@ -454,6 +455,8 @@ def _refuse_lines(data: Any, file: str, layout: DelimitedLayout, odd: OddBlocksE
     keys: set[Key] = set()
     errors: list[Problem] = []
     for start, end, before in odd.blocks:
+        if any(is_open(line, chr(layout.mark)) for line in bytes(data[start:end]).split(b"\n")):
+            return  # a row may begin in one block and end in the next
         own_keys, problems = inspect_block(header, bytes(data[start:end]), file, before)
         errors += [problem for problem in problems if problem.severity is Severity.ERROR]
         if keys & own_keys or not all(error.slug in _OF_ONE_LINE for error in errors):
