@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import re
 import shlex
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -174,3 +177,19 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return capsys.readouterr().out
 
     return run
+
+
+@pytest.fixture(scope="session")
+def load_script() -> Callable[[str], ModuleType]:
+    """A script of the project as a module, by its name."""
+
+    def load(name: str) -> ModuleType:
+        path = Path(__file__).parents[1] / "scripts" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        script = sys.modules[name] = importlib.util.module_from_spec(spec)  # where its dataclasses look
+        spec.loader.exec_module(script)
+        return script
+
+    return load

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import struct
-import sys
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -25,15 +23,8 @@ FILES = 3000
 
 
 @pytest.fixture(scope="module")
-def fuzz() -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "fuzz_tables.py"
-    spec = importlib.util.spec_from_file_location("fuzz_tables", path)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    sys.modules["fuzz_tables"] = script  # its dataclass looks there
-    spec.loader.exec_module(script)
-    return script
+def fuzz(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("fuzz_tables")
 
 
 def test_mutated_files_are_the_same_by_columns_and_by_lines(fuzz: ModuleType) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import subprocess
@@ -330,15 +329,8 @@ def test_an_upload_that_comes_too_slowly_is_given_up(brisk: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def probing() -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "probe_server.py"
-    spec = importlib.util.spec_from_file_location("probe_server", path)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    sys.modules["probe_server"] = script  # its dataclass looks there
-    spec.loader.exec_module(script)
-    return script
+def probing(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("probe_server")
 
 
 def test_every_address_answers_hostile_queries_and_none_breaks(probing: ModuleType, serving: Any) -> None:

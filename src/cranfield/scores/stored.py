@@ -391,24 +391,30 @@ class _Cells:
         return self.scores.rows(self.measure, first, last)
 
 
+class _Matrix:
+    """What an array of two dimensions has besides its shape."""
+
+    ndim = 2
+    shape: Any
+
+    @property
+    def size(self) -> int:
+        return int(self.shape[0] * self.shape[1])
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StoredMatrix:
+class StoredMatrix(_Matrix):
     """Topics × systems of one measure in a packed file."""
 
     scores: StoredScores
     measure: int
-    ndim = 2
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.scores.topics, self.scores.shape[2]
-
-    @property
-    def size(self) -> int:
-        return self.shape[0] * self.shape[1]
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def rows(self, first: int, last: int) -> Array:
         return self.scores.rows(self.measure, first, last)[:, :, 0]
@@ -423,23 +429,15 @@ class StoredMatrix:
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedMatrix:
+class OrderedMatrix(_Matrix):
     """Topics × systems with the systems in another order, into which they are put block by block."""
 
     scores: Array | StoredMatrix
     order: Array
-    ndim = 2
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.scores.shape[0], len(self.order)
-
-    @property
-    def size(self) -> int:
-        return self.shape[0] * self.shape[1]
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def rows(self, first: int, last: int) -> Array:
         return some_rows(self.scores, first, last)[:, self.order]
