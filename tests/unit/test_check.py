@@ -612,7 +612,14 @@ CASES = [*WHOLE_FILES, *SPACING, *ODD_RUNS, *ODD_QRELS, *TOGETHER, *ODD_TEAMS, *
 PROBLEMS = [case for case in CASES if case.found]
 ERRORS = [case for case in PROBLEMS if case.worst is Severity.ERROR]
 HARMLESS = [case for case in CASES if not case.found or case.worst is not Severity.ERROR]
-ELSEWHERE = {"line-too-long", "probability", "contributor-unknown"}  # have tests of their own
+ELSEWHERE = {
+    "line-too-long",
+    "probability",
+    "probability-twice",
+    "probability-missing",
+    "probability-unused",
+    "contributor-unknown",
+}  # have tests of their own
 
 
 def by_claim(cases: list[Case]) -> pytest.MarkDecorator:
@@ -788,6 +795,31 @@ def test_a_line_of_probabilities_has_three_fields(
     with pytest.raises(InputError, match=what) as refusal:
         cranfield.read_collection(run, intents=intents, probabilities=likely)
     assert refusal.value.where == f"{likely}:1"
+
+
+def test_an_intent_has_one_probability(write: Callable[[str, str | bytes], str]) -> None:
+    run, intents = write("run", RUN), write("intents", b"1 a d1 1\n1 b d2 1\n")
+    likely = write("likely", "1 a 0.5\n1 b 0.5\n1 a 0.5\n")
+    with pytest.raises(InputError, match=KINDS["probability-twice"].title) as refusal:
+        cranfield.read_collection(run, intents=intents, probabilities=likely)
+    assert refusal.value.where == f"{likely}:3"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("1 a 0.5\n1 b 0.5\n", {}),
+        ("1 a 1\n", {"probability-missing": 1}),
+        ("2 a 1\n3 b 1\n3 c 0.5\n", {"probability-unused": 2}),
+        ("1 a 0.5\n1 b 0.3\n1 never-relevant 0.2\n", {}),
+    ],
+)
+def test_probabilities_that_do_not_fit_the_intents_are_counted(
+    lines: str, expected: dict[str, int], write: Callable[[str, str | bytes], str]
+) -> None:
+    run, intents = write("run", RUN), write("intents", b"1 a d1 1\n1 b d2 1\n")
+    found = cranfield.read_collection(run, intents=intents, probabilities=write("likely", lines)).warnings
+    assert {each.slug: each.count for each in found if each.slug.startswith("probability")} == expected
 
 
 HUGE = 100_000_000

@@ -128,7 +128,7 @@ def build(
         None if teams is None else tuple(teams.get(named.system, named.system) for named in runs),
         None if intents is None else intents.names(topics),
         arrays,
-        (*warnings, *_judgment_warnings(judged)),
+        (*warnings, *_judgment_warnings(judged), *_probability_warnings(judged)),
     )
 
 
@@ -379,3 +379,20 @@ def _judgment_warnings(judged: Judged) -> list[Problem]:
     if negative:
         found.append(Problem("grade-negative", rows.file, detail=f"{negative} judgments", count=negative))
     return found
+
+
+def _probability_warnings(judged: Judged) -> list[Problem]:
+    """Intents that count for nothing because others of their topic have a probability, and topics that are unknown."""
+    if judged.intents is None or not judged.probabilities:
+        return []
+    intents = set(zip(judged.intents.topics, judged.intents.intents, strict=True))
+    weighed, known = ({topic for topic, _ in pairs} for pairs in (judged.probabilities, intents))
+    counts = {
+        "probability-missing": sum(topic in weighed for topic, _ in intents - judged.probabilities.keys()),
+        "probability-unused": len(weighed - known),
+    }
+    units = {"probability-missing": "intents", "probability-unused": "topics"}
+    file = judged.intents.file
+    return [
+        Problem(slug, file, detail=f"{count} {units[slug]}", count=count) for slug, count in counts.items() if count
+    ]

@@ -166,6 +166,21 @@ KINDS = _kinds(
         "Intents cannot be weighed.",
         "Write a number from 0 to 1.",
     ),
+    ("probability-twice", _E, "an intent with two probabilities", "It is unclear which one holds.", "Delete one."),
+    (
+        "probability-missing",
+        _W,
+        "an intent without a probability",
+        "It counts as impossible, since other intents of its topic have probabilities.",
+        "Add its probability.",
+    ),
+    (
+        "probability-unused",
+        _W,
+        "a probability of a topic without judgments of intents",
+        "It is not used.",
+        "Check the names of the topics.",
+    ),
     # runs against judgments
     (
         "topic-unjudged",

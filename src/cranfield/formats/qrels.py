@@ -132,6 +132,8 @@ def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
         value = parse_number(fields[2])
         if value is None or not 0 <= value <= 1:
             look.add("probability", number, line)
+        elif (fields[0], fields[1]) in found:
+            look.add("probability-twice", number, line)
         else:
             found[fields[0], fields[1]] = value
     refuse(look.problems)
