@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDEST = 100_000  # characters on a line in a pipe
-_NARROW = frozenset("–−…×±√≤≥")  # of the characters above Latin-1, some that are surely one column wide
+_NARROW = frozenset("–−…×±√≤≥αβδεσωχτ∞")  # of the characters above Latin-1, some that are surely one column wide
 
 
 def console(*, stderr: bool = False) -> Console:
