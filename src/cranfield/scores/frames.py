@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError,
 from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.text import is_ascending
+from cranfield.runtime import threads
 from cranfield.runtime.threads import ahead
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
@@ -412,6 +414,8 @@ def _unprinted() -> Iterator[None]:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, _STDERR)
             os.close(nowhere)
+            if threads.is_command:  # some damage makes Polars end the process: not without a word
+                faulthandler.enable(_quiet_since[0])
     except OSError:
         yield
         return
@@ -421,6 +425,8 @@ def _unprinted() -> Iterator[None]:
         with _quiet:
             last = _quiet_since.pop()
             if not _quiet_since:
+                if threads.is_command:
+                    faulthandler.disable()
                 os.dup2(last, _STDERR)
             os.close(last)
 
