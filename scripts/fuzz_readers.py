@@ -4,8 +4,8 @@
 
 Good files of every kind that is read (runs, judgments, intents, probabilities, teams, score tables in every format,
 packed collections and scores, studies) are changed in some bytes; one in ten is gzipped as well. What is counted as a
-fault: any other exception, and more than two seconds. The same seed gives the same files. Some damaged Parquet files make
-Polars end the process, which ends this script too: --leave-out parquet.
+fault: any other exception, and more than two seconds. The same seed gives the same files. Some damaged Parquet files
+make Polars end the process, which ends this script too: --leave-out parquet.
 """
 
 from __future__ import annotations
