@@ -94,7 +94,14 @@ def test_a_vocabulary_is_of_one_thread_at_a_time() -> None:
         except RuntimeError as error:
             outcomes.append(str(error))
 
-    threads = [threading.Thread(target=read) for _ in range(8)]
+    def look() -> None:
+        for ask in (shared.ids, shared.sorted, lambda: shared.code([]), lambda: compiled.Vocabulary(KEY).enter(shared)):
+            try:
+                ask()
+            except RuntimeError as error:
+                outcomes.append(str(error))
+
+    threads = [threading.Thread(target=each) for each in [read, look] * 8]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -463,9 +463,15 @@ static PyObject *topic_list(const Memory *memory) {
 
 /* ---- what Python sees */
 
-static bool start_work(Vocabulary *self) {
+static bool is_free(const Vocabulary *self) {
     if (self->busy) {
         PyErr_SetString(PyExc_RuntimeError, "another thread is using this vocabulary");
+    }
+    return !self->busy;
+}
+
+static bool start_work(Vocabulary *self) {
+    if (!is_free(self)) {
         return false;
     }
     self->busy = true;
@@ -529,8 +535,8 @@ static PyObject *vocabulary_enter(Vocabulary *self, PyObject *given) {
         return NULL;
     }
     Vocabulary *other = (Vocabulary *)given;
-    if (other->busy || !start_work(self)) {
-        return PyErr_Occurred() ? NULL : (PyErr_SetString(PyExc_RuntimeError, "the other vocabulary is in use"), NULL);
+    if (!is_free(other) || !start_work(self)) {
+        return NULL;
     }
     PyObject *codes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)other->count * (Py_ssize_t)sizeof(int32_t));
     bool whole = codes != NULL;
@@ -560,7 +566,10 @@ static PyObject *vocabulary_code(Vocabulary *self, PyObject *list) {
         PyErr_SetString(PyExc_TypeError, "a list of ids is wanted");
         return NULL;
     }
-    PyObject *codes = start_work(self) ? PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int32_t)) : NULL;
+    if (!start_work(self)) {
+        return NULL;
+    }
+    PyObject *codes = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int32_t));
     for (Py_ssize_t at = 0; codes != NULL && at < count; at++) {
         char *id;
         Py_ssize_t size;
@@ -632,6 +641,9 @@ static void fill_entries(const Vocabulary *self, Entry *entries) {
 PyDoc_STRVAR(sorted_doc, "sorted()\n--\n\nThe ids in byte order, end to end; their edges; and the place of every code.");
 
 static PyObject *vocabulary_sorted(Vocabulary *self, PyObject *Py_UNUSED(ignored)) {
+    if (!is_free(self)) {
+        return NULL;
+    }
     size_t count = (size_t)self->count;
     Entry *entries = malloc((count + count / 2 + 1) * sizeof(Entry));
     PyObject *text = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(self->text.used - count));
@@ -671,6 +683,9 @@ static PyObject *vocabulary_sorted(Vocabulary *self, PyObject *Py_UNUSED(ignored
 PyDoc_STRVAR(ids_doc, "ids()\n--\n\nThe ids, by code.");
 
 static PyObject *vocabulary_ids(Vocabulary *self, PyObject *Py_UNUSED(ignored)) {
+    if (!is_free(self)) {
+        return NULL;
+    }
     PyObject *list = PyList_New(self->count);
     for (int32_t code = 0; list != NULL && code < self->count; code++) {
         size_t size;

@@ -186,9 +186,8 @@ def _gaps_of_block(block: Array, _: int, first: Array, second: Array, means: Arr
     count, step = len(first), max(1, _CACHED // len(block))
     above, below = (np.empty(count, np.int64) for _ in range(2))
     low, high, squared = np.empty((3, count))
-    buffers = np.empty(
-        (2, min(step, count), len(block))
-    )  # once for all pairs: to get memory anew takes longer than to sum
+    # Once for all pairs: to get memory anew takes longer than to sum.
+    buffers = np.empty((2, min(step, count), len(block)))
     for start in range(0, count, step):
         part = slice(start, min(start + step, count))
         gaps, others = buffers[:, : part.stop - start]
