@@ -403,3 +403,11 @@ def test_the_command_takes_packed_scores_on_workers(tmp_path: Path, monkeypatch:
     assert here.exit_code == there.exit_code == 0, there.output
     assert here.stdout == there.stdout
     assert os.listdir(tmp_path) == ["scores.cran"]
+
+
+def test_a_file_that_is_no_score_table_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "no.csv").write_text("hello\n")
+    with pytest.raises(RequestError, match="this is no score table") as refusal:
+        cf.pack(str(tmp_path / "no.csv"), out=str(tmp_path / "x.cran"))
+    assert "`columns`" in refusal.value.fix
+    assert not (tmp_path / "x.cran").exists()

@@ -102,9 +102,24 @@ def pack(
         raise RequestError(
             "`measure` and `missing` have no effect on runs, which are scored later", fix="They go with a score table."
         )
+    if not any(others.values()) and _is_unknown(runs):
+        raise RequestError(
+            "by its first lines this is no score table, and runs cannot be scored without judgments",
+            fix="With runs, give `qrels` or `intents`. With scores, give `columns`; `check()` says what a file is.",
+        )
     collection = sources.load_collection(runs, **others, order=order, name=name)
     collection.save(out)
     return PackResult(collection=collection, file=out, bytes=getsize(out), warnings=tuple(collection.warnings))
+
+
+def _is_unknown(runs: Any) -> bool:
+    """Whether this is one plain file that is not packed: runs, or scores that were not taken for such."""
+    from os.path import isfile
+
+    from cranfield.formats.packed import is_packed
+
+    paths = sources.paths_of(runs) or []
+    return len(paths) == 1 and isfile(paths[0]) and not is_packed(paths[0])
 
 
 def _check_only_scores(**given: str | None) -> None:
