@@ -21,6 +21,7 @@ from cranfield.rendering.document import warning_lines
 from cranfield.rendering.report_files import report_latex, report_markdown
 from cranfield.rendering.report_page import to_html
 from cranfield.scores.quality import SLUGS, _Pairs, table_cautions, table_warnings
+from cranfield.scores.stored import totals
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str | bytes], str]
@@ -118,7 +119,7 @@ def test_equal_scores_on_more_than_half_of_the_topics(equal: int, said: bool) ->
 
 def test_skews_variances_and_correlations_of_pairs_are_scipys() -> None:
     scores = np.random.default_rng(3).gamma(0.7, 0.1, size=(40, 7))
-    pairs = _Pairs.of(make(scores), "quality", scores)
+    pairs = _Pairs.of(make(scores), "quality", scores, totals(scores))
     first, second = pairs.which
     differences = pairs.scores[:, first] - pairs.scores[:, second]
     np.testing.assert_allclose(pairs.skews, stats.skew(differences, axis=0), rtol=1e-9)

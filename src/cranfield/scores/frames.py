@@ -20,7 +20,7 @@ from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.text import is_ascending
 from cranfield.runtime import threads
-from cranfield.runtime.threads import ahead
+from cranfield.runtime.threads import ahead, slices, spread
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable, natural
@@ -225,11 +225,15 @@ class FrameSource:
 
 def _fill(values: Array, columns: Mapping[int, Array | None]) -> None:
     """Write columns into a table of rows, a few rows at a time, which stay in the processor's cache meanwhile."""
-    for first in range(0, len(values), 8192):
-        block = slice(first, first + 8192)
-        for at, column in columns.items():
-            if column is not None:
-                values[block, at] = column[block]
+
+    def fill(span: tuple[int, int]) -> None:
+        for first in range(*span, 8192):
+            block = slice(first, min(first + 8192, span[1]))
+            for at, column in columns.items():
+                if column is not None:
+                    values[block, at] = column[block]
+
+    spread(fill, slices(len(values), 2 if values.size > 1_000_000 else 1))
 
 
 class _Coder:

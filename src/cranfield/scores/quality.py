@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.measures import parse_measure
-from cranfield.scores.stored import Matrix, columns, fold, system_means, totals
+from cranfield.scores.stored import Matrix, Totals, columns, fold, totals
 from cranfield.scores.table import ScoreTable
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -37,6 +37,7 @@ SD_RATIO = 2.0
 DUPLICATE = 0.99  # correlation of two systems' scores over topics
 FEWEST = 10  # topics below which correlation, skew and the weight of one topic are chance
 BOUND_SHARE = 0.3
+AT_BOUND = 1e-9  # that near a score is at it
 ALPHA = 0.05
 ROUNDED = 5.1e-5  # scores printed with four decimals may lie outside by half a unit of the last
 BLOCK = 1_000_000  # comparisons at a time
@@ -54,9 +55,9 @@ class _Pairs:
     whole: int  # systems there are
 
     @classmethod
-    def of(cls, table: ScoreTable, measure: str, scores: Matrix) -> _Pairs:
+    def of(cls, table: ScoreTable, measure: str, scores: Matrix, sums: Totals) -> _Pairs:
         most = max(2, min(MOST_SYSTEMS, math.isqrt(MOST_CELLS // max(1, len(scores)))))
-        order = np.argsort(-system_means(scores), kind="stable")[:most]
+        order = np.argsort(-sums.sums / len(scores), kind="stable")[:most]
         names = tuple(table.systems[at] for at in order.tolist())
         return cls(measure, table, names, columns(scores, order), len(table.systems))
 
@@ -156,10 +157,11 @@ def table_cautions(table: ScoreTable, measure: str | None = None) -> tuple[Cauti
     name = measure or table.measures[0]
     values = table.matrix(measure)
     scores = values.mean(axis=2) if isinstance(values, np.ndarray) and values.ndim == 3 else values
-    if not scores.size or np.isnan(totals(scores).low):
+    sums = totals(scores) if scores.size else None
+    if sums is None or np.isnan(sums.low):
         return ()
-    found = [_few_topics(len(scores)), _out_of_range(table, name, scores), _bounds(name, scores)]
-    pairs = _Pairs.of(table, name, scores)
+    found = [_few_topics(len(scores)), _out_of_range(table, name, scores, sums), _bounds(name, scores, sums)]
+    pairs = _Pairs.of(table, name, scores, sums)
     if len(pairs.systems) > 1 and pairs.count > 2:
         found += [rule(pairs) for rule in PAIR_RULES]
     return tuple(caution for caution in found if caution is not None)
@@ -199,12 +201,11 @@ def _range(measure: str) -> tuple[float, float] | None:
     return kind.lowest, kind.highest
 
 
-def _out_of_range(table: ScoreTable, measure: str, scores: Matrix) -> Caution | None:
+def _out_of_range(table: ScoreTable, measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
     limits = _range(measure)
     if limits is None:
         return None
     low, high = limits[0] - ROUNDED, limits[1] + ROUNDED
-    extremes = totals(scores)
     if low <= extremes.low and extremes.high <= high:
         return None
     outside: _Outside = fold(_outside, scores, low, high, combine=_Outside.__add__)
@@ -235,14 +236,16 @@ def _outside(block: Array, start: int, low: float, high: float) -> _Outside:
     return _Outside(len(cells), first)
 
 
-def _bounds(measure: str, scores: Matrix) -> Caution | None:
+def _bounds(measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
     """Whether many scores are the lowest or the highest there can be."""
-    extremes = totals(scores)
     limits = _range(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
     if limits is None:
         return None
     bounds = {f"{word} {bound:g}": bound for word, bound in zip(("minimum", "maximum"), limits, strict=True)}
-    bounds = {word: bound for word, bound in bounds.items() if math.isfinite(bound)}
+    reached = (extremes.low - AT_BOUND, extremes.high + AT_BOUND)
+    bounds = {word: bound for word, bound in bounds.items() if reached[0] < bound < reached[1]}
+    if not bounds:
+        return None
     counts = fold(_counts_at, scores, tuple(bounds.values()))
     shares = {word: count / scores.size for word, count in zip(bounds, counts.tolist(), strict=True)}
     said = [f"{share:.0%} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE]
@@ -257,7 +260,7 @@ def _bounds(measure: str, scores: Matrix) -> Caution | None:
 
 def _counts_at(block: Array, _: int, bounds: tuple[float, ...]) -> Array:
     """How many scores are at each bound."""
-    return np.array([np.count_nonzero(np.abs(block - bound) < 1e-9) for bound in bounds])
+    return np.array([np.count_nonzero(np.abs(block - bound) < AT_BOUND) for bound in bounds])
 
 
 def _near_duplicates(pairs: _Pairs) -> Caution | None:

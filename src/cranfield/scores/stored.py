@@ -496,9 +496,9 @@ def added(one: Any, other: Any) -> Any:
     return tuple(map(np.add, one, other)) if isinstance(one, tuple) else one + other
 
 
-def joined(one: Array, other: Array) -> Array:
-    """The topics of two parts, one after the other."""
-    return np.concatenate([one, other])
+def joined(*parts: Array) -> Array:
+    """The topics of all parts, one after the other."""
+    return np.concatenate(parts)
 
 
 def fold(
@@ -516,15 +516,20 @@ def fold(
     spans = slices(len(blocks), parts)
     given = (function, scores, shared, combine)
     if in_memory(scores):
-        return reduce(combine, spread(lambda span: _fold_part(given, span), spans))
-    return reduce(combine, tasks(_fold_part, spans, shared=given, progress=listener()))
+        return _combined(combine, spread(lambda span: _fold_part(given, span), spans))
+    return _combined(combine, tasks(_fold_part, spans, shared=given, progress=listener()))
 
 
 def _fold_part(given: tuple[Any, ...], span: tuple[int, int]) -> Any:
     """Some of the blocks, one after another."""
     function, scores, shared, combine = given
     blocks = row_blocks(*scores.shape)[slice(*span)]
-    return reduce(combine, (function(some_rows(scores, *block), block[0], *shared) for block in blocks))
+    return _combined(combine, (function(some_rows(scores, *block), block[0], *shared) for block in blocks))
+
+
+def _combined(combine: Callable[..., Any], parts: Iterable[Any]) -> Any:
+    """All parts in order; what is joined is joined at once, and not copied for every part again."""
+    return joined(*parts) if combine is joined else reduce(combine, parts)
 
 
 def whole(scores: Matrix) -> Array:

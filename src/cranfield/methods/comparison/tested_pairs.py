@@ -268,15 +268,13 @@ def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
     first topic, and only pairs with nearly the same sum are looked at; systems with the same scores are looked at once.
     """
     n, m = pairs.scores.shape
-    marks = fold(_column_marks, pairs.scores, combine=_mixed)
-    seen: dict[bytes, int] = {}
-    copies = np.array([seen.setdefault(mark.tobytes(), len(seen)) for mark in marks])
-    _, once = np.unique(copies, return_index=True)
     scale = sum(float(np.abs(_weights(start, min(start + _BLOCK, n))).sum()) for start in range(0, n, _BLOCK))
-    sums = fold(_weighted_sums, pairs.scores, some_rows(pairs.scores, 0, 1), scale)[once]
-    order = np.argsort(sums, kind="stable")
-    rounding = 8 * n * float(np.finfo(float).eps) * pairs.largest
-    ends = np.searchsorted(sums[order], sums[order] + 5 * pairs.tiny + rounding, side="right")
+    sums = fold(_weighted_sums, pairs.scores, some_rows(pairs.scores, 0, 1), scale)
+    wide = 5 * pairs.tiny + 8 * n * float(np.finfo(float).eps) * pairs.largest  # with rounding
+    copies = _copies(pairs.scores, _close(sums, wide))
+    _, once = np.unique(copies, return_index=True)
+    order = np.argsort(sums[once], kind="stable")
+    ends = np.searchsorted(sums[once][order], sums[once][order] + wide, side="right")
     near = ends - np.arange(len(order)) - 1
     found = [
         pair_place(*_of_copies(first[alike], second[alike], copies), m)
@@ -286,9 +284,28 @@ def unvarying_pairs(pairs: Pairs) -> UnvaryingPairs:
     return UnvaryingPairs(copies, np.sort(np.concatenate(found)) if found else np.empty(0, np.int64))
 
 
-def _column_marks(block: Array, _: int) -> Array:
-    """128 bits of every system, the same for the same scores."""
-    columns = np.ascontiguousarray(block.T)
+def _close(sums: Array, wide: float) -> Array:
+    """Those with another that is not farther than ``wide``."""
+    order = np.argsort(sums, kind="stable")
+    near = np.diff(sums[order]) <= wide
+    return np.sort(order[np.append(near, False) | np.append(False, near)])
+
+
+def _copies(scores: Matrix, suspects: Array) -> Array:
+    """A number for every system, the same for those of the suspects that have the same scores."""
+    copies = np.arange(scores.shape[1])
+    if len(suspects):
+        seen: dict[bytes, int] = {}
+        marks = fold(_column_marks, scores, suspects, combine=_mixed)
+        copies[suspects] = [
+            seen.setdefault(mark.tobytes(), at) for mark, at in zip(marks, suspects.tolist(), strict=True)
+        ]
+    return np.asarray(np.unique(copies, return_inverse=True)[1])
+
+
+def _column_marks(block: Array, _: int, systems: Array) -> Array:
+    """128 bits of some systems, the same for the same scores."""
+    columns = np.ascontiguousarray(block[:, systems].T)
     marks = b"".join(blake2b(column.data, digest_size=16).digest() for column in columns)
     return np.frombuffer(marks, np.uint64).reshape(len(columns), 2)
 

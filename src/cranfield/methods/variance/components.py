@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ _WHOLE = 4_000_000  # differences, topics × pairs, up to which all of them are 
 _PANEL = 1000  # systems whose products with all others a task computes
 _PRODUCTS = 8_000_000  # of systems × systems, that are added at the end
 _GROUPS = 64  # of topics, by how much one of them can change
+_FEW = 8  # pairs that are looked at for every topic rather than sorted out
 _CLOSE = 1e-3  # part of its systems' squares below which a pair's squares are summed from its differences
 
 
@@ -133,10 +134,17 @@ def squares_and_left_out(scores: Matrix) -> tuple[Squares, Squares]:
 
 
 def _left_out_of_block(block: Array, _: int, centre: float, n: int, sums: _Sums) -> Array:
-    """Mean squares without each topic of a block, one row per topic."""
-    part = block - centre
-    squared, by_topic = sums[1] - np.square(part).sum(axis=1), sums[2] - np.square(part.mean(axis=1))
-    return np.array(_mean_squares(n - 1, part.shape[1], sums[0] - part, squared, by_topic)).T
+    """Mean squares without each topic of a block, one row per topic.
+
+    The squares of the sums per system without a topic are multiplied out, so that no table of those sums is made.
+    """
+    part = np.ascontiguousarray(block - centre)
+    m, own = part.shape[1], np.einsum("ij,ij->i", part, part)
+    of_topic, of_sums = np.einsum("ij->i", part), np.einsum("ij,j->i", part, sums[0])
+    grand = (sums[0].sum() - of_topic) / ((n - 1) * m)
+    s_a = (sums[0] @ sums[0] - 2 * of_sums + own) / (n - 1) - (n - 1) * m * grand**2  # S14 Eq. 2
+    by_topic = sums[2] - np.square(of_topic / m)
+    return np.array(_from_sums_of_squares(n - 1, m, s_a, grand, sums[1] - own, by_topic)).T
 
 
 def leave_one_out_squares(scores: Array) -> Squares:
@@ -188,8 +196,14 @@ def _mean_squares(n: int, m: int, sums: Array, squared: Array, by_topic: Array) 
     """V_A, V_B, V_E1 and V_E2 of tables of n topics, from each one's sums per system and sums of squares."""
     system_means = sums / n
     grand = system_means.mean(axis=1)
-    total = squared - m * n * grand**2
     s_a = n * ((system_means - grand[:, np.newaxis]) ** 2).sum(axis=1)  # S14 Eq. 2
+    return _from_sums_of_squares(n, m, s_a, grand, squared, by_topic)
+
+
+def _from_sums_of_squares(
+    n: int, m: int, s_a: Array, grand: Array, squared: Array, by_topic: Array
+) -> tuple[Array, ...]:
+    total = squared - m * n * grand**2
     s_b = m * (by_topic - n * grand**2)  # S14 Eq. 5
     s_e1, s_e2 = total - s_a, total - s_a - s_b
     # If all systems or topics are equal, a sum that differs from 0 only by rounding is set to 0.
@@ -345,29 +359,49 @@ class _SortedPairs:
     second: Array
     percentile: float
 
+    @property
+    def at_percentile(self) -> tuple[int, int, float]:
+        """The pairs on both sides of the percentile, and the share of the second."""
+        rank = self.percentile / 100 * (len(self.totals) - 1)
+        return int(rank), min(int(rank) + 1, len(self.totals) - 1), rank - int(rank)
+
+    def window(self, largest: Any) -> tuple[Any, Any]:
+        """From which to which pair one can be at the percentile without a topic, whose largest residual this is."""
+        low, high, _ = self.at_percentile
+        taken = self.n / (self.n - 1) * np.square(2 * largest) * (1 + 1e-9)
+        begin = np.searchsorted(self.totals, self.totals[low] - taken, side="left")
+        return begin, np.searchsorted(self.totals, self.totals[high] + taken, side="right")
+
 
 def _percentiles_of_block(block: Array, _: int, effects: Array, pairs: _SortedPairs) -> Array:
     """Of every topic of a block, the percentile of the sums of squares without it."""
     residuals = _residuals(block, effects)
-    n, totals, first, second = pairs.n, pairs.totals, pairs.first, pairs.second
-    rank = pairs.percentile / 100 * (len(totals) - 1)
-    low, share = int(rank), rank - int(rank)
-    high = min(low + 1, len(totals) - 1)
-    largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
-    taken = n / (n - 1) * np.square(2 * largest) * (1 + 1e-9)
-    begin = np.searchsorted(totals, totals[low] - taken, side="left")
-    end = np.searchsorted(totals, totals[high] + taken, side="right")
+    n, (low, high, share) = pairs.n, pairs.at_percentile
     out = np.empty(len(block))
-    for group in np.array_split(np.argsort(taken, kind="stable"), _GROUPS):  # topics with windows of about one size
+    for topics, at, stop in _windows(residuals, pairs):
+        rows = residuals[topics].T
+        squares = np.square(rows[pairs.first[at:stop]] - rows[pairs.second[at:stop]])
+        squares *= -n / (n - 1)
+        squares += pairs.totals[at:stop, np.newaxis]
+        squares.partition([low - at, high - at], axis=0)
+        out[topics] = squares[low - at] * (1 - share) + squares[high - at] * share
+    return out
+
+
+def _windows(residuals: Array, pairs: _SortedPairs) -> Iterator[tuple[Array | slice, int, int]]:
+    """Some topics at a time, and from which to which pair to look for the percentile without one of them."""
+    begin, end = pairs.window(max(residuals.max(), -residuals.min()))
+    if end - begin <= _FEW:  # for all topics alike
+        for part in _blocks(len(residuals), end - begin):
+            yield part, int(begin), int(end)
+        return
+    largest = np.maximum(residuals.max(axis=1), -residuals.min(axis=1))
+    begin, end = pairs.window(largest)
+    low, high, _ = pairs.at_percentile
+    for group in np.array_split(np.argsort(largest, kind="stable"), _GROUPS):  # with windows of about one size
         at, stop = int(begin[group].min(initial=low)), int(end[group].max(initial=high + 1))
         for part in _blocks(len(group), stop - at):
-            rows = residuals[group[part]].T
-            squares = np.square(rows[first[at:stop]] - rows[second[at:stop]])
-            squares *= -n / (n - 1)
-            squares += totals[at:stop, np.newaxis]
-            squares.partition([low - at, high - at], axis=0)
-            out[group[part]] = squares[low - at] * (1 - share) + squares[high - at] * share
-    return out
+            yield group[part], at, stop
 
 
 def jackknife_df(estimate: float, left_out: Array, *, most: float) -> float:
