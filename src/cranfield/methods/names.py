@@ -68,6 +68,15 @@ ESTIMATE_TITLES: dict[str, str] = {
     "two-way": "two-way ANOVA",
 }
 
+EstimatorName = Literal["regression", "ppi", "human", "judge"]
+"""Estimators of differences from human labels and a judge's labels."""
+ESTIMATOR_TITLES: dict[str, str] = {
+    "regression": "regression on the judge's scores (two-phase sampling)",
+    "ppi": "prediction-powered inference (PPI++)",
+    "human": "human labels alone",
+    "judge": "the judge's labels alone, which are biased",
+}
+
 MethodName = Literal[
     "blocked",
     "exact",

@@ -38,6 +38,7 @@ from cranfield.methods.comparison.tested_pairs import (
     PairColumns,
     PairsOnDemand,
     TestedPairs,
+    adjacent_groups,
     effect_size,
     no_unvarying_pairs,
     unvarying_pairs,
@@ -195,15 +196,7 @@ class Comparison:
 
     def groups(self) -> list[tuple[int, int]]:
         """Return maximal groups of adjacent ranks of which no two differ, as (first, last) positions."""
-        runs: list[tuple[int, int]] = []
-        last, differ = 0, self.pairs.last_better.tolist()
-        for start in range(len(self.systems)):
-            last = max(last, start)
-            while last + 1 < len(differ) and differ[last + 1] < start:
-                last += 1
-            if not runs or last > runs[-1][1]:
-                runs.append((start, last))
-        return runs
+        return adjacent_groups(self.pairs.last_better)
 
     def summary(self) -> str:
         """Return a sentence with the number of significant pairs and the top group."""

@@ -121,6 +121,23 @@ class HeldPairs:
         return last
 
 
+def adjacent_groups(last_better: Array) -> list[tuple[int, int]]:
+    """Maximal groups of adjacent ranks of which no two differ, as (first, last) positions.
+
+    >>> adjacent_groups(np.array([-1, -1, 0, 1]))
+    [(0, 1), (1, 2), (2, 3)]
+    """
+    groups: list[tuple[int, int]] = []
+    last, differ = 0, last_better.tolist()
+    for start in range(len(differ)):
+        last = max(last, start)
+        while last + 1 < len(differ) and differ[last + 1] < start:
+            last += 1
+        if not groups or last > groups[-1][1]:
+            groups.append((start, last))
+    return groups
+
+
 _BLOCK = 1_000_000  # scores at a time
 _FACTS = ("effect_size", "wins", "ties", "losses")  # columns for which scores are looked at, topic by topic
 
