@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cranfield.questions.budget import BudgetResult, budget
     from cranfield.questions.check import CheckResult, check
     from cranfield.questions.compare import ComparisonResult, compare
+    from cranfield.questions.judges import JudgesResult, judges
     from cranfield.questions.pack import PackResult, pack
     from cranfield.questions.pilot import PilotResult, pilot
     from cranfield.questions.power import PowerResult, power
@@ -81,6 +82,8 @@ _HOME = {
     "check": "questions.check",
     "ComparisonResult": "questions.compare",
     "compare": "questions.compare",
+    "JudgesResult": "questions.judges",
+    "judges": "questions.judges",
     "PilotResult": "questions.pilot",
     "pilot": "questions.pilot",
     "PowerResult": "questions.power",
@@ -135,6 +138,7 @@ __all__ = [
     "ComparisonResult",
     "CranfieldError",
     "InputError",
+    "JudgesResult",
     "Measure",
     "PackResult",
     "PackedFileError",
@@ -166,6 +170,7 @@ __all__ = [
     "budget",
     "check",
     "compare",
+    "judges",
     "open_collection",
     "pack",
     "parse_measure",

@@ -27,6 +27,7 @@ COMMANDS = (
     "size",
     "power",
     "compare",
+    "judges",
     "shards",
     "pilot",
     "budget",

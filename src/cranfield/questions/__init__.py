@@ -16,6 +16,7 @@ MODULES = {
     "size": "size",
     "power": "power",
     "compare": "compare",
+    "judges": "judges",
     "shards": "shards",
     "pilot": "pilot",
     "budget": "budget",

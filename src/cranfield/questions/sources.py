@@ -9,12 +9,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import InputError, RequestError
-from cranfield.questions.parameters import Names, Source, path_list
+from cranfield.questions.parameters import NamedData, Names, Source, path_list
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection
     from cranfield.errors import Caution
+    from cranfield.methods.judging.assessment import LabelSet
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
 
@@ -84,6 +85,17 @@ Columns = Annotated[
         metavar="PART=NAME,…",
     ),
 ]
+Judge = Annotated[
+    NamedData,
+    Source(
+        "Labels of a judge, such as a language model: judgments where the scores are runs, else a score table; may be "
+        "repeated.",
+        metavar="NAME=FILE",
+    ),
+]
+Earlier = Annotated[
+    NamedData, Source("Earlier labels of a judge of the same name, to see how it drifted.", metavar="NAME=FILE")
+]
 
 
 @dataclass(frozen=True)
@@ -144,6 +156,52 @@ def load_tables(
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
     return Tables(tables, table_warnings(tables))
+
+
+def named_files(given: Any, what: str) -> dict[str, Any]:
+    """Files, or other data, by name, from «NAME=FILE» or a dict; without a name, a file goes by its own."""
+    if isinstance(given, Mapping):
+        return {str(name): value for name, value in given.items()}
+    found: dict[str, Any] = {}
+    for each in given or ():
+        name, equals, file = each.partition("=")
+        if not equals or "/" in name:
+            name, file = _stem(each), each
+        if not name or not file:
+            raise RequestError(f"`{what}` cannot be «{each}»", fix="Write NAME=FILE.")
+        if name in found:
+            raise RequestError(f"`{what}` names «{name}» twice", fix="Give every label set a name of its own.")
+        found[name] = file
+    return found
+
+
+def _stem(path: str) -> str:
+    from pathlib import PurePath
+
+    return PurePath(path.removesuffix(".gz")).stem
+
+
+def load_labels(
+    scores: Any,
+    labels: Any,
+    *,
+    is_runs: bool,
+    columns: str | None = None,
+    measure: Names = None,
+    missing: str | None = None,
+) -> tuple[LabelSet, tuple[Caution, ...]]:
+    """Scores under one set of labels: runs scored by judgments, or a table; and what was odd about them."""
+    from cranfield.methods.judging.assessment import LabelSet
+    from cranfield.scores.evaluation import score_collection
+
+    measures = [measure] if isinstance(measure, str) else measure
+    if not is_runs:
+        tables = load_tables(labels, columns=columns, measure=measure, missing=missing)
+        return LabelSet(table=tables.only), tables.warnings
+    collection = load_collection(scores, qrels=labels)
+    table = score_collection(collection, measures or ("AP",), missing=missing or "zero")
+    grades = [each for each in collection.judgments() if each[2] >= 0]
+    return LabelSet(table=table, grades=grades), table.warnings
 
 
 def load_scores(scores: Any, *, columns: str | None, measure: Names, missing: str | None) -> ScoreTable:

@@ -236,6 +236,7 @@ MODULES = {
     "SizeResult": "size_document",
     "PowerResult": "power_document",
     "ComparisonResult": "comparison_document",
+    "JudgesResult": "judges_document",
     "ShardsResult": "shard_document",
     "PilotResult": "pilot_document",
     "BudgetResult": "pilot_document",

@@ -13,6 +13,8 @@ REFERENCES = {
     "Insurance: Mathematics and Economics 44(2), 2009.",
     "BuckleyVoorhees2004": "Buckley, C. and Voorhees, E. M.: Retrieval Evaluation with Incomplete Information. "
     "SIGIR 2004.",
+    "Angelopoulos2023": "Angelopoulos, A. N., Duchi, J. C. and Zrnic, T.: PPI++: Efficient Prediction-Powered "
+    "Inference. arXiv:2311.01453, 2023.",
     "BuckleyVoorhees2005": "Buckley, C. and Voorhees, E. M.: Retrieval System Evaluation. In: TREC: Experiment and "
     "Evaluation in Information Retrieval, MIT Press, 2005.",
     "CarioNelson1997": "Cario, M. C. and Nelson, B. L.: Modeling and Generating Random Vectors with Arbitrary Marginal "
@@ -28,6 +30,8 @@ REFERENCES = {
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
     "Cochran1977": "Cochran, W. G.: Sampling Techniques, 3rd edition. Wiley, 1977.",
+    "Cohen1968": "Cohen, J.: Weighted Kappa: Nominal Scale Agreement with Provision for Scaled Disagreement or Partial "
+    "Credit. Psychological Bulletin 70(4), 1968.",
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
@@ -44,6 +48,8 @@ REFERENCES = {
     "for Scanned Text. Information Retrieval 2, 2000.",
     "JennisonTurnbull1989": "Jennison, C. and Turnbull, B. W.: Interim Analyses: The Repeated Confidence Interval "
     "Approach. Journal of the Royal Statistical Society B 51(3), 1989.",
+    "Krippendorff2013": "Krippendorff, K.: Content Analysis: An Introduction to Its Methodology, 3rd edition. Sage, "
+    "2013.",
     "LinHauptmann2005": "Lin, W.-H. and Hauptmann, A.: Revisiting the Effect of Topic Set Size on Retrieval Error. "
     "SIGIR 2005.",
     "LanDeMets1983": "Lan, K. K. G. and DeMets, D. L.: Discrete Sequential Boundaries for Clinical Trials. Biometrika "
@@ -54,6 +60,8 @@ REFERENCES = {
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
     "Mathematical Statistics 41(5), 1970.",
+    "RoganGladen1978": "Rogan, W. J. and Gladen, B.: Estimating Prevalence from the Results of a Screening Test. "
+    "American Journal of Epidemiology 107(1), 1978.",
     "RomanoWolf2005": "Romano, J. P. and Wolf, M.: Exact and Approximate Stepdown Methods for Multiple Hypothesis "
     "Testing. Journal of the American Statistical Association 100(469), 2005.",
     "Sakai2004": "Sakai, T.: New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
@@ -80,6 +88,8 @@ REFERENCES = {
     "WaudbySmithRamdas2024": "Waudby-Smith, I. and Ramdas, A.: Estimating Means of Bounded Random Variables by "
     "Betting. JRSS B 86(1), 2024.",
     "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
+    "Webber2010": "Webber, W., Moffat, A. and Zobel, J.: A Similarity Measure for Indefinite Rankings. ACM TOIS 28(4), "
+    "2010.",
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
     "Retrieval. SIGIR 2008.",

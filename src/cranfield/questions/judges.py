@@ -1,0 +1,177 @@
+"""What labels of a language model are worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cranfield.errors import RequestError
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import Counts, Param, question
+from cranfield.results import Result
+from cranfield.runtime.threads import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.judging.assessment import JudgeAssessment
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class JudgesResult(Result):
+    """Judges beside human labels, and the topics to label.
+
+    Attributes
+    ----------
+    assessment
+        Agreement, order of systems, correlation of differences and favour of every judge; None without human labels.
+    drawn
+        Topics that were drawn for people to label.
+    judged_topics
+        How many they were drawn from.
+    """
+
+    assessment: JudgeAssessment | None = None
+    drawn: tuple[str, ...] = ()
+    judged_topics: int = 0
+
+
+@question(
+    "Judges",
+    examples=(
+        "cranfield judges runs/ --qrels human.txt --judge llama=llama.txt --judge flan=flan.txt -m nDCG@10",
+        "cranfield judges runs/ --judge llama=llama.txt --draw 30 --stratify -m nDCG@10",
+        "cranfield judges human.csv --judge llama=llama.csv",
+    ),
+    charts=("worth", "agreement", "favour"),
+    working="judging",
+)
+def judges(
+    scores: Annotated[
+        sources.ScoresLike,
+        sources.Source(
+            "Run files, with `qrels` for human judgments; or a score table under human labels.", metavar="SCORES"
+        ),
+    ],
+    *,
+    judge: sources.Judge,
+    qrels: sources.Qrels = None,
+    earlier: sources.Earlier = None,
+    teams: sources.Teams = None,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    topics: Annotated[
+        Counts,
+        Param(
+            "Numbers of topics labelled by the judge, for which to say what the human labels are then worth.",
+            default="1, 2, 5 and 10 times the topics with human labels",
+            label="Topics labelled by the judge",
+        ),
+    ] = None,
+    draw: Annotated[
+        int | None,
+        Param("Draw this many topics, at random, for people to label.", label="Draw topics", ge=1, metavar="N"),
+    ] = None,
+    stratify: Annotated[
+        bool, Param("Draw from five groups of topics, by the judge's mean score of a topic.", label="draw from groups")
+    ] = False,
+    alpha: Annotated[
+        float, Param("Significance level of favour; intervals are those of 1 − α.", label="α", gt=0, lt=1)
+    ] = 0.05,
+    resamples: shared.Resamples = None,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> JudgesResult:
+    """What labels of a language model are worth: agreement with people, favoured systems, and the topics they save.
+
+    What decides is the correlation of paired differences: by how much the difference of two systems under the judge's
+    labels follows, from topic to topic, the one under human labels.
+
+    Returns
+    -------
+    JudgesResult
+        Every judge, and several judges as one, per measure; and the topics drawn.
+
+    References
+    ----------
+    .. [1] W. G. Cochran, "Sampling Techniques", third edition, Wiley, 1977, chapter 12.
+    .. [2] A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: Efficient prediction-powered inference", 2023.
+    .. [3] W. Webber, A. Moffat and J. Zobel, "A similarity measure for indefinite rankings", TOIS, 2010.
+    .. [4] E. Yilmaz, J. A. Aslam and S. Robertson, "A new rank correlation coefficient for information retrieval",
+       SIGIR, 2008.
+
+    Examples
+    --------
+    A judge that passes what people pass, and one answer in four that they do not:
+
+    >>> import cranfield as cf
+    >>> passes = {"a": "11101101", "b": "10100101", "c": "11101111"}
+    >>> human = {name: {str(at): int(each) for at, each in enumerate(text)} for name, text in passes.items()}
+    >>> model = {name: topics | {"3": 1} for name, topics in human.items()}
+    >>> found = cf.judges(human, judge={"model": model}).assessment
+    >>> round(found.labels["model"].agreement.kappa.value, 4)
+    0.6897
+    """
+    files = sources.named_files(judge, "judge")
+    if not files:
+        raise RequestError("`judge` has to be given", fix="Write NAME=FILE: the labels of a judge.")
+    is_runs = qrels is not None or not sources.are_scores(scores)
+    more: dict[str, Any] = {"is_runs": is_runs, "columns": columns, "measure": measure, "missing": missing}
+    if is_runs and sources.run_files(scores) is None:
+        raise RequestError(
+            "the judgments of a packed collection cannot be replaced by those of a judge",
+            fix="Give the runs, with the human judgments as `qrels`.",
+        )
+    found = {name: sources.load_labels(scores, each, **more) for name, each in files.items()}
+    warnings = [each for _, said in found.values() for each in said]
+    label_sets = {name: labels for name, (labels, _) in found.items()}
+    drawn, judged = _drawn(label_sets, draw, stratify=stratify, seed=seed)
+    if is_runs and qrels is None:
+        _check_draw(draw)
+        return JudgesResult(drawn=drawn, judged_topics=judged, warnings=tuple(warnings), seed=seed)
+    human, said = sources.load_labels(scores, qrels if is_runs else scores, **more)
+    before = sources.named_files(earlier, "earlier")
+    from cranfield.formats.qrels import read_teams
+    from cranfield.methods.judging.assessment import assess_judges
+    from cranfield.methods.judging.judge_effects import RESAMPLES
+
+    sizes: Any = topics or ()
+    assessment = assess_judges(
+        human,
+        label_sets,
+        earlier={name: sources.load_labels(scores, each, **more)[0] for name, each in before.items()},
+        teams=None if teams is None else read_teams(teams),
+        sizes=sizes,
+        alpha=alpha,
+        resamples=resamples or RESAMPLES,
+        seed=seed,
+        progress=listener(),
+    )
+    return JudgesResult(
+        assessment=assessment, drawn=drawn, judged_topics=judged, warnings=(*said, *warnings), seed=seed
+    )
+
+
+def _check_draw(draw: int | None) -> None:
+    if draw is None:
+        raise RequestError(
+            "a judge cannot be looked at without human labels",
+            fix="Give them as `qrels`; or `draw` topics for people to label.",
+        )
+
+
+def _drawn(judges: Any, draw: int | None, *, stratify: bool, seed: int) -> tuple[tuple[str, ...], int]:
+    """Topics for people to label, and how many they were drawn from: those that every judge has labelled."""
+    if draw is None:
+        if stratify:
+            raise RequestError("`stratify` has no effect without `draw`", fix="Say how many topics to draw.")
+        return (), 0
+    import numpy as np
+
+    from cranfield.methods.judging.assessment import common_names
+    from cranfield.methods.judging.topic_draw import draw_topics
+
+    topics = common_names([each.table.topics for each in judges.values()])
+    first = next(iter(judges.values())).table
+    means = first.select(measures=first.measures[:1], topics=topics).values.mean(axis=(0, 2, 3))
+    chosen = draw_topics(np.asarray(means), draw, stratify=stratify, seed=seed)
+    return tuple(topics[at] for at in chosen.tolist()), len(topics)
