@@ -20,6 +20,8 @@ from cranfield.methods.comparison.maxima import (
     LEAST_VARIANCE,
     PAIRS,
     SIDE,
+    CentredPairs,
+    largest_t,
     resampled_critical,
     resampled_p,
 )
@@ -243,11 +245,31 @@ def largest_judged_t(
     seed: Seed = 1,
     progress: Progress | None = None,
 ) -> Array:
-    """The largest |t| of all pairs in each of ``resamples`` resamples of the topics; in order."""
+    """The largest |t| of all pairs in each of ``resamples`` resamples of the topics; in order.
+
+    Labels of one kind alone are resampled as `compare` does.
+    """
+    if estimator in _ONE_KIND:
+        return _largest_alone(_ONE_KIND[estimator](scores), first, second, resamples, seed, progress)
     sizes = [min(DRAWS, resamples - done) for done in range(0, resamples, DRAWS)]
     streams = [(sequence(seed, number), size) for number, size in enumerate(sizes)]
     rows = _Resampling(scores, estimator, first, second)
     return np.sort(np.concatenate(tasks(_drawn, streams, shared=rows, progress=progress)))
+
+
+_ONE_KIND: dict[str, Callable[[JudgedScores], Array]] = {
+    "human": lambda scores: scores.human,
+    "judge": lambda scores: scores.judge,
+}
+
+
+def _largest_alone(
+    table: Array, first: Array, second: Array, resamples: int, seed: Seed, progress: Progress | None
+) -> Array:
+    sd = Pairs(table, first, second).sd
+    vary = sd > 0
+    rows = CentredPairs(table - table.mean(axis=0), first[vary], second[vary], sd[vary])
+    return largest_t(rows, resamples=resamples, seed=seed, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,8 @@
 The test is that of the regression estimator: d̄ + b(ē_N − ē_n) over its standard error, against Student's t with n − 2
 degrees of freedom. For normal d and e with correlation r the residual variance estimate is σ²(1 − r²)χ²/(n − 2), and
 (ē_N − ē_n)²/SS_e is (1/n − 1/N)·F(1, n − 1)/(n − 1); power and width are integrals over these two.
+b² in the standard error is taken at its expected value: with fewer than 8 topics among few judged ones the power is
+understated by up to .03, else it is right to about .005.
 """
 
 from __future__ import annotations
@@ -64,9 +66,8 @@ def judged_power(
     )
     residual, leverage, weights = _nuisance(n, whole)
     own = np.square(s) * (1 - np.square(r)) * leverage  # variance of the part that people's labels give
-    shared = np.square(s * r) / whole
-    reach = t_critical(level / sides, n - 2) * np.sqrt(own * residual + shared)
-    spread = np.sqrt(own + shared)
+    reach = t_critical(level / sides, n - 2) * np.sqrt(own * residual + _shared(n, whole, s, r))
+    spread = np.sqrt(own + np.square(s * r) / whole)
     power = special.ndtr((delta - reach) / spread)
     if sides == 2:
         power = power + special.ndtr((-delta - reach) / spread)
@@ -84,9 +85,14 @@ def judged_width(
         )
     )
     residual, leverage, weights = _nuisance(n, whole)
-    own, shared = np.square(s) * (1 - np.square(r)) * leverage, np.square(s * r) / whole
-    width = 2 * t_critical(level / 2, n - 2) * np.sqrt(own * residual + shared)
+    own = np.square(s) * (1 - np.square(r)) * leverage
+    width = 2 * t_critical(level / 2, n - 2) * np.sqrt(own * residual + _shared(n, whole, s, r))
     return np.asarray((width * weights).sum(axis=(-2, -1)))
+
+
+def _shared(n: Array, whole: Array, sd: Array, r: Array) -> Array:
+    """The expected b²s²_e/N, b² being larger than its true value by the variance of b."""
+    return np.asarray(np.square(sd) * (np.square(r) + (1 - np.square(r)) / (n - 3)) / whole)
 
 
 def _nuisance(n: Array, whole: Array) -> tuple[Array, Array, Array]:
