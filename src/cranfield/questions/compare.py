@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
+from cranfield.methods.names import (
+    CORRECTION_TITLES,
+    ESTIMATOR_TITLES,
+    TEST_LABELS,
+    CorrectionName,
+    EstimatorName,
+    TestName,
+)
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
@@ -28,10 +35,13 @@ class ComparisonResult(Result):
         By measure: ranking, intervals, and every pair with its difference and adjusted p.
     audits
         By measure: every test on the same data, and the pairs whose verdict depends on the test.
+    by_labels
+        With a judge, by measure and estimator: what human labels alone and the judge's alone would say.
     """
 
     comparisons: Mapping[str, Comparison]
     audits: Mapping[str, Audit] = field(default_factory=dict)
+    by_labels: Mapping[str, Mapping[str, Comparison]] = field(default_factory=dict)
 
     def write_pairs(self, path: str) -> None:
         """Write all pairs, one row per pair, to a file that ends in .csv or .tsv, also with .gz.
@@ -107,6 +117,22 @@ def compare(
             label="list all pairs",
         ),
     ] = False,
+    judge: sources.Judge = None,
+    estimator: Annotated[
+        EstimatorName | None,
+        Param(
+            "With a judge: how human labels on some topics and the judge's on all become one result.",
+            default="regression",
+            titles={"": "regression", **ESTIMATOR_TITLES},
+        ),
+    ] = None,
+    sampled: Annotated[
+        bool,
+        Param(
+            "With a judge: the topics with human labels were drawn at random from the judged ones.",
+            label="topics with human labels drawn at random",
+        ),
+    ] = False,
     resamples: shared.Resamples = None,
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
@@ -131,6 +157,14 @@ def compare(
     >>> cf.compare(scores).comparisons["score"].difference.round(4)
     array([0.0875])
     """
+    if judge is not None:
+        _check_judged(audit=audit or None, equivalence=equivalence, non_inferiority=non_inferiority)
+        labels = sources.load_label_sets(scores, judge, qrels=qrels, columns=columns, measure=measure, missing=missing)
+        settings = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
+        return _judged(
+            labels, estimator=estimator or "regression", sampled=sampled, seed=seed, resamples=resamples, **settings
+        )
+    _check_not_judged(estimator=estimator, sampled=sampled or None)
     tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
     if audit:
         _check_audit(test=test, equivalence=equivalence, non_inferiority=non_inferiority)
@@ -155,6 +189,35 @@ def compare(
         for label, (table, name) in tables.measures.items()
     }
     return ComparisonResult(comparisons=found, warnings=tables.warnings)
+
+
+def _check_judged(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise RequestError(f"`{name}` cannot be combined with `judge`", fix=f"Leave out `{name}`.")
+
+
+def _check_not_judged(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise RequestError(f"`{name}` has no effect without `judge`", fix="Give the labels of a judge.")
+
+
+def _judged(labels: sources.LabelSets, **settings: Any) -> ComparisonResult:
+    human = labels.human
+    if human is None:
+        raise RequestError("there are no human labels", fix="Give them as `qrels`.")
+    from cranfield.methods.judging.assessment import compare_labels
+
+    found = {
+        measure: compare_labels(human, labels.judges, measure=measure, progress=listener(), **settings)
+        for measure in labels.measures
+    }
+    return ComparisonResult(
+        comparisons={measure: each[settings["estimator"]] for measure, each in found.items()},
+        by_labels=found,
+        warnings=labels.warnings,
+    )
 
 
 def _check_audit(**given: Any) -> None:

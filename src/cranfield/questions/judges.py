@@ -111,34 +111,22 @@ def judges(
     >>> round(found.labels["model"].agreement.kappa.value, 4)
     0.6897
     """
-    files = sources.named_files(judge, "judge")
-    if not files:
-        raise RequestError("`judge` has to be given", fix="Write NAME=FILE: the labels of a judge.")
-    is_runs = qrels is not None or not sources.are_scores(scores)
-    more: dict[str, Any] = {"is_runs": is_runs, "columns": columns, "measure": measure, "missing": missing}
-    if is_runs and sources.run_files(scores) is None:
-        raise RequestError(
-            "the judgments of a packed collection cannot be replaced by those of a judge",
-            fix="Give the runs, with the human judgments as `qrels`.",
-        )
-    found = {name: sources.load_labels(scores, each, **more) for name, each in files.items()}
-    warnings = [each for _, said in found.values() for each in said]
-    label_sets = {name: labels for name, (labels, _) in found.items()}
-    drawn, judged = _drawn(label_sets, draw, stratify=stratify, seed=seed)
-    if is_runs and qrels is None:
+    more: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
+    labels = sources.load_label_sets(scores, judge, qrels=qrels, **more)
+    drawn, judged = _drawn(labels.judges, draw, stratify=stratify, seed=seed)
+    if labels.human is None:
         _check_draw(draw)
-        return JudgesResult(drawn=drawn, judged_topics=judged, warnings=tuple(warnings), seed=seed)
-    human, said = sources.load_labels(scores, qrels if is_runs else scores, **more)
-    before = sources.named_files(earlier, "earlier")
+        return JudgesResult(drawn=drawn, judged_topics=judged, warnings=labels.warnings, seed=seed)
     from cranfield.formats.qrels import read_teams
     from cranfield.methods.judging.assessment import assess_judges
     from cranfield.methods.judging.judge_effects import RESAMPLES
 
+    before = {} if earlier is None else sources.load_label_sets(scores, earlier, qrels=qrels, **more).judges
     sizes: Any = topics or ()
     assessment = assess_judges(
-        human,
-        label_sets,
-        earlier={name: sources.load_labels(scores, each, **more)[0] for name, each in before.items()},
+        labels.human,
+        labels.judges,
+        earlier=before,
         teams=None if teams is None else read_teams(teams),
         sizes=sizes,
         alpha=alpha,
@@ -146,9 +134,7 @@ def judges(
         seed=seed,
         progress=listener(),
     )
-    return JudgesResult(
-        assessment=assessment, drawn=drawn, judged_topics=judged, warnings=(*said, *warnings), seed=seed
-    )
+    return JudgesResult(assessment=assessment, drawn=drawn, judged_topics=judged, warnings=labels.warnings, seed=seed)
 
 
 def _check_draw(draw: int | None) -> None:

@@ -181,27 +181,66 @@ def _stem(path: str) -> str:
     return PurePath(path.removesuffix(".gz")).stem
 
 
-def load_labels(
+@dataclass(frozen=True)
+class LabelSets:
+    """Human labels, if there are some, and those of judges by name."""
+
+    human: LabelSet | None
+    judges: Mapping[str, LabelSet]
+    warnings: tuple[Caution, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Those that all have."""
+        from cranfield.methods.judging.assessment import common_measures
+
+        return common_measures([*([self.human] if self.human else []), *self.judges.values()])
+
+
+def load_label_sets(
     scores: Any,
-    labels: Any,
+    judge: Any,
     *,
-    is_runs: bool,
+    qrels: str | None = None,
     columns: str | None = None,
     measure: Names = None,
     missing: str | None = None,
-) -> tuple[LabelSet, tuple[Caution, ...]]:
-    """Scores under one set of labels: runs scored by judgments, or a table; and what was odd about them."""
+) -> LabelSets:
+    """Runs under human judgments and under those of judges, or score tables of both."""
+    from cranfield.scores.quality import table_warnings
+
+    files = named_files(judge, "judge")
+    if not files:
+        raise RequestError("`judge` names no file", fix="Write NAME=FILE: the labels of a judge.")
+    is_runs = qrels is not None or not are_scores(scores)
+    more: dict[str, Any] = {"is_runs": is_runs, "columns": columns, "measure": measure, "missing": missing}
+    if is_runs and run_files(scores) is None:
+        raise RequestError(
+            "the judgments of a packed collection cannot be replaced by those of a judge",
+            fix="Give the runs, with the human judgments as `qrels`.",
+        )
+    judges = {name: load_labels(scores, each, **more) for name, each in files.items()}
+    if is_runs and qrels is None:
+        return LabelSets(None, judges)
+    human = load_labels(scores, qrels if is_runs else scores, **more)
+    return LabelSets(human, judges, table_warnings({"human labels": human.table}))
+
+
+def load_labels(
+    scores: Any, labels: Any, *, is_runs: bool, columns: str | None, measure: Names, missing: str | None
+) -> LabelSet:
+    """Scores under one set of labels: runs scored by judgments, or a table."""
     from cranfield.methods.judging.assessment import LabelSet
     from cranfield.scores.evaluation import score_collection
+    from cranfield.scores.selection import complete_tables, only_table
 
     measures = [measure] if isinstance(measure, str) else measure
     if not is_runs:
-        tables = load_tables(labels, columns=columns, measure=measure, missing=missing)
-        return LabelSet(table=tables.only), tables.warnings
+        read = _read(labels, measures[0] if measures and len(measures) == 1 else None, columns)
+        return LabelSet(table=only_table(complete_tables(read, measures=measures, missing=missing)))
     collection = load_collection(scores, qrels=labels)
     table = score_collection(collection, measures or ("AP",), missing=missing or "zero")
-    grades = [each for each in collection.judgments() if each[2] >= 0]
-    return LabelSet(table=table, grades=grades), table.warnings
+    return LabelSet(table=table, grades=[each for each in collection.judgments() if each[2] >= 0])
 
 
 def load_scores(scores: Any, *, columns: str | None, measure: Names, missing: str | None) -> ScoreTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from cranfield.formats.text import write_pieces
 from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
 from cranfield.methods.comparison.tested_pairs import HeldPairs
-from cranfield.methods.names import TEST_LABELS, TEST_TITLES
+from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
@@ -199,6 +199,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
         "interval_tukey": found.intervals.tukey,
         "interval_anova": found.intervals.anova,
         "effect_size_denominator": found.denominator,
+        **(asdict(found.labels) if found.labels is not None else {}),
         **margins,
     }
 
@@ -222,7 +223,19 @@ def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: in
 
 
 def _title(found: Comparison) -> str:
-    return f"{found.measure}: {TEST_TITLES[found.test]}, {found.topics} topics, α = {found.alpha:g}"
+    return f"{found.measure}: {TEST_TITLES[found.test]}, {_topics(found)}, α = {found.alpha:g}"
+
+
+def _topics(found: Comparison) -> str:
+    """How many topics, and whose labels they have."""
+    labels = found.labels
+    if labels is None:
+        return f"{found.topics} topics"
+    if labels.estimator == "judge":
+        return f"{found.topics} topics with labels of {labels.judge} alone"
+    if labels.estimator == "human":
+        return f"{found.topics} topics with human labels"
+    return f"{found.topics} topics with human labels among {labels.judged_topics} with labels of {labels.judge}"
 
 
 def _best(shown: Sequence[Any], rows: Sequence[Any]) -> str:
@@ -264,7 +277,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], li
     count = len(found.pairs)
     listed = most_pairs is None or count <= most_pairs
     verdicts = [found.verdict(at) for at in range(count)] if found.baselines and listed else []
-    text = [found.summary()]
+    text = [found.summary(), *_label_sentences(found)]
     if found.test == "unpaired":
         text.append("This test ignores that topics are shared and therefore has less power than the default test.")
     text += _margin_sentences(found)
@@ -275,6 +288,23 @@ def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], li
     if not listed:
         text.append(f"`all_pairs=True` lists the {count:,} pairs.")
     return verdicts, text
+
+
+def _label_sentences(found: Comparison) -> list[str]:
+    labels = found.labels
+    if labels is None:
+        return []
+    text = []
+    if labels.estimator in ("regression", "ppi"):
+        text.append(
+            f"Differences are estimates of those under human labels ({ESTIMATOR_TITLES[labels.estimator]}); each has a "
+            "slope of its own, so that it is not exactly the difference of the two scores."
+        )
+    if labels.estimator == "judge":
+        text.append(f"These are differences under {labels.judge}'s labels, not under human ones.")
+    if labels.fallback:
+        text.append(f"On {labels.fallback:,} pairs the judge does not vary; they rest on human labels alone.")
+    return text
 
 
 def _margin_sentences(found: Comparison) -> list[str]:
@@ -413,7 +443,71 @@ def document(result: ComparisonResult) -> Document:
         return audit_document(result.audits, result.inputs)
     every = bool(result.inputs["all_pairs"])
     found = compare_document(list(result.comparisons.values()), result.inputs, most_pairs=None if every else MOST_PAIRS)
+    found = _beside_labels(found, result.by_labels) if result.by_labels else found
     return found.showing("pairs") if every else found
+
+
+def _beside_labels(document: Document, found: Mapping[str, Mapping[str, Comparison]]) -> Document:
+    """With what human labels alone and the judge's alone would say."""
+    rows = [row for each in found.values() for row in _label_rows(each)]
+    columns = (
+        *([Column("measure", "measure")] if len(found) > 1 else []),
+        Column("labels", "labels"),
+        Column("topics", "topics", "count"),
+        Column("significant_pairs", "significant pairs", "count"),
+        Column("also", "also here", "count"),
+        Column("only", "not here", "count"),
+        Column("opposite", "the other way", "count"),
+        Column("top_group", "top group", "count"),
+    )
+    title = "What other labels alone would say of the same systems; here is the result above"
+    table = Table(columns, [tuple(row[column.word] for column in columns) for row in rows], title)
+    citations = {"regression": "Cochran1977", "ppi": "Angelopoulos2023"}
+    used = [next(iter(each)) for each in found.values()]
+    return replace(
+        document,
+        tables=[*document.tables, table],
+        extra={**document.extra, "by_labels": rows},
+        citations=(*document.citations, *dict.fromkeys(citations[each] for each in used if each in citations)),
+    )
+
+
+def _label_rows(found: Mapping[str, Comparison]) -> list[dict[str, Any]]:
+    """One row per set of labels besides those used: its verdicts, and which of them the result shares."""
+    here = next(iter(found.values()))
+    mine = _verdicts(here)
+    rows = []
+    for name, each in list(found.items())[1:]:
+        theirs = _verdicts(each)
+        also = sum(mine.get(pair) == sign for pair, sign in theirs.items())
+        opposite = sum(mine.get(pair) == -sign for pair, sign in theirs.items())
+        rows.append(
+            {
+                "measure": each.measure,
+                "labels": ESTIMATOR_TITLES[name],
+                "estimator": name,
+                "topics": each.topics,
+                "significant_pairs": len(theirs),
+                "also": also,
+                "only": len(theirs) - also,
+                "opposite": opposite,
+                "top_group": len(each.top_group),
+                "systems": list(each.systems),
+                "scores": each.means.tolist(),
+            }
+        )
+    return rows
+
+
+def _verdicts(found: Comparison) -> dict[tuple[str, str], int]:
+    """The significant pairs, in alphabetical order of the two, and which is better."""
+    verdicts = {}
+    marked = np.flatnonzero(found.significant)
+    for a, b, gap in zip(found.first[marked], found.second[marked], found.difference[marked], strict=True):
+        names = found.systems[a], found.systems[b]
+        sign = 1 if gap > 0 else -1
+        verdicts[names if names[0] < names[1] else names[::-1]] = sign if names[0] < names[1] else -sign
+    return verdicts
 
 
 def charted(

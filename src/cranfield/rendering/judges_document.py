@@ -94,7 +94,7 @@ def _sentences(found: JudgeAssessment) -> list[str]:
         f"r = {median.value:.2f} ({median.lower:.2f} to {median.upper:.2f}){',' * bool(of_all)}{of_all}: {n:,} topics "
         f"with human labels among {most:,} that it labels are worth {worth:.0f} with human labels alone.",
         f"Its order of systems agrees with theirs at τ = {best.order.tau:.2f}, which says little about differences: a "
-        "comparison by its labels alone is biased, however many topics it labels.",
+        "comparison by its labels alone keeps its errors, however many topics it labels.",
     ]
     return [*text, *_favour_sentence(found, best)]
 
@@ -415,9 +415,8 @@ def agreement_chart(result: JudgesResult) -> Any:
         if each.measure == found.measures[0] and not each.weights
         for at, system in enumerate(found.systems)
     ]
-    low = min(min(row["human"], row["by_judge"]) for row in rows)
-    high = max(max(row["human"], row["by_judge"]) for row in rows)
-    scale = altair.Scale(domain=[low, high], nice=True, zero=False)
+    everything = np.concatenate([human, *(each.means for each in found.measured if not each.weights)])
+    scale = altair.Scale(domain=[float(everything.min()), float(everything.max())], nice=True, zero=False)
     data = altair.Data(values=rows)  # type: ignore[no-untyped-call]
     words = (("system", "N"), ("human", "Q"), ("by_judge", "Q"))
     points = (

@@ -70,6 +70,19 @@ ROWS_AT_ONCE = 20_000
 RESAMPLES = 10_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelsUsed:
+    """Which labels a comparison rests on: those of people on its topics, and of a judge on ``judged_topics``.
+
+    ``fallback`` is the number of pairs on which the judge does not vary, and which rest on human labels alone.
+    """
+
+    judge: str
+    estimator: str
+    judged_topics: int
+    fallback: int = 0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """The result of a comparison: systems, best first, and pairs as indices into them.
@@ -83,7 +96,8 @@ class Comparison:
     (nan if the test has none); ANOVA's; that of the standard error.
 
     Of many pairs under a test with one threshold (Tukey's tests), ``pairs`` computes the numbers when they are asked
-    for; the arrays of all pairs are then made at their first use.
+    for; the arrays of all pairs are then made at their first use. ``labels`` says which labels were used, where they
+    are not all of one kind.
     """
 
     measure: str
@@ -103,6 +117,7 @@ class Comparison:
     seed: int | None = None
     resamples: int | None = None
     warnings: tuple[Caution, ...] = ()
+    labels: LabelsUsed | None = None
 
     @property
     def first(self) -> Array:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, CranfieldError, InputError
+from cranfield.errors import Caution, CranfieldError, InputError, RequestError
+from cranfield.methods.comparison.comparison import Comparison, LabelsUsed
+from cranfield.methods.comparison.tukey import Intervals
 from cranfield.methods.judging.agreement import (
     GradeAgreement,
     MatchedGrades,
@@ -31,6 +33,7 @@ from cranfield.methods.judging.judge_effects import (
     drift,
     favour,
 )
+from cranfield.methods.judging.judged_comparison import JudgedComparison, compare_judged
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample
 from cranfield.runtime.random import Seed
 from cranfield.scores import ScoreTable
@@ -116,6 +119,14 @@ def common_names(names: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The names that all have, in the order of the first."""
     shared = set(names[0]).intersection(*names[1:])
     return tuple(name for name in names[0] if name in shared)
+
+
+def common_measures(sets: Sequence[LabelSet]) -> tuple[str, ...]:
+    """The measures that all label sets have; none in common is refused."""
+    found = common_names([each.table.measures for each in sets])
+    if not found:
+        raise InputError("the label sets have no measure in common", fix="Score them by the same measure.")
+    return found
 
 
 def _left_out(what: str, there: Sequence[str], kept: Sequence[str], which: str) -> list[Caution]:
@@ -219,9 +230,7 @@ def assess_judges(
         human labels.
     """
     matched = match_labels(human, judges)
-    measures = common_names([human.table.measures, *(each.table.measures for each in judges.values())])
-    if not measures:
-        raise InputError("the label sets have no measure in common", fix="Score them by the same measure.")
+    measures = common_measures([human, *judges.values()])
     labels, warnings = _agreements(human, judges, matched)
     drifted, more = _agreements_over_time(judges, earlier or {}, matched)
     groups = _teams_of(matched.systems, teams)
@@ -461,4 +470,109 @@ def not_sampled(judge: str, measure: str, sample: SampleCheck) -> Caution:
         f"{sample.judged_topics:,} judged ones: their mean {measure} by {judge} is {sample.mean:.4f}, that of the "
         f"others {sample.other_mean:.4f} (p = {sample.p_value:.2g})",
         "Draw the topics to label at random: `judges()` with `draw`.",
+    )
+
+
+# --- comparisons
+
+
+def compare_labels(
+    human: LabelSet,
+    judges: Mapping[str, LabelSet],
+    *,
+    measure: str,
+    estimator: str = "regression",
+    test: str | None = None,
+    correct: str | None = None,
+    alpha: float = 0.05,
+    baseline: Sequence[str] = (),
+    resamples: int | None = None,
+    sampled: bool = False,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Comparison]:
+    """Compare systems by human labels on some topics and judges' labels on all, and by either alone.
+
+    Parameters
+    ----------
+    judges
+        One label set by name; several are combined, with weights from the topics with human labels (cross-fitted).
+    sampled
+        Whether the topics with human labels are known to be a random sample of the judged ones.
+
+    Returns
+    -------
+    dict
+        By estimator: the one asked for first, then human labels alone and the judge's alone.
+    """
+    matched = match_labels(human, judges)
+    scores = {name: _named(name, matched.scores, human, each, measure) for name, each in judges.items()}
+    name, used = next(iter(scores.items()))
+    if len(scores) > 1:
+        name, used = " + ".join(scores), _together(scores, seed)[COMBINATION][0]
+    unknown = [each for each in baseline if each not in matched.systems]
+    if unknown:
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(matched.systems[:10])}.")
+    settings: dict[str, Any] = {
+        "test": test,
+        "correct": correct or "holm",
+        "alpha": alpha,
+        "baselines": [matched.systems.index(each) for each in baseline],
+        "resamples": resamples or RESAMPLES,
+        "seed": seed,
+        "progress": progress,
+    }
+    sample = check_sample(used.judge.mean(axis=1), used.rows)
+    cautions = (*matched.warnings, *_about_sample(name, measure, sample, sampled=sampled))
+    found = {}
+    for each in dict.fromkeys((estimator, "human", "judge")):
+        made = compare_judged(used, estimator=each, **settings)
+        found[each] = _as_comparison(made, measure, name, matched.systems, baseline, seed, cautions)
+    return found
+
+
+def _about_sample(judge: str, measure: str, sample: SampleCheck, *, sampled: bool) -> list[Caution]:
+    """What is said about the topics with human labels."""
+    found = [not_sampled(judge, measure, sample)] if sample.p_value < UNLIKE else []
+    if not sampled and sample.judged_topics > sample.topics:
+        found.append(
+            Caution(
+                "sample-assumed",
+                f"the {sample.topics:,} topics with human labels are taken for a random sample of the "
+                f"{sample.judged_topics:,} judged ones",
+                "If they were drawn at random, say so with `sampled`; `judges()` with `draw` draws them.",
+            )
+        )
+    return found
+
+
+def _as_comparison(
+    found: JudgedComparison,
+    measure: str,
+    judge: str,
+    systems: Sequence[str],
+    baselines: Sequence[str],
+    seed: int,
+    warnings: tuple[Caution, ...],
+) -> Comparison:
+    """The comparison in the form that all comparisons have."""
+    lower, upper = found.means.interval(found.alpha)
+    fallback = int(np.count_nonzero(found.estimates.fallback)) if found.estimator in ("regression", "ppi") else 0
+    return Comparison(
+        measure=measure,
+        test=found.test,
+        correct=found.correct,
+        alpha=found.alpha,
+        topics=found.judged_topics if found.estimator == "judge" else found.topics,
+        systems=tuple(systems[at] for at in found.order.tolist()),
+        means=found.means.value,
+        intervals=Intervals(tukey=float("nan"), anova=float("nan"), standard_error=(upper - lower) / 2),
+        pairs=found.pairs,
+        interval=found.interval,
+        denominator="sd of the differences",
+        baselines=tuple(baselines),
+        seed=seed if found.resamples else None,
+        resamples=found.resamples,
+        warnings=warnings,
+        labels=LabelsUsed(judge=judge, estimator=found.estimator, judged_topics=found.judged_topics, fallback=fallback),
     )
