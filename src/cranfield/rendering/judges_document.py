@@ -16,6 +16,12 @@ from cranfield.rendering.document import Column, Document, Table, View, known
 
 CITATIONS = ("Cochran1977", "Angelopoulos2023", "Cohen1968", "Krippendorff2013", "Yilmaz2008", "Webber2010")
 SHOWN = 12  # favoured systems in a table
+EXPECTED = {
+    "shift": "people's, beside the same for all systems",
+    "line": "that on a line through the other systems, over people's",
+    "curve": "that on a curve through the other systems, over people's",
+}
+"""What no favour would be, by what a judge may do to all systems alike."""
 MOST_GRADES = 8  # in a table of confusion
 COEFFICIENTS = ("kappa", "linear_kappa", "quadratic_kappa", "nominal_alpha", "ordinal_alpha", "interval_alpha")
 
@@ -256,8 +262,8 @@ def _favour_rows(found: JudgeAssessment) -> list[dict[str, Any]]:
 def _favoured(found: JudgeAssessment) -> list[Table]:
     """The systems or teams that judges favour or disfavour, the most first."""
     what = "team" if found.teams else "system"
-    mine = [row for row in _favour_rows(found) if what in row and row["significant"] and row["judge"] in found.labels]
-    mine = mine or [row for row in _favour_rows(found) if what in row and row["significant"]]
+    own = {each.judge for each in found.measured if not each.weights}
+    mine = [row for row in _favour_rows(found) if what in row and row["significant"] and row["judge"] in own]
     mine.sort(key=lambda row: -abs(row["favour"]))
     if not mine:
         return []
@@ -271,7 +277,8 @@ def _favoured(found: JudgeAssessment) -> list[Table]:
         "p_adjusted": ("p (max-t)", "probability"),
     }
     left = f"; the first {SHOWN} of {len(mine)}, JSON has all" if len(mine) > SHOWN else ""
-    title = f"Favoured (above 0) and disfavoured {what}s: the judge's score less people's, beside its average{left}"
+    expected = EXPECTED[found.measured[0].favour.common]
+    title = f"Favoured (above 0) and disfavoured {what}s: the judge's mean score less {expected}{left}"
     return [_table(words, mine[:SHOWN], title)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cranfield.web.page import Reply, download
-from cranfield.web.page_maker import Asked, DataPage, make_page, report_answer
+from cranfield.web.page_maker import HUMAN_FILE, Asked, DataPage, judges_answer, make_page, report_answer
 from cranfield.web.uploads import PACKED
 
 if TYPE_CHECKING:
@@ -48,7 +48,17 @@ BUDGET = make_page(
     of=("collection",),
 )
 COMPARE = make_page(
-    "compare", front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit")
+    "compare",
+    front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "audit"),
+    without=("estimator", "sampled"),  # of labels of a judge, which come with the command
+)
+JUDGES = make_page(
+    "judges",
+    front=("human", "measure", "topics", "draw", "stratify", "alpha"),
+    of=("scores",),
+    tables=2,
+    answer=judges_answer,
+    human=HUMAN_FILE,
 )
 SHARDS = make_page("shards", front=("measure", "shards", "samples", "alpha"), of=("collection", "shards"), alone=True)
 RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))
@@ -103,7 +113,7 @@ REPORT = make_page(
 GROUPS: dict[str, tuple[DataPage, ...]] = {
     "Data": (CHECK, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, PILOT, BUDGET),
-    "Systems": (COMPARE, SHARDS, RELIABILITY),
+    "Systems": (COMPARE, JUDGES, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
     "Everything": (REPORT,),
@@ -115,6 +125,7 @@ def askable(about: Mapping[str, Any]) -> list[DataPage]:
     """The questions that make sense for an upload."""
     several = about["kind"] != "collection" and len(about["names"]) > 1
     there = [each for each in QUESTIONS.values() if about["kind"] in each.of and not (several and each.alone)]
+    there = [each for each in there if each.tables <= len(about["names"])]
     return [each for each in there if about["files"] or each is not CHECK]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -43,7 +44,8 @@ class DataPage:
 
     ``name`` is the address and, with spaces for dashes, the command; ``files`` are the command's flags for files other
     than the first argument, ``word`` is how JSON calls that; ``of`` are the kinds of upload it can be asked of, where
-    it is ``alone`` one table at a time; ``example`` is what a page asks when nothing is asked.
+    it is ``alone`` one table at a time, and ``tables`` are the fewest it takes; ``example`` is what a page asks when
+    nothing is asked.
     """
 
     name: str
@@ -55,6 +57,7 @@ class DataPage:
     word: str = "scores"
     of: tuple[str, ...] = ("collection", "scores")
     alone: bool = False
+    tables: int = 1
     example: Callable[[About], dict[str, Any]] = lambda about: {}
 
     @property
@@ -128,21 +131,24 @@ def make_page(
     remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
+    tables: int = 1,
+    **extra: tuple[Any, Any],
 ) -> DataPage:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
-    no sense with data, ``remark`` ends the sentence."""
+    no sense with data, ``remark`` ends the sentence, ``extra`` are fields of the page's own."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
     return DataPage(
         name=question.command.replace(" ", "-"),
         title=question.title,
         summary=question.summary.rstrip("."),
-        query=make_query(question, front, scored_by, without, **_chart_field(question)),
+        query=make_query(question, front, scored_by, without, **_chart_field(question), **extra),
         answer=answer or (lambda asked: _answer(question, asked, remark)),
         files=files,
         word=data,
         of=of,
         alone=alone,
+        tables=tables,
         example=example,
     )
 
@@ -266,6 +272,32 @@ def _pictures(result: Result, chart: str | None) -> tuple[Picture, ...]:
     if chart is not None:
         return (Picture(chart.capitalize(), result.chart(chart)),)
     return tuple(Picture(title, each) for title, each in make(result)) if make else ()
+
+
+def judges_answer(asked: Asked) -> Answer:
+    """One of several tables has the scores under human labels, and each of the others those of a judge."""
+    question, names = find_question("judges"), list(asked.about["names"])
+    human = asked.query.human or names[0]
+    if human not in names:
+        raise RequestError(f"there is no file «{human}»", fix=f"Choose one of: {', '.join(names)}.")
+    judges = [f"{PurePath(each).stem}={each}" for each in names if each != human]
+    columns = asked.about["columns"] or None
+    with reporting(asked.progress), chdir(FILES):
+        result = question.ask(human, judge=judges, columns=columns, **values(question, asked.query))
+    given = asked.query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"chart", "human"})
+    command = command_line(question.command, [human], {"judge": judges, "columns": columns, **given})
+    return Answer(document=result.document(), command=command, **shown(result, asked.query.chart))
+
+
+HUMAN_FILE = (
+    Annotated[str | None, Given],
+    Field(
+        default=None,
+        title="Human labels",
+        description="The file with the scores under human labels; the others are judges. Default: the first.",
+        max_length=200,
+    ),
+)
 
 
 @dataclass(frozen=True)

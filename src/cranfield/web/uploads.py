@@ -207,7 +207,8 @@ def _check_kinds(by_kind: dict[FileKind, list[str]]) -> None:
     for kind, files in by_kind.items():
         if kind is not FileKind.RUN and len(files) > 1:
             raise InputError(
-                f"{len(files)} files are read as {kind}: {', '.join(files[:5])}", fix="Upload one of them."
+                f"{len(files)} files are read as {kind}: {', '.join(files[:5])}",
+                fix="Upload one of them. To look at judges, upload one score table for each set of labels.",
             )
 
 
