@@ -455,8 +455,10 @@ def favour_chart(result: JudgesResult) -> Any:
     colour = altair.Color(
         "significant:N", title="significant", scale=altair.Scale(domain=[True, False], range=[COLOURS[1], COLOURS[0]])
     )
+    most = 2.5 * max(abs(row["favour"]) for row in rows if row["favour"] == row["favour"])  # whose interval is no limit
+    x = altair.X("lower:Q", title="favour", scale=altair.Scale(domain=[-most, most]))
     base = altair.Chart().encode(y=y, color=colour)
-    reach = base.mark_rule(strokeWidth=2).encode(x=altair.X("lower:Q", title="favour"), x2="upper:Q")
+    reach = base.mark_rule(strokeWidth=2, clip=True).encode(x=x, x2="upper:Q")
     tips = [altair.Tooltip(f"{what}:N"), *(altair.Tooltip(f"{word}:Q") for word in ("favour", "lower", "upper"))]
     points = base.mark_point(filled=True, size=36).encode(x="favour:Q", tooltip=tips)
     zero = altair.Chart().mark_rule(color="#999999").encode(x=altair.datum(0))
