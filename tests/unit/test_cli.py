@@ -576,7 +576,7 @@ def test_the_demo_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> 
     assert answer.code == 0
     assert "12 runs of 5 teams on 40 topics" in answer.out
     cranfield.write_example(tmp_path / "again", seed=3)
-    for name in ("qrels.txt", "intents.txt", "teams.tsv", "runs/eskdale2.txt"):
+    for name in ("qrels.txt", "judge.txt", "intents.txt", "teams.tsv", "runs/eskdale2.txt"):
         assert (tmp_path / "demo" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 

@@ -50,7 +50,8 @@ def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:
 
 
 def test_the_example_has_runs_judgments_intents_and_teams(example: Path) -> None:
-    assert sorted(path.name for path in example.iterdir()) == ["intents.txt", "qrels.txt", "runs", "teams.tsv"]
+    names = ["intents.txt", "judge.txt", "qrels.txt", "runs", "teams.tsv"]
+    assert sorted(path.name for path in example.iterdir()) == names
     teams = read_teams(example / "teams.tsv")
     assert {f"{name}.txt" for name in teams} == {path.name for path in (example / "runs").iterdir()}
     assert set(teams.values()) == set(TEAMS)
@@ -119,6 +120,17 @@ def test_intents_agree_with_the_judgments(example: Path) -> None:
     assert 0.4 < sum(relevant) / len(relevant) < 0.6  # a relevant document serves about half of the intents
     per_topic = {topic: {row[1] for row in rows("intents.txt") if row[0] == topic} for topic in {t for t, _ in grades}}
     assert {len(intents) for intents in per_topic.values()} <= {2, 3, 4}
+
+
+def test_the_simulated_judge_labels_the_judged_documents_with_errors_and_is_lenient(example: Path) -> None:
+    human, judge = (
+        {(topic, document): int(grade) for topic, _, document, grade in map(str.split, path.read_text().splitlines())}
+        for path in (example / "qrels.txt", example / "judge.txt")
+    )
+    assert human.keys() == judge.keys()
+    assert set(judge.values()) == {0, 1, 2, 3}
+    above, below = (sum(sign * (judge[key] - human[key]) > 0 for key in human) for sign in (1, -1))
+    assert above > 3 * below > 0
 
 
 @pytest.mark.parametrize("option", ["topics", "documents", "depth", "pool"])

@@ -174,7 +174,7 @@ def demo(
     folder: Annotated[str, typer.Argument(help="Where to write the example collection.")] = "demo",
     seed: Annotated[int, typer.Option("--seed", help="Random seed; another seed gives another collection.")] = 1,
 ) -> None:
-    """Write a small example collection: runs of several teams, graded and per-intent judgments."""
+    """Write a small example collection: runs of several teams, graded and per-intent judgments, a model's labels."""
     from cranfield.methods.simulation import write_example
 
     example = write_example(folder, seed=seed)

@@ -31,7 +31,8 @@ class Example:
     def summary(self) -> str:
         return (
             f"{self.folder}: {self.systems} runs of {self.teams} teams on {self.topics} topics, "
-            f"{self.judgments:,} judgments (runs/, qrels.txt, intents.txt, teams.tsv; seed {self.seed})."
+            f"{self.judgments:,} judgments (runs/, qrels.txt, judge.txt, intents.txt, teams.tsv; "
+            f"seed {self.seed})."
         )
 
 
@@ -41,7 +42,8 @@ def write_example(
     """Write an example collection into ``folder``.
 
     Every document has a hidden quality for every topic; a run sees it through noise of which a part is its team's and
-    a part its own. The pooled documents are judged 0 to 3, and for two to four intents per topic.
+    a part its own. The pooled documents are judged 0 to 3, and for two to four intents per topic. ``judge.txt`` has
+    grades of the same documents by a simulated model, which makes errors and is lenient.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def write_example(
     >>> folder = tempfile.mkdtemp()
     >>> example = write_example(folder, seed=1)
     >>> sorted(path.name for path in Path(folder).iterdir())
-    ['intents.txt', 'qrels.txt', 'runs', 'teams.tsv']
+    ['intents.txt', 'judge.txt', 'qrels.txt', 'runs', 'teams.tsv']
     """
     if min(topics, documents, depth, pool) < 1 or depth > documents:
         raise RequestError("an example needs at least one topic, and lists no longer than the collection")
@@ -83,7 +85,7 @@ def write_example(
         for number in range(count)
     }
     pooled = world.pool([best for team, best in runs.values() if team != UNPOOLED], pool)
-    _write(Path(folder), world, runs, pooled)
+    _write(Path(folder), world, runs, pooled, world.judge(rng))
     return Example(str(folder), topics, len(runs), len(TEAMS), int(pooled.sum()), seed)
 
 
@@ -103,7 +105,12 @@ class _World:
         return cls(quality - breadth, intents, rng.gamma(4.0, 0.25, size=(topics, 1)))
 
     def grades(self) -> Array:
-        return np.digitize(self.quality, [0.0, 0.5, 1.0])
+        return _grades(self.quality)
+
+    def judge(self, rng: np.random.Generator) -> Array:
+        """Grades of a simulated model: quality plus an error, of which a part is the same for a topic; lenient by .4."""
+        of_topic = rng.normal(0.4, 0.3, size=(len(self.quality), 1))
+        return _grades(self.quality + of_topic + rng.normal(0.0, 0.5, size=self.quality.shape))
 
     def retrieve(self, rng: np.random.Generator, skill: float, team_noise: Array, depth: int) -> tuple[Array, Array]:
         """The first ``depth`` documents of every topic, and their scores."""
@@ -119,7 +126,13 @@ class _World:
         return pooled
 
 
-def _write(folder: Path, world: _World, runs: dict[str, tuple[str, tuple[Array, Array]]], pooled: Array) -> None:
+def _grades(quality: Array) -> Array:
+    return np.digitize(quality, [0.0, 0.5, 1.0])
+
+
+def _write(
+    folder: Path, world: _World, runs: dict[str, tuple[str, tuple[Array, Array]]], pooled: Array, model: Array
+) -> None:
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -136,10 +149,11 @@ def _write(folder: Path, world: _World, runs: dict[str, tuple[str, tuple[Array, 
         write_run(folder / "runs" / f"{name}.txt", rows, name)
     grades = world.grades()
     judged = [(topic, document) for topic, document in np.argwhere(pooled).tolist()]
-    write_qrels(
-        folder / "qrels.txt",
-        ((topic_names[topic], "0", f"doc-{document:05d}", int(grades[topic, document])) for topic, document in judged),
-    )
+    for name, labels in (("qrels.txt", grades), ("judge.txt", model)):
+        rows = (
+            (topic_names[topic], "0", f"doc-{document:05d}", int(labels[topic, document])) for topic, document in judged
+        )
+        write_qrels(folder / name, rows)
     write_qrels(
         folder / "intents.txt",
         (
