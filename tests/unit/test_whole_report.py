@@ -21,10 +21,16 @@ from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
 
 
+def everything(example: Path) -> ReportResult:
+    files = {name: str(example / file) for name, file in (("qrels", "qrels.txt"), ("teams", "teams.tsv"))}
+    judge = f"model={example / 'judge.txt'}"
+    found = cranfield.report(example / "runs", **files, judge=judge, measure=["AP", "P@10"], shards=[2, 3])
+    return found.with_inputs(scores=["runs"])
+
+
 @pytest.fixture(scope="module")
 def asked(example: Path) -> ReportResult:
-    collection = cranfield.read_collection(example / "runs", example / "qrels.txt", teams=example / "teams.tsv")
-    return cranfield.report(collection, measure=["AP", "P@10"], shards=[2, 3]).with_inputs(scores=["runs"])
+    return everything(example)
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +124,32 @@ def test_runs_have_every_section(tmp_path: Path) -> None:
     cranfield.write_example(tmp_path, seed=2, topics=12, documents=200, depth=30, pool=15)
     read = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt", teams=tmp_path / "teams.tsv")
     made = make_report(cranfield.report(read, measure="AP", shards=2))
-    assert [section.slug for section in made.sections] == list(SECTIONS)
+    assert [section.slug for section in made.sections] == [name for name in SECTIONS if name != "judges"]
+    assert made.left_out == ()
     assert {"SakaiShang2016", "Sakai2014", "Urbano2013"} <= set(made.citations)
+
+
+def test_judges_of_score_tables_have_a_section_with_the_numbers_of_the_command() -> None:
+    human, judge = table(), table()
+    values = judge.values + np.random.default_rng(5).normal(0.1, 0.05, judge.values.shape)
+    judge = judge.replaced(values=values)
+    made = make_report(cranfield.report(human, judge={"model": judge}, section="judges", seed=4))
+    (part,) = made.sections[0].parts
+    alone = cranfield.judges(human, judge={"model": judge}, seed=4).document()
+    assert list(part.document.rows) == list(alone.rows)
+    assert [picture.title for picture in part.pictures][2] == "Favoured systems"
+    assert f"model, AP: τ = {alone.rows[0]['tau']:.2f}, r = {alone.rows[0]['correlation']:.2f} (" in made.methods
+    same = make_report(cranfield.report(human, judge={"same": human}, section="judges"))
+    assert "r = 1.00. Favour" in same.methods  # without an interval
+    assert "nan" not in same.methods + same.sections[0].parts[0].document.sentence
+
+
+def test_the_section_of_judges_takes_labels_of_a_judge(example: Path) -> None:
+    made = make_report(cranfield.report({"x": table()}, section=["read", "judges"]))
+    assert [(each.title, "`judge` names none" in each.reason) for each in made.left_out] == [("Judges", True)]
+    packed = cranfield.read_collection(example / "runs", example / "qrels.txt")
+    with pytest.raises(RequestError, match="cannot be replaced by those of a judge"):
+        cranfield.report(packed, judge=f"model={example / 'judge.txt'}", section="judges")
 
 
 def test_one_system_or_one_topic_is_reported_as_far_as_it_goes() -> None:
@@ -239,8 +269,6 @@ def test_latex_is_a_whole_article_in_balance(report: Report) -> None:
     assert not re.search("[αδστωχ²±−≤≥]", body)
 
 
-def test_the_same_seed_gives_the_same_report(asked: ReportResult, report: Report) -> None:
-    again = make_report(
-        cranfield.report(asked.about.collection, measure=["AP", "P@10"], shards=[2, 3]).with_inputs(scores=["runs"])
-    )
+def test_the_same_seed_gives_the_same_report(example: Path, report: Report) -> None:
+    again = make_report(everything(example))
     assert report_json(again) == report_json(report)

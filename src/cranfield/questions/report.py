@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
 
 SectionName = Literal[
-    "read", "scores", "variance", "size", "power", "compare", "shards", "pilot", "budget", "reliability"
+    "read", "scores", "variance", "size", "power", "compare", "shards", "pilot", "budget", "reliability", "judges"
 ]
 SECTIONS: tuple[str, ...] = get_args(SectionName)
 DIFFERENCES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
@@ -44,10 +44,14 @@ class ReportGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportInput:
-    """What a report is about: score tables by collection, the collection itself where there is one, and a goal."""
+    """What a report is about: score tables by collection, the collection itself where there is one, and a goal.
+
+    ``labels`` are the human labels and those of judges, where there are some.
+    """
 
     tables: Mapping[str, ScoreTable]
     collection: Collection | None = None
+    labels: sources.LabelSets | None = None
     goal: ReportGoal = field(default_factory=ReportGoal)
     shards: Sequence[int] = (2, 5, 10)
     samples: int = 1
@@ -117,6 +121,7 @@ class ReportResult(Result):
     examples=(
         "cranfield report scores.csv -o report.html --xlsx",
         "cranfield report runs/ --qrels qrels.txt -o report.html --pdf",
+        "cranfield report runs/ --qrels human.txt --judge llama=llama.txt -m nDCG@10",
     ),
     working="reporting",
 )
@@ -125,6 +130,7 @@ def report(
     *,
     qrels: sources.Qrels = None,
     teams: sources.Teams = None,
+    judge: sources.Judge = None,
     columns: sources.Columns = None,
     measure: shared.ReportMeasures = None,
     systems: Annotated[
@@ -145,7 +151,12 @@ def report(
         int, Param("Number of random splits for each number of shards.", ge=1, le=1000, metavar="N")
     ] = 1,
     section: Annotated[
-        Names, Param(f"Only this section; may be repeated: {', '.join(SECTIONS)}.", default="all", metavar="NAME")
+        Names,
+        Param(
+            f"Only this section; may be repeated: {', '.join(SECTIONS)}.",
+            default="all; judges with `judge`",
+            metavar="NAME",
+        ),
     ] = None,
     title: Annotated[str, Param("Title of the report.", metavar="TEXT")] = "",
     missing: shared.Missing = None,
@@ -175,9 +186,16 @@ def report(
     tables, collection = _load(scores, qrels, teams, columns, measure, missing)
     counts = [int(each) for each in shards] if isinstance(shards, list) else [2, 5, 10]
     about = ReportInput(
-        tables=tables.by_name, collection=collection, goal=goal, shards=counts, samples=samples, seed=seed
+        tables=tables.by_name,
+        collection=collection,
+        labels=_labels(scores, judge, tables, qrels=qrels, columns=columns, missing=missing),
+        goal=goal,
+        shards=counts,
+        samples=samples,
+        seed=seed,
     )
-    findings, left_out = find_sections(about, section or SECTIONS)
+    usual = SECTIONS if judge is not None else [name for name in SECTIONS if name != "judges"]
+    findings, left_out = find_sections(about, section or usual)
     return ReportResult(about=about, findings=findings, left_out=left_out, warnings=tables.warnings, seed=seed)
 
 
@@ -208,6 +226,13 @@ def _load(
     tables = sources.load_tables(collection, columns=columns, measure=measure, missing=missing, usual=usual)
     by_name = {sources.name_of(scores): tables.only}
     return sources.Tables(by_name, tables.warnings), collection
+
+
+def _labels(scores: Any, judge: Any, tables: sources.Tables, **more: Any) -> sources.LabelSets | None:
+    """Human labels and those of judges, under the measures of the report."""
+    if judge is None:
+        return None
+    return sources.load_label_sets(scores, judge, measure=list(tables.only.measures), **more)
 
 
 def find_sections(about: ReportInput, wanted: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -359,6 +384,17 @@ def _reliability(about: ReportInput) -> Any:
     return assess_reliability(about.tables, alpha=about.goal.alpha, trials=200, seed=about.seed)
 
 
+def _judges(about: ReportInput) -> Any:
+    from cranfield.methods.judging.assessment import assess_judges
+
+    if about.labels is None or about.labels.human is None:
+        raise RequestError("judges are compared with people by the labels of both, and `judge` names none")
+    collection, teams = about.collection, None
+    if collection is not None and collection.teams is not None:
+        teams = dict(zip(collection.systems, collection.teams, strict=True))
+    return assess_judges(about.labels.human, about.labels.judges, teams=teams, alpha=about.goal.alpha, seed=about.seed)
+
+
 def _runs_of(about: ReportInput, what: str) -> Collection:
     if about.collection is None:
         raise RequestError(f"{what} of runs and judgments, and only scores were given")
@@ -376,5 +412,6 @@ FIND: dict[str, Callable[[ReportInput], Any]] = {
     "pilot": _pilots,
     "budget": _designs,
     "reliability": _reliability,
+    "judges": _judges,
 }
 """What is computed for each section, in the order of the report."""

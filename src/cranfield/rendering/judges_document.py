@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.judging.agreement import Interval
 from cranfield.methods.judging.assessment import GradesOfJudge, JudgeAssessment, JudgeOnMeasure
 from cranfield.methods.judging.judge_effects import Favour, effective_topics
 from cranfield.questions.judges import JudgesResult
@@ -97,12 +98,18 @@ def _sentences(found: JudgeAssessment) -> list[str]:
     of_all = f" the most of {len(mine)} judges" if len(mine) > 1 else ""
     text = [
         f"{best.measure}: the paired differences under {best.judge}'s labels follow those of people with "
-        f"r = {median.value:.2f} ({median.lower:.2f} to {median.upper:.2f}){',' * bool(of_all)}{of_all}: {n:,} topics "
+        f"r = {ranged(median)}{',' * bool(of_all)}{of_all}: {n:,} topics "
         f"with human labels among {most:,} that it labels are worth {worth:.0f} with human labels alone.",
         f"Its order of systems agrees with theirs at τ = {best.order.tau:.2f}, which says little about differences: a "
         "comparison by its labels alone keeps its errors, however many topics it labels.",
     ]
     return [*text, *_favour_sentence(found, best)]
+
+
+def ranged(coefficient: Interval) -> str:
+    """A coefficient with its interval in brackets, where it has one."""
+    value, lower, upper = coefficient.value, coefficient.lower, coefficient.upper
+    return f"{value:.2f}" if np.isnan(lower) else f"{value:.2f} ({lower:.2f} to {upper:.2f})"
 
 
 def _favour_sentence(found: JudgeAssessment, judge: JudgeOnMeasure) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cranfield.errors import CranfieldError
 from cranfield.formats.problems import Problem, Severity
+from cranfield.methods.judging.assessment import JudgeAssessment
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.variance import Variances
 from cranfield.questions.report import ReportInput, ReportResult
@@ -290,6 +291,31 @@ def budget_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     ], "Designs of equal power for the same systems were computed at several pool depths [@Sakai2014; @Brennan2001]."
 
 
+def judges_section(result: ReportResult, found: JudgeAssessment) -> tuple[list[Part], str]:
+    """Return what the labels of every judge are worth beside human ones, and the systems that it favours."""
+    from cranfield.questions.judges import JudgesResult
+    from cranfield.rendering import judges_document as judges
+
+    alone = JudgesResult(assessment=found, inputs=result.inputs, seed=result.about.seed)
+    pictures = (
+        Picture.drawn("What human labels are worth", judges.worth_chart, alone),
+        Picture.drawn("Mean scores by people and by judges", judges.agreement_chart, alone),
+        Picture.drawn(f"Favoured {'teams' if found.teams else 'systems'}", judges.favour_chart, alone),
+    )
+    said = "; ".join(
+        f"{each.judge}, {each.measure}: τ = {each.order.tau:.2f}, r = {judges.ranged(each.correlation.median)}"
+        for each in found.measured
+        if not each.weights
+    )
+    methods = (
+        f"Labels of judges were compared with human labels on {len(found.topics):,} topics by Cohen's κ [@Cohen1968], "
+        "Kendall's τ of the order of the systems, and the correlation r of paired differences (median over pairs), "
+        f"which decides what they save in two-phase sampling [@Cochran1977]: {said}. Favour was tested by max-t over "
+        f"all {'teams' if found.teams else 'systems'} at α = {found.alpha:g}."
+    )
+    return [Part(judges.document(alone), pictures)], methods
+
+
 def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["measure"] == measure]
 
@@ -305,6 +331,7 @@ SECTIONS: dict[str, tuple[str, Maker]] = {
     "pilot": ("Results of smaller pilots", pilot_section),
     "budget": ("Topics and pool depth", budget_section),
     "reliability": ("Reliability", reliability_section),
+    "judges": ("Judges", judges_section),
 }
 """Every section in the order of the report: its name, its title and its function."""
 

@@ -108,7 +108,7 @@ class _World:
         return _grades(self.quality)
 
     def judge(self, rng: np.random.Generator) -> Array:
-        """Grades of a simulated model: quality plus an error, of which a part is the same for a topic; lenient by .4."""
+        """Grades of a simulated model: quality plus an error, a part of it common to a topic; it is lenient by 0.4."""
         of_topic = rng.normal(0.4, 0.3, size=(len(self.quality), 1))
         return _grades(self.quality + of_topic + rng.normal(0.0, 0.5, size=self.quality.shape))
 
@@ -150,10 +150,10 @@ def _write(
     grades = world.grades()
     judged = [(topic, document) for topic, document in np.argwhere(pooled).tolist()]
     for name, labels in (("qrels.txt", grades), ("judge.txt", model)):
-        rows = (
+        lines = (
             (topic_names[topic], "0", f"doc-{document:05d}", int(labels[topic, document])) for topic, document in judged
         )
-        write_qrels(folder / name, rows)
+        write_qrels(folder / name, lines)
     write_qrels(
         folder / "intents.txt",
         (
