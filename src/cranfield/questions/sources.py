@@ -212,7 +212,7 @@ def load_label_sets(
     files = named_files(judge, "judge")
     if not files:
         raise RequestError("`judge` names no file", fix="Write NAME=FILE: the labels of a judge.")
-    is_runs = qrels is not None or not are_scores(scores)
+    is_runs = qrels is not None or (columns is None and not are_scores(scores))  # runs have no columns to name
     more: dict[str, Any] = {"is_runs": is_runs, "columns": columns, "measure": measure, "missing": missing}
     if is_runs and run_files(scores) is None:
         raise RequestError(
