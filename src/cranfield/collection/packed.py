@@ -148,8 +148,8 @@ def _checks(arrays: Mapping[str, Array], systems: int, intents: tuple[tuple[str,
         "judged_edges": lambda edges: _not_edges(edges, _size(arrays, "grade")),
         "judged_document": lambda codes: _not_below(codes, _size(arrays, "document_edges") - 1),
         "grade": _not_grades,
-        "highest_grade": lambda highest: (
-            "" if highest[0] == arrays["grade"].max(initial=0) else "another grade is the highest"
+        "highest_grade": lambda highest: (  # also of judgments that were left out since
+            "" if arrays["grade"].max(initial=0) <= highest[0] <= MOST_GRADE else "another grade is the highest"
         ),
     }
     for kind in ("judged", "found"):
