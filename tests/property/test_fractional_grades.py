@@ -19,7 +19,10 @@ from cranfield.errors import InputError, PackedFileError, RequestError
 from cranfield.formats import scan
 from cranfield.formats.packed import FRACTIONAL, MAGIC
 from cranfield.measures import CATALOG, parse_measure, parse_measures
+from cranfield.methods.leave_out import pilot_study
+from cranfield.methods.pooling import depth_study
 from cranfield.methods.sharding.shard_models import undefined_cells
+from cranfield.methods.variance.components import squares
 from cranfield.scores.evaluation import score_collection, score_view
 from cranfield.scores.rescoring import Rescorer
 
@@ -305,6 +308,28 @@ def test_a_shard_without_a_grade_at_the_threshold_is_undefined(tmp_path: Path) -
         assert undefined_cells(view, parse_measure(name)).tolist() == expected.tolist(), name
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_pilots_and_pools_leave_out_topics_by_the_threshold_of_each_measure(
+    scales: tuple[Collection, Collection], compiled: bool
+) -> None:
+    half = scales[1]
+    with mock.patch.object(Rescorer, "compiled", compiled):
+        both, *each = (
+            (pilot_study(half, names, left_out=[0, 2], trials=3), depth_study(half, names, depths=[2, 5]))
+            for names in (["nDCG", "AP"], ["nDCG"], ["AP"])
+        )
+    for together, alone in zip(both, zip(*each, strict=True), strict=True):
+        assert list(map(str, together.points)) == [str(point) for study in alone for point in study.points]  # nan too
+    lost = {(point.measure, point.left_out): point.lost for point in both[0].points}
+    barren = np.bincount(half.judged_topic[half.arrays["grade"] >= 1], minlength=len(half.topics)) == 0
+    assert lost["AP", 0] == barren.sum() > lost["nDCG", 0] == 0
+    pooled = half.pool(2)
+    kept = np.bincount(half.judged_topic[pooled.arrays["grade"] >= 1], minlength=len(half.topics)) > 0
+    (shallow,) = [point for point in both[1].points if (point.measure, point.depth) == ("AP", 2)]
+    assert shallow.lost == (~kept).sum() >= barren.sum()
+    assert shallow.residual == pytest.approx(float(squares(score_collection(pooled, "AP").of()[kept]).residual))
+
+
 def test_a_table_of_gains_has_to_list_every_fractional_grade(tmp_path: Path) -> None:
     collection = collection_of(tmp_path, SCALE)
     with pytest.raises(RequestError, match=r"2 judgments with fractional grades are worth \(0\.25, 0\.75\)") as refusal:
@@ -335,6 +360,17 @@ def test_only_a_collection_with_fractional_grades_is_packed_in_the_newer_format(
         tables = score_collection(again, measures), score_collection(collection, measures)
         np.testing.assert_array_equal(tables[0].values, tables[1].values)
         assert tables[0].warnings == tables[1].warnings
+
+
+def test_a_collection_without_its_best_documents_is_packed_with_its_scale(
+    tmp_path: Path, scales: tuple[Collection, Collection]
+) -> None:
+    for collection in scales:
+        fewer = collection.keeping(collection.arrays["grade"] < collection.highest_grade)
+        fewer.save(tmp_path / "fewer.cran")
+        again = cranfield.open_collection(tmp_path / "fewer.cran")
+        assert again.highest_grade == collection.highest_grade > fewer.arrays["grade"].max()
+        np.testing.assert_array_equal(*(score_collection(each, "ERR").values for each in (again, fewer)))
 
 
 @pytest.mark.parametrize("name", ["grade", "highest_grade", "intent_grade"])
