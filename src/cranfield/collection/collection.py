@@ -320,12 +320,9 @@ class Collection:
 
     def judgments(self) -> Iterable[tuple[str, str, float]]:
         """Return (topic, document, grade) of every judgment; a grade that is a whole number is an int."""
-        rows = zip(
-            self.judged_topic.tolist(),
-            self.arrays["judged_document"].tolist(),
-            map(plain_grade, self.arrays["grade"].tolist()),
-            strict=True,
-        )
+        stored = self.arrays["grade"]
+        grades = stored.tolist() if stored.dtype.kind == "i" else map(plain_grade, stored.tolist())
+        rows = zip(self.judged_topic.tolist(), self.arrays["judged_document"].tolist(), grades, strict=True)
         return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)
 
     def condensed(self) -> Collection:
