@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -234,6 +235,26 @@ def test_half_of_every_grade_and_of_the_threshold_is_the_same_to_binary_measures
 def _with_rel(name: str, rel: float) -> str:
     cut = "@10" if CATALOG[name].cutoff.required else ""
     return f"{name}(rel={rel}){cut}"
+
+
+def test_the_mean_of_four_judges_ranks_as_their_sum_on_deep_learning_2019(shared: Path, tmp_path: Path) -> None:
+    votes: dict[tuple[str, str], list[int]] = {}
+    for file in sorted((shared / "data" / "dl19" / "judges").glob("*.gz")):
+        for topic, _, document, grade in map(str.split, gzip.decompress(file.read_bytes()).decode().splitlines()):
+            votes.setdefault((topic, document), []).append(int(grade))
+    four = {key: sum(grades) for key, grades in votes.items() if len(grades) == 4}
+    assert len(four) == 9260
+    for name, by in (("sums", 1), ("means", 4)):
+        lines = (f"{topic} 0 {document} {total / by!r}\n" for (topic, document), total in four.items())
+        (tmp_path / name).write_text("".join(lines))
+    runs = shared / "data" / "dl19" / "runs"
+    sums, means = (cranfield.read_collection(runs, tmp_path / name, name="file") for name in ("sums", "means"))
+    assert grades(means) == {key: total / 4 for key, total in four.items()}
+    graded, binary = ["nDCG@10", "RBP(gains=linear)"], [["AP(rel=6)", "P(rel=6)@10"], ["AP(rel=1.5)", "P(rel=1.5)@10"]]
+    whole, mean = (score_collection(each, graded).values for each in (sums, means))
+    np.testing.assert_allclose(mean, whole, rtol=1e-13)
+    whole, mean = (score_collection(each, names).values for each, names in zip((sums, means), binary, strict=True))
+    np.testing.assert_array_equal(mean, whole)
 
 
 def test_fewer_fractional_judgments_score_as_from_scratch(scales: tuple[Collection, Collection]) -> None:
