@@ -92,6 +92,9 @@ def kinds(folder: Path) -> list[Kind]:
     cf.write_scores(table, folder / "wide.csv", wide=True)
     cf.pack(str(made[".csv"]), out=str(folder / "scores.cran"))
     collection.save(folder / "collection.cran")
+    halves = folder / "halves.txt"
+    halves.write_bytes(b"".join(_half(line) for line in _lines(Path(qrels), 60).splitlines()))
+    cf.read_collection([small], halves).save(folder / "halves.cran")
     cf.study_new(
         str(folder / "any.study"), difference=0.2, sd=0.1, plan="fixed", system="a", baseline="b", measure="AP"
     )
@@ -99,6 +102,7 @@ def kinds(folder: Path) -> list[Kind]:
     many = [
         Kind("run", ".txt", run, lambda path: cf.read_collection(path, qrels)),
         Kind("judgments", ".txt", _lines(Path(qrels), 60), lambda path: cf.read_collection(str(small), path)),
+        Kind("fractional judgments", ".txt", halves.read_bytes(), lambda path: _use_judgments(str(small), path)),
         Kind("intents", ".txt", _lines(Path(intents), 60), lambda path: cf.read_collection(str(small), intents=path)),
         Kind("teams", ".tsv", Path(teams).read_bytes(), lambda path: cf.read_collection(str(small), qrels, teams=path)),
         Kind("JSON lines", ".jsonl", rows, cf.read_scores),
@@ -106,6 +110,7 @@ def kinds(folder: Path) -> list[Kind]:
         *(Kind(f"scores{ending}", ending, path.read_bytes(), cf.read_scores) for ending, path in made.items()),
         Kind("packed scores", ".cran", (folder / "scores.cran").read_bytes(), _use_scores),
         Kind("packed collection", ".cran", (folder / "collection.cran").read_bytes(), _use_collection),
+        Kind("packed fractional grades", ".cran", (folder / "halves.cran").read_bytes(), _use_collection),
         Kind("study", ".study", (folder / "any.study").read_bytes(), cf.study_log),
     ]
     return [*many, *(Kind(f"check of {each.name}", each.ending, each.good, cf.check) for each in many)]
@@ -113,6 +118,19 @@ def kinds(folder: Path) -> list[Kind]:
 
 def _lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
+
+
+def _half(line: bytes) -> bytes:
+    """A judgment with half of its grade."""
+    *fields, grade = line.split()
+    return b" ".join([*fields, repr(int(grade) / 2).encode()]) + b"\n"
+
+
+def _use_judgments(run: str, path: str) -> Any:
+    """Read judgments, in which every grade is a number."""
+    collection = cf.read_collection(run, path)
+    assert all(abs(grade) < 2**31 for *_, grade in collection.judgments())
+    return cf.score(collection, measure=["AP", "nDCG@10"])
 
 
 def _use_scores(path: str) -> Any:
