@@ -12,6 +12,8 @@ import json
 import math
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -495,6 +497,19 @@ def test_a_panic_in_polars_is_an_error_of_the_file(tmp_path: Path, monkeypatch: 
     with pytest.raises(CranfieldError) as refusal:
         read_scores(path)
     assert (refusal.value.what, refusal.value.where) == ("it cannot be read as Parquet: assertion failed", str(path))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends an aborted process without asking")
+@pytest.mark.parametrize("command", ["check", "compare"])
+def test_an_abort_in_polars_is_an_error_of_the_file(tmp_path: Path, command: str) -> None:
+    good = as_parquet(GOOD, COLUMNS)
+    at = good.index(b"\x2c\x15") + 2  # the number of values of the first page of data, as a zigzag integer
+    bad = tmp_path / "a.parquet"
+    bad.write_bytes(good[:at] + b"\x03" + good[at + 1 :])  # −2
+    done = subprocess.run([sys.executable, "-m", "cranfield", command, str(bad)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {bad}: it cannot be read as Parquet: ")
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_what_is_no_panic_is_not_hidden(tmp_path: Path) -> None:
