@@ -122,6 +122,20 @@ def test_a_tiny_alpha_is_answered_or_refused(page: str, path: str, alpha: str) -
     assert http.get(f"{page}/{path}", params=query).status_code in (200, 400, 422)
 
 
+@pytest.mark.parametrize("alpha", ["1e-17", "1e-300", "5e-324"])
+@pytest.mark.parametrize(
+    "question", ["variance?pairs=true&", "compare?", "shards?shards=2&", "pilot?", "budget?", "verify?", "study-past?"]
+)
+def test_a_tiny_alpha_is_answered_or_refused_for_data(
+    collection: str, wait: Callable[[str], httpx.Response], question: str, alpha: str
+) -> None:
+    name, _, asked = question.partition("?")
+    answer = wait(f"{collection}/{name}.json?{asked}measure=AP&alpha={alpha}")
+    assert answer.status_code in (200, 400, 422)
+    assert "should not happen" not in answer.text
+    assert "without an answer" not in answer.text
+
+
 def test_pages_say_their_limits(serving: Any) -> None:
     with serving(calculator_seconds=7.0, job_seconds=180.0, job_memory=3_000_000_000) as address:
         for path in ("/api", "/data"):
