@@ -30,7 +30,7 @@ from cranfield.formats.records import (
     read_output,
     read_records,
 )
-from cranfield.formats.scores import format_scores, header_names, inspect_scores
+from cranfield.formats.scores import format_scores, header_names, inspect_scores, no_formula, plain_names
 from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
@@ -245,7 +245,34 @@ def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, sys
         return _read_parquet(data, file, measure, columns, system)
     given = None if columns is None else Columns.of(columns)
     found = read_by_columns(data, file, measure=measure, given=given, system=system)
-    return found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+    table = found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+    return table if is_json(data[:HEAD]) else _named_plainly(table)
+
+
+def _named_plainly(table: ScoreTable) -> ScoreTable:
+    """Without the apostrophes that keep names in CSV from being formulas; axes but the measures are sorted again."""
+    old = (table.measures, table.topics, table.systems, table.shards)
+    new = [plain_names(names) for names in old]
+    if all(names is cells for names, cells in zip(new, old, strict=True)):
+        return table
+    orders = [{name: at for at, name in enumerate(names)} for names in new]
+    kept = [tuple(new[0]), *map(natural, new[1:])]
+    places = [[order[name] for name in names] or [0] for order, names in zip(orders, kept, strict=True)]
+    renamed = [dict(zip(cells, names, strict=True)) for cells, names in zip(old, new, strict=True)]
+    empty = {
+        (m[cell[0]], t[cell[1]], s[cell[2]], d.get(cell[3], cell[3])): place
+        for m, t, s, d in [renamed]
+        for cell, place in table.empty.items()
+    }
+    return replace(
+        table,
+        measures=kept[0],
+        topics=kept[1],
+        systems=kept[2],
+        shards=kept[3],
+        values=own(table.values[np.ix_(*places)]),
+        empty=empty,
+    )
 
 
 def read_by_columns(
@@ -468,7 +495,10 @@ def write_scores(
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
     else:
-        columns = wide_columns(table) if wide else long_columns(table)
+        safe = {
+            axis: tuple(map(no_formula, getattr(table, axis))) for axis in ("measures", "topics", "systems", "shards")
+        }
+        columns = (wide_columns if wide else long_columns)(table.replaced(**safe))
         mark = "\t" if name.endswith(".tsv") else ","
         write_text(path, format_scores(list(columns), zip(*columns.values(), strict=True), mark=mark))
 
