@@ -288,6 +288,34 @@ CONTENTS: dict[str, Content] = {
     "two columns called topic": refused(*[(*row, row[1]) for row in GOOD], columns=(*COLUMNS, "topic")),
     "two columns called score": refused(*[(*row, 0.5) for row in GOOD], columns=(*COLUMNS, "score")),
     "columns in another order": Content([row[::-1] for row in GOOD], _table(GOOD), columns=COLUMNS[::-1]),
+    "no column system": Content(
+        [(row[1], row[3]) for row in GOOD], _table([("score", *row[1:]) for row in GOOD]), columns=("topic", "score")
+    ),
+    "no column system, but a measure": Content(
+        [(row[0], row[1], row[3]) for row in GOOD], _table(GOOD), columns=("measure", "topic", "score")
+    ),
+    "no column system, and an extra column": Content(
+        [(row[1], row[3], 1.5) for row in GOOD],
+        _table([("score", *row[1:]) for row in GOOD]),
+        columns=("topic", "score", "seconds"),
+    ),
+    "no column system, and a topic called all": Content(
+        [(row[1], row[3]) for row in second(1, "all")],
+        _table([("score", *row[1:]) for row in second(1, "all")]),
+        columns=("topic", "score"),
+        warning="topic-all",
+    ),
+    "no column system, and no score": Content(
+        [(row[1], row[3]) for row in second(3, None)],
+        _table([("score", *row[1:]) for row in second(3, None)]),
+        columns=("topic", "score"),
+        warning="cell-missing",
+    ),
+    "no column system, and an empty topic": refused(
+        *[(row[1], row[3]) for row in second(1, "")], columns=("topic", "score")
+    ),
+    "empty shards": Content([(*row, "") for row in GOOD], _table(GOOD), columns=(*COLUMNS, "shard")),
+    "shards of blanks": Content([(*row, "  ") for row in GOOD], _table(GOOD), columns=(*COLUMNS, "shard")),
     "one topic lacks one system": Content(
         [*GOOD, ("AP", "1", "b", 0.5), ("AP", "2", "b", 0.5)],
         {**_table([*GOOD, ("AP", "1", "b", 0.5), ("AP", "2", "b", 0.5)]), ("AP", "3", "b"): None},
@@ -388,6 +416,17 @@ def _is_refused(path: Path) -> bool:
     except CranfieldError as error:
         return "missing" in error.what
     return False
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if is_expressible(CONTENTS["empty shards"], name)])
+@pytest.mark.parametrize("nothing", ["", None])
+def test_scores_without_a_shard_go_with_those_of_shards_in_every_format(
+    nothing: str | None, name: str, tmp_path: Path
+) -> None:
+    rows = [(*row, shard) for row in GOOD for shard in (nothing, "x")]
+    path = written(Content(rows, None, (*COLUMNS, "shard")), name, tmp_path)
+    assert read_scores(path).shards == ("", "x")
+    assert cf.check(path).exit_code == 0
 
 
 # --- bytes that are not text, and rows that are not whole

@@ -23,7 +23,15 @@ from cranfield.formats.text import is_ascending
 from cranfield.runtime import threads
 from cranfield.runtime.threads import ahead
 from cranfield.scores.columnar import table_from_source, usual_table
-from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.columns import (
+    Columns,
+    as_number,
+    known_layout,
+    layout_of,
+    name_of_measure,
+    suggest,
+    table_from_records,
+)
 from cranfield.scores.table import COLUMNS, PLACE, ScoreTable, natural
 from cranfield.types import Array
 
@@ -107,7 +115,7 @@ def from_frame(
     found = table_by_columns(source, measure=measure, columns=columns, system=system, name=name, place=_row)
     if found is not None:
         return found
-    given = known_layout(names) if columns is None else Columns.of(columns)
+    given = layout_of(names) if columns is None else Columns.of(columns)
     if given is None and system is None:
         return table_from_columns(names, data.iter_rows(), measure=measure)
     rows = [Record(f"row {at}", row) for at, row in enumerate(data.iter_rows(named=True), start=1)]
@@ -133,7 +141,7 @@ def table_by_columns(
     """The table of whole columns; None where it has to be read row by row."""
     if not all(isinstance(each, str) for each in source.names):
         return None
-    given = known_layout(source.names) if columns is None else Columns.of(columns)
+    given = layout_of(source.names) if columns is None else Columns.of(columns)
     if given is None and system is None:
         return usual_table(source, measure, place)
     return table_from_source(

@@ -33,7 +33,16 @@ from cranfield.formats.records import (
 from cranfield.formats.scores import format_scores, header_names, inspect_scores, no_formula, plain_names
 from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
-from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.columns import (
+    ONE_SYSTEM,
+    Columns,
+    as_number,
+    known_layout,
+    layout_of,
+    name_of_measure,
+    suggest,
+    table_from_records,
+)
 from cranfield.scores.frames import (
     from_frame,
     long_columns,
@@ -285,7 +294,7 @@ def read_by_columns(
 ) -> ScoreTable | None:
     """The table of a plain file of text; None where it has to be read line by line."""
     head = data[:HEAD]
-    layout, is_object = known_layout(header_names(head)), head.removeprefix(BOM).startswith(b"{")
+    layout, is_object = layout_of(header_names(head)), head.removeprefix(BOM).startswith(b"{")
     if given is None and looks_like_output(head):
         return None
     if not is_object and given is None and layout is None:
@@ -333,8 +342,8 @@ def read_by_lines(
     if is_json_lines(data):
         return _read_json_lines(data, file, system, measure)
     if is_json(data):
-        return _read_json(data, file, title)
-    layout = known_layout(header_names(data))
+        return _read_json(data, file, measure, title)
+    layout = layout_of(header_names(data))
     if layout is not None:
         return table_from_records(read_records(data, file), layout, file=file, system=system, measure=measure)
     found, problems = inspect_scores(data, file)
@@ -440,16 +449,19 @@ def _in_file(table: ScoreTable, file: str) -> ScoreTable:
     return replace(table, empty={cell: f"{file}, {place}" for cell, place in table.empty.items()})
 
 
-def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
+def _read_json(data: bytes, file: str, measure: str | None, title: str) -> ScoreTable:
     content = load_json(decoded(data, file), file)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
     try:
         if isinstance(content, Mapping):
-            return ScoreTable.from_dict(content, system=measure)
+            return ScoreTable.from_dict(content, system=title)
         columns = list(dict.fromkeys(key for row in content for key in row))
+        if layout_of(columns) is ONE_SYSTEM:
+            content, title = [{**row, "system": system_name(file)} for row in content], measure or "score"
+            columns.append("system")
         rows = (tuple(row.get(key) for key in columns) for row in content)
-        return _in_file(table_from_columns(columns, rows, measure=measure, word="record"), file)
+        return _in_file(table_from_columns(columns, rows, measure=title, word="record"), file)
     except InputError as error:
         fix = error.fix if "`columns" in error.fix else f"{error.fix} Or say which fields are which with `columns`."
         raise InputError(error.what, where=f"{file}, {error.where}" if error.where else file, fix=fix) from None
@@ -579,5 +591,5 @@ OTHER_FORMATS = (
     OtherFormat(FileKind.SCORES, is_parquet, _score_rows),
     OtherFormat(FileKind.SCORES, is_json, _score_rows),
     OtherFormat(FileKind.SCORES, is_output, _score_rows),
-    OtherFormat(FileKind.SCORES, lambda data: known_layout(header_names(data)) is not None, _score_rows),
+    OtherFormat(FileKind.SCORES, lambda data: layout_of(header_names(data)) is not None, _score_rows),
 )
