@@ -758,10 +758,13 @@ def test_the_command_says_what_the_check_found(case: Case, tmp_path: Path) -> No
 
 
 @by_claim(PROBLEMS)
-def test_the_command_exits_with_2_on_errors_and_strictly_on_warnings(case: Case, tmp_path: Path) -> None:
+def test_the_command_exits_with_2_on_errors_and_missing_scores_and_strictly_on_warnings(
+    case: Case, tmp_path: Path
+) -> None:
     plain = CliRunner().invoke(app, command(case, tmp_path))
     strict = CliRunner().invoke(app, command(case, tmp_path, "--strict"))
-    assert plain.exit_code == (2 if case.worst is Severity.ERROR else 0)
+    refused = case.worst is Severity.ERROR or any(found.slug == "cell-missing" for found in case.found)
+    assert plain.exit_code == (2 if refused else 0)
     assert strict.exit_code == (0 if case.worst is Severity.NOTE else 2)
 
 

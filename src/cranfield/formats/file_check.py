@@ -112,6 +112,11 @@ class CheckReport:
         bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
         return any(problem.severity in bad for problem in self.problems)
 
+    @property
+    def lacks_scores(self) -> bool:
+        """Whether scores are missing, so that questions refuse the files until they are told what becomes of those."""
+        return any(problem.slug == "cell-missing" for problem in self.problems)
+
 
 def sniff(data: bytes) -> FileKind:
     """What a file is, by its first line of data and, for judgments, by its second column."""
