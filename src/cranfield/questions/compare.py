@@ -68,7 +68,7 @@ def compare(
         TestName | None,
         Param(
             "Test that compares the systems.",
-            default="max-t; dunnett with a baseline; t for two systems",
+            default="max-t; dunnett with a baseline; t for two systems and with a judge",
             metavar="NAME",
             titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
         ),
