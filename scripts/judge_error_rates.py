@@ -177,7 +177,7 @@ def family_error(tables: Iterator[JudgedScores], estimator: str, test: str) -> f
 
 def show_family(population: Population, tables: int, seed: int) -> None:
     print(f"Family-wise error rate of all pairs at α = {ALPHA}, {tables} tables each\n")
-    print("| equal systems | judge | N | n | max-t | t with Holm |\n|---|---|---|---|---|---|")
+    print("| equal systems | judge | N | n | t with Holm | max-t | people alone, Holm |\n|---|---|---|---|---|---|---|")
     for null in NULLS:
         for judge in population.judges:
             for judged in JUDGED:
@@ -185,10 +185,11 @@ def show_family(population: Population, tables: int, seed: int) -> None:
                     options = {"topics": topics, "judged": judged, "tables": tables}
                     stream = sequence(seed, "family", null, judge, judged, topics)
                     rates = [
-                        family_error(equal_tables(population, judge, null, seed=stream, **options), "regression", test)
-                        for test in ("max-t", "t")
+                        family_error(equal_tables(population, judge, null, seed=stream, **options), estimator, test)
+                        for estimator, test in (("regression", "t"), ("regression", "max-t"), ("human", "t"))
                     ]
-                    print(f"| {null} | {judge} | {judged} | {topics} | {rates[0]:.3f} | {rates[1]:.3f} |", flush=True)
+                    cells = " | ".join(f"{rate:.3f}" for rate in rates)
+                    print(f"| {null} | {judge} | {judged} | {topics} | {cells} |", flush=True)
 
 
 # --- which systems a judge favours

@@ -3,7 +3,8 @@
 ``python scripts/probe_server.py [--queries N] [--seed N] [--seconds S] [--data-share X]`` starts a server on this
 machine, uploads a small table, and prints the number of answers by status, the slowest, the memory of the server and
 its processes, and every query that was answered by a status of 500 or more, or not within ``--seconds``. It ends with 1
-where there is one.
+where there is one. With ``--worst N`` it asks N of the worst queries at once, and ends with 1 where one is refused
+because others compute, or where the memory of the server and its processes exceeds what SECURITY.md states.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+
+from cranfield.web.settings import Settings
 
 USUAL = ("0.05", "0.1", "0.15", "0.8", "2", "10", "50", "0.02:0.1:0.02", "10:50:10", "0.05,0.1", "5,10,20")
 HOSTILE = (
@@ -103,6 +106,24 @@ SENSIBLE: dict[str, tuple[dict[str, str], ...]] = {
     "trial": ({"difference": "0.033", "sd": "0.12,0.15,0.18"}, {"difference": "0.05", "sd": "0.1", "trial_size": "30"}),
 }
 """Requests with an answer, by the name of the page; random ones seldom have one."""
+WORST: tuple[tuple[str, dict[str, str]], ...] = (
+    ("/power", {"topics": "2:2000", "sd": "0.15", "systems": "10", "test": "dunnett", "difference": "0.05"}),
+    ("/power.json", {"topics": "2:2000", "sd": "0.15", "systems": "10000", "test": "tukey", "difference": "0.05"}),
+    ("/power.html", {"topics": "10:50:10", "sd": "0.15", "systems": "10000", "test": "dunnett"}),
+    ("/size", {"difference": "0.02:0.1:0.00005", "sd": "0.15", "systems": "200", "test": "dunnett"}),
+    ("/size.json", {"difference": "0.00001", "sd": "100", "systems": "10000", "test": "tukey"}),
+    ("/size.json", {"min_range": "0.01:0.1:0.00005", "systems": "1000", "variance": "0.05"}),
+    ("/size.html", {"width": "0.0001:0.1:0.00005", "sd": "0.15", "probability": "0.9999"}),
+    ("/trial", {"difference": "0.00001", "sd": "0.1:1:0.1"}),
+    ("/trial.json", {"difference": "0.00001", "sd": "0.001:2:0.001"}),
+    ("/plans", {"difference": "0.001", "sd": "0.5", "looks": "10"}),
+    ("/data/{key}/compare.json", {"measure": "AP", "resamples": "10000000"}),
+    ("/data/{key}/reliability.json", {"measure": "AP", "trials": "1000000", "test": "permutation"}),
+    ("/data/{key}/verify.json", {"measure": "AP", "difference": "0.001", "collections": "10000000"}),
+    ("/data/{key}/report.json", {"measure": "AP"}),
+)
+"""Requests that take the longest, or the most memory, that a page allows."""
+AT_REST = 500.0  # MB of the server and of the process that its others are forked from
 TABLE = "measure,topic,system,score\n" + "".join(
     f"AP,{topic},{system},0.{topic % 10}{at}\n" for topic in range(1, 13) for at, system in enumerate("abcd")
 )
@@ -208,11 +229,32 @@ def served() -> Iterator[tuple[str, int]]:
             server.terminate()
 
 
+def ask_worst(address: str, count: int) -> list[Answer]:
+    """The answers to so many of the worst queries, all asked at once."""
+    limits = httpx.Limits(max_connections=count)
+    with httpx.Client(base_url=address, timeout=600, limits=limits) as client, ThreadPoolExecutor(count) as pool:
+        key = upload(client)
+        chosen = [WORST[at % len(WORST)] for at in range(count)]
+        asked = [Query(path.replace("{key}", key), tuple(given.items())) for path, given in chosen]
+        return list(pool.map(lambda query: ask_again(client, query), asked))
+
+
+def ask_again(client: httpx.Client, query: Query) -> Answer:
+    """The answer, asked for again as long as the server is too busy, for five minutes; 202 is one: work goes on."""
+    began = time.monotonic()
+    while (found := ask(client, query)).status == 429 and time.monotonic() - began < 300:
+        time.sleep(2)
+    return replace(found, seconds=time.monotonic() - began)
+
+
 class Memory:
-    """The most memory (MB) that the server, and that it with all its processes, was seen to take."""
+    """The most memory (MB) that the server, and that it with all its processes, was seen to take.
+
+    ``together`` counts what processes share once for each of them, ``proportional`` once in all.
+    """
 
     def __init__(self, process: int) -> None:
-        self.own = self.together = 0.0
+        self.own = self.together = self.proportional = 0.0
         self._process, self._over = process, threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -222,6 +264,7 @@ class Memory:
             sizes = {process: _memory(process) for process in _family(self._process)}
             self.own = max(self.own, sizes.get(self._process, 0.0))
             self.together = max(self.together, sum(sizes.values()))
+            self.proportional = max(self.proportional, sum(map(_share, sizes)))
 
     def close(self) -> None:
         self._over.set()
@@ -252,13 +295,45 @@ def _memory(process: int) -> float:
     return int(size[1]) / 1024 if size else 0.0
 
 
+def try_worst(count: int) -> bool:
+    """Whether the server stays below the bound of its memory while so many of the worst queries are asked."""
+    with served() as (address, process):
+        memory, began = Memory(process), time.monotonic()
+        answers = ask_worst(address, count)
+        seconds = time.monotonic() - began
+        memory.close()
+    counted = Counter(each.status for each in answers)
+    bound = AT_REST + Settings().jobs * Settings().calculator_memory / 1e6
+    print(
+        f"{count} of the worst queries at once, in {seconds:.0f} s; the slowest {max(a.seconds for a in answers):.0f} s"
+    )
+    print("by status: " + ", ".join(f"{status or 'none'} {counted[status]:,}" for status in sorted(counted)))
+    print(f"memory at most: server {memory.own:.0f} MB, with its processes {memory.together:.0f} MB")
+    print(f"with shared memory counted once: {memory.proportional:.0f} MB; the bound: {bound:.0f} MB")
+    answered = all(each.status in (200, 202, 400) for each in answers)
+    return answered and memory.proportional < bound
+
+
+def _share(process: int) -> float:
+    """What a process takes, of what it shares with others its part."""
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0.0
+    size = re.search(r"^Pss:\s*(\d+)", text, re.M)
+    return int(size[1]) / 1024 if size else 0.0
+
+
 def main() -> None:
     wanted = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     wanted.add_argument("--queries", type=int, default=20_000)
     wanted.add_argument("--seed", type=int, default=1)
     wanted.add_argument("--seconds", type=float, default=30.0)
     wanted.add_argument("--data-share", type=float, default=0.1)
+    wanted.add_argument("--worst", type=int, metavar="N", help="ask N of the worst queries at once, and nothing else")
     given = wanted.parse_args()
+    if given.worst:
+        sys.exit(not try_worst(given.worst))
     with served() as (address, process):
         memory, began = Memory(process), time.monotonic()
         with httpx.Client(base_url=address, timeout=given.seconds) as client:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cranfield.questions.check import CheckResult, check
     from cranfield.questions.compare import ComparisonResult, compare
     from cranfield.questions.judges import JudgesResult, judges
+    from cranfield.questions.leaderboard import LeaderboardResult, leaderboard
     from cranfield.questions.pack import PackResult, pack
     from cranfield.questions.pilot import PilotResult, pilot
     from cranfield.questions.power import PowerResult, power
@@ -84,6 +85,8 @@ _HOME = {
     "compare": "questions.compare",
     "JudgesResult": "questions.judges",
     "judges": "questions.judges",
+    "LeaderboardResult": "questions.leaderboard",
+    "leaderboard": "questions.leaderboard",
     "PilotResult": "questions.pilot",
     "pilot": "questions.pilot",
     "PowerResult": "questions.power",
@@ -139,6 +142,7 @@ __all__ = [
     "CranfieldError",
     "InputError",
     "JudgesResult",
+    "LeaderboardResult",
     "Measure",
     "PackResult",
     "PackedFileError",
@@ -171,6 +175,7 @@ __all__ = [
     "check",
     "compare",
     "judges",
+    "leaderboard",
     "open_collection",
     "pack",
     "parse_measure",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
 import zipfile
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hostile import FORMULA, IMAGE, MEASURES, NAMES, SCRIPT, hostile_report
+from markdown_it import MarkdownIt
 
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.output_formats import to_csv, to_latex, to_markdown
@@ -19,6 +22,7 @@ from cranfield.rendering.report_files import report_json, report_latex, report_m
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_page import to_html
 from cranfield.rendering.workbook import sheet_name, to_xlsx
+from cranfield.scores import ScoreTable, read_scores, write_scores
 
 OUR_TAGS = {
     "html",
@@ -203,6 +207,47 @@ def test_csv_names_are_no_formulas_and_numbers_stay_numbers(name: str) -> None:
     row = next(csv.DictReader(io.StringIO(to_csv(document), newline="")))
     assert row["system"] == f"'{name}"
     assert float(row["score"]) == -0.5
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_score_files_have_no_formulas_and_are_read_back_with_the_same_names(
+    ending: str, wide: bool, tmp_path: Path
+) -> None:
+    systems = [FORMULA, "+1+1", "-2+3", "@SUM(A1)", f"'{FORMULA}", f"''{FORMULA}", "'quoted'", "z"]
+    topics = ["-1", "1", "'=2"]
+    rows = [("=M", topic, system, len(topic) + at / 7) for at, system in enumerate(systems) for topic in topics]
+    table = ScoreTable.from_rows(rows, columns=["measure", "topic", "system", "score"])
+    path = tmp_path / f"scores{ending}"
+    write_scores(table, path, wide=wide)
+    text = (gzip.decompress(path.read_bytes()) if ending.endswith("gz") else path.read_bytes()).decode()
+    cells = [cell for row in csv.reader(io.StringIO(text), delimiter="\t" if ending == ".tsv" else ",") for cell in row]
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@")]
+    found = read_scores(path, measure="=M" if wide else None)
+    assert (found.measures, found.topics, found.systems) == (table.measures, table.topics, table.systems)
+    assert (found.values == table.values).all()
+
+
+def test_names_of_other_writers_are_kept_where_one_is_a_formula(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("topic,=x,'=x,'y\n1,0.1,0.2,0.3\n'-5,0.1,,0.3\n")
+    found = read_scores(path, measure="AP")
+    assert (set(found.systems), set(found.topics)) == ({"=x", "'=x", "'y"}, {"1", "-5"})
+    assert found.mean("AP")["'=x"] == 0.2
+    assert dict(found.empty) == {("AP", "-5", "'=x", ""): f"{path}:3"}
+
+
+@pytest.mark.parametrize(
+    "name", [IMAGE, "\\" + IMAGE, "[x](javascript:alert(1))", "![](http://x/y.png)", "\\](x)", "a|b"]
+)
+def test_markdown_shows_any_name_as_what_it_is(name: str) -> None:
+    table = Table((Column("system", "system"),), [(name,)], name)
+    made = to_markdown(Document(method="any", inputs={}, tables=[table], rows=[], sentence=f"[{name} is best."))
+    html = MarkdownIt("commonmark").enable("table").render(made)
+    elements = _Elements()
+    elements.feed(html)
+    assert {tag for tag, _ in elements.found} <= {"p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+    assert "".join(elements.text).count(name) == 3
 
 
 def test_a_name_cannot_start_a_line_of_csv() -> None:

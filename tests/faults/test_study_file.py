@@ -11,8 +11,9 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -210,6 +211,12 @@ def test_a_disk_that_takes_only_a_part_of_a_step_keeps_the_study(
     assert study.read_bytes() == before
     open_study(study).add(scores(400, 50))
     assert len(topics(study)) == 53
+
+
+def test_no_failure_of_any_call_loses_a_step(tmp_path: Path, load_script: Callable[[str], ModuleType]) -> None:
+    failures, there = load_script("break_studies").fail_every_call(tmp_path)
+    assert failures >= 80
+    assert there < failures / 10  # where even cutting it off again fails
 
 
 @pytest.fixture

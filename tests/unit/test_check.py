@@ -402,12 +402,26 @@ ODD_QRELS = [
         for raw in ("high", "1_0", "nan", "inf", "-inf", "99999999999", "-99999999999", "1e99", "€" * 14)
     ),
     of_qrels(
-        "a fractional grade is refused",
-        QRELS + b"1 0 d3 0.5\n",
-        error("grade-fractional", "qrels", 3, "1 0 d3 0.5", says="«0.5»"),
+        "fractional grades are counted from the first of them, and 2.0 beside them is nothing odd",
+        QRELS + b"1 0 d3 0.5\n1 0 d4 2.0\n1 0 d5 1e-1\n",
+        note("grade-fractional", "qrels", 3, "1 d3 0.5", count=2),
     ),
     of_qrels("a grade 2.0 is 2", QRELS + b"1 0 d3 2.0\n", note("grade-decimal", "qrels", 3, "1 0 d3 2.0")),
+    of_qrels(
+        "grades with a decimal point are counted from the first of them",
+        QRELS + b"1 0 d3 2.0\n1 0 d4 1e0\n",
+        note("grade-decimal", "qrels", 3, "1 0 d3 2.0", count=2),
+    ),
     of_qrels("a grade +2 is 2", QRELS + b"1 0 d3 +2\n"),
+    of_qrels(
+        "two fractional judgments that contradict each other are refused",
+        QRELS + b"1 0 d3 0.5\n1 0 d3 0.25\n",
+        note("grade-fractional", "qrels", 3, "1 d3 0.5"),
+        error("judgment-conflict", "qrels", 4, "1 0 d3 0.25", says="line 3 says 0.5"),
+    ),
+    of_qrels(
+        "a negative fraction is no judgment", QRELS + b"1 0 d3 -0.5\n", warning("grade-negative", "qrels", 3, "1 d3")
+    ),
     of_qrels(
         "negative grades are counted from the first of them",
         QRELS + b"1 0 d3 -2\n1 0 d4 -1\n",
@@ -438,9 +452,9 @@ ODD_QRELS = [
         error("judgment-conflict", "intents", 3, "1 1 d1 0", says="line 1 says 1"),
     ),
     of_intents(
-        "a fractional grade for an intent is refused",
+        "a fractional grade for an intent is noted",
         b"1 1 d1 1\n1 2 d1 0.5\n",
-        error("grade-fractional", "intents", 2, "1 2 d1 0.5"),
+        note("grade-fractional", "intents", 2, "1 d1 0.5"),
     ),
 ]
 
@@ -744,10 +758,13 @@ def test_the_command_says_what_the_check_found(case: Case, tmp_path: Path) -> No
 
 
 @by_claim(PROBLEMS)
-def test_the_command_exits_with_2_on_errors_and_strictly_on_warnings(case: Case, tmp_path: Path) -> None:
+def test_the_command_exits_with_2_on_errors_and_missing_scores_and_strictly_on_warnings(
+    case: Case, tmp_path: Path
+) -> None:
     plain = CliRunner().invoke(app, command(case, tmp_path))
     strict = CliRunner().invoke(app, command(case, tmp_path, "--strict"))
-    assert plain.exit_code == (2 if case.worst is Severity.ERROR else 0)
+    refused = case.worst is Severity.ERROR or any(found.slug == "cell-missing" for found in case.found)
+    assert plain.exit_code == (2 if refused else 0)
     assert strict.exit_code == (0 if case.worst is Severity.NOTE else 2)
 
 

@@ -362,6 +362,8 @@ def test_an_error_is_a_message_with_place_and_advice_and_exit_code_2(run: Run, w
     ("arguments", "says"),
     [
         (["score", "{runs}"], "runs cannot be scored without judgments"),
+        (["score", "nothing.txt"], "nothing.txt: there is no such file"),
+        (["pack", "nothing.csv", "-o", "a.cran"], "nothing.csv: there is no such file"),
         (["score", "{runs}", "-q", "{qrels}x"], "there is no such file Near it: qrels.txt"),
         (["score", "{runs}x", "-q", "{qrels}"], "there is no such file Near it: runs"),
         (["score", "{runs}/x*", "-q", "{qrels}"], "no file matches this pattern"),

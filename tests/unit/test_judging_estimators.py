@@ -115,7 +115,7 @@ def test_a_judge_constant_on_a_pair_falls_back_to_human_labels_for_that_pair_alo
         assert found.fallback.tolist() == [True] + [False] * 9
         for column in ("value", "standard_error", "df"):
             assert getattr(found, column)[0] == getattr(human, column)[0]
-        assert (found.value[1:] != human.value[1:]).all()
+        assert (found.value[1:] != human.value[1:]).sum() >= 8  # λ of one pair is 0
     constant = JudgedScores(human=scores.human, judge=np.full((40, 5), 0.3), rows=scores.rows)
     assert estimate_pairs(constant).fallback.all()
 
@@ -133,7 +133,7 @@ def test_near_duplicates_lose_no_digits() -> None:
 
 def test_systems_with_the_same_scores_are_claimed_nothing_of() -> None:
     scores = drawn().chosen(np.array([0, 0, 1]))
-    found = compare_judged(scores, resamples=199)
+    found = compare_judged(scores, test="max-t", resamples=199)
     same = np.flatnonzero(found.estimates.standard_error == 0)
     assert len(same) == 1
     assert found.pairs.columns.p_adjusted[same].tolist() == [1.0]
@@ -167,8 +167,9 @@ def test_every_estimator_has_a_title_and_others_are_refused() -> None:
 # --- verdicts
 
 
-def test_verdicts_intervals_groups_and_the_top_group_agree() -> None:
-    found = compare_judged(drawn(n=25, systems=8, noise=0.03), resamples=499)
+@pytest.mark.parametrize("test", ["t", "max-t"])
+def test_verdicts_intervals_groups_and_the_top_group_agree(test: str) -> None:
+    found = compare_judged(drawn(n=25, systems=8, noise=0.03), test=test, resamples=499)
     columns = found.pairs.columns
     apart = (columns.lower > 0) | (columns.upper < 0)
     assert apart.tolist() == found.significant.tolist()
@@ -185,11 +186,11 @@ def test_verdicts_intervals_groups_and_the_top_group_agree() -> None:
 
 def test_the_same_seed_gives_the_same_verdicts_on_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = drawn()
-    one, two = (compare_judged(scores, resamples=600, seed=3) for _ in range(2))
+    one, two = (compare_judged(scores, test="max-t", resamples=600, seed=3) for _ in range(2))
     monkeypatch.setattr("cranfield.runtime.threads.available_workers", lambda: 1)
-    alone = compare_judged(scores, resamples=600, seed=3)
+    alone = compare_judged(scores, test="max-t", resamples=600, seed=3)
     assert one.critical == two.critical == alone.critical
-    assert compare_judged(scores, resamples=600, seed=4).critical != one.critical
+    assert compare_judged(scores, test="max-t", resamples=600, seed=4).critical != one.critical
 
 
 def test_one_pair_is_tested_by_t_and_baselines_by_their_own_pairs() -> None:
@@ -197,17 +198,17 @@ def test_one_pair_is_tested_by_t_and_baselines_by_their_own_pairs() -> None:
     pair = compare_judged(scores.chosen(np.array([0, 1])))
     assert (pair.test, pair.correct, pair.interval) == ("t", "none", "95 %")
     assert pair.pairs.columns.p_adjusted[0] == pair.estimates.p_value[0]
-    against = compare_judged(scores, baselines=[2], resamples=499)
+    against = compare_judged(scores, baselines=[2], test="max-t", resamples=499)
     place = int(np.flatnonzero(against.order == 2)[0])
     assert against.pairs.columns.second.tolist() == [place] * 4
     assert against.top_group == ()
-    assert against.critical < compare_judged(scores, resamples=499).critical
+    assert against.critical < compare_judged(scores, test="max-t", resamples=499).critical
 
 
 def test_labels_of_one_kind_are_compared_as_compare_does() -> None:
     scores = drawn()
     for name, table in (("human", scores.human), ("judge", scores.judge)):
-        found = compare_judged(scores, estimator=name, resamples=499)
+        found = compare_judged(scores, estimator=name, test="max-t", resamples=499)
         pairs = Pairs(table[:, found.order], *np.triu_indices(5, k=1))
         stream = sequence(1, "judges", "max-t", name)
         expected = judge(pairs, "max-t", alpha=0.05, resamples=499, seed=stream)
@@ -216,7 +217,7 @@ def test_labels_of_one_kind_are_compared_as_compare_does() -> None:
 
 
 def test_holm_is_the_correction_of_the_pairs_p() -> None:
-    found = compare_judged(drawn(n=25, noise=0.03), test="t")
+    found = compare_judged(drawn(n=25, noise=0.03))
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     expected = multitest.multipletests(found.estimates.p_value, method="holm")[1]
     np.testing.assert_allclose(found.pairs.columns.p_adjusted, expected)
@@ -237,7 +238,7 @@ def test_holm_is_the_correction_of_the_pairs_p() -> None:
 def test_coverage_on_dl19_is_that_of_human_labels_at_less_width(
     script: ModuleType, dl19: Any, judge_name: str, alone: float, width: float
 ) -> None:
-    found = script.coverage(dl19.human, dl19.judges[judge_name], topics=15, judged=200, draws=1000, seed=1)
+    found = script.coverage(dl19.human, dl19.judges[judge_name], topics=15, judged=200, draws=600, seed=1)
     assert found["regression"][0] >= found["human"][0] - 0.01
     assert found["human"][0] == pytest.approx(0.938, abs=0.02)
     assert found["judge"][0] == pytest.approx(alone, abs=0.02)
@@ -245,17 +246,26 @@ def test_coverage_on_dl19_is_that_of_human_labels_at_less_width(
     assert found["ppi"][0] < found["regression"][0]
 
 
-def test_the_family_error_of_equal_systems_is_held(script: ModuleType, dl19: Any) -> None:
-    for null in script.NULLS:
-        tables = script.equal_tables(dl19, "llama3-70b-4prompts", null, topics=15, judged=43, tables=60, seed=5)
-        assert script.family_error(tables, "regression", "max-t") <= 0.06 + 2 * np.sqrt(0.05 * 0.95 / 60), null
+@pytest.mark.parametrize("null", ["permuted", "permuted together"])
+@pytest.mark.parametrize(("test", "tables"), [("t", 150), ("max-t", 12)])
+def test_the_family_error_of_equal_systems_is_held(
+    script: ModuleType, dl19: Any, null: str, test: str, tables: int
+) -> None:
+    options = {"topics": 15, "judged": 200, "tables": tables, "seed": 5}
+    equal = script.equal_tables(dl19, "llama3-70b-4prompts", null, **options)
+    assert script.family_error(equal, "regression", test) <= 0.06 + 0.03 * (tables < 100)
 
 
-def test_systems_that_differ_are_found_with_the_judge_and_not_without(dl19: Any) -> None:
-    rows = np.arange(0, 43, 3)
-    scores = JudgedScores(human=dl19.human[rows], judge=dl19.judges["llama3-70b-4prompts"], rows=rows)
-    corrected, alone = (compare_judged(scores, estimator=name, resamples=999) for name in ("regression", "human"))
-    assert corrected.significant.sum() > alone.significant.sum()
+def test_more_pairs_are_found_with_the_judge_than_without(dl19: Any) -> None:
+    found = {"regression": 0, "human": 0}
+    for seed in range(10):
+        chosen = np.random.default_rng(seed).integers(0, 43, 200)
+        scores = JudgedScores(
+            human=dl19.human[chosen[:15]], judge=dl19.judges["llama3-70b-4prompts"][chosen], rows=np.arange(15)
+        )
+        for name in found:
+            found[name] += int(compare_judged(scores, estimator=name).significant.sum())
+    assert found["regression"] > 1.5 * found["human"]
 
 
 # --- several judges

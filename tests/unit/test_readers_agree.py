@@ -12,6 +12,8 @@ import json
 import math
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -286,6 +288,34 @@ CONTENTS: dict[str, Content] = {
     "two columns called topic": refused(*[(*row, row[1]) for row in GOOD], columns=(*COLUMNS, "topic")),
     "two columns called score": refused(*[(*row, 0.5) for row in GOOD], columns=(*COLUMNS, "score")),
     "columns in another order": Content([row[::-1] for row in GOOD], _table(GOOD), columns=COLUMNS[::-1]),
+    "no column system": Content(
+        [(row[1], row[3]) for row in GOOD], _table([("score", *row[1:]) for row in GOOD]), columns=("topic", "score")
+    ),
+    "no column system, but a measure": Content(
+        [(row[0], row[1], row[3]) for row in GOOD], _table(GOOD), columns=("measure", "topic", "score")
+    ),
+    "no column system, and an extra column": Content(
+        [(row[1], row[3], 1.5) for row in GOOD],
+        _table([("score", *row[1:]) for row in GOOD]),
+        columns=("topic", "score", "seconds"),
+    ),
+    "no column system, and a topic called all": Content(
+        [(row[1], row[3]) for row in second(1, "all")],
+        _table([("score", *row[1:]) for row in second(1, "all")]),
+        columns=("topic", "score"),
+        warning="topic-all",
+    ),
+    "no column system, and no score": Content(
+        [(row[1], row[3]) for row in second(3, None)],
+        _table([("score", *row[1:]) for row in second(3, None)]),
+        columns=("topic", "score"),
+        warning="cell-missing",
+    ),
+    "no column system, and an empty topic": refused(
+        *[(row[1], row[3]) for row in second(1, "")], columns=("topic", "score")
+    ),
+    "empty shards": Content([(*row, "") for row in GOOD], _table(GOOD), columns=(*COLUMNS, "shard")),
+    "shards of blanks": Content([(*row, "  ") for row in GOOD], _table(GOOD), columns=(*COLUMNS, "shard")),
     "one topic lacks one system": Content(
         [*GOOD, ("AP", "1", "b", 0.5), ("AP", "2", "b", 0.5)],
         {**_table([*GOOD, ("AP", "1", "b", 0.5), ("AP", "2", "b", 0.5)]), ("AP", "3", "b"): None},
@@ -362,12 +392,14 @@ def test_the_same_content_is_the_same_table_in_every_format(content: Content, na
 
 
 @pytest.mark.parametrize(("content", "name"), BOTH)
-def test_check_gives_the_verdict_of_the_reader(content: Content, name: str, tmp_path: Path) -> None:
+def test_check_gives_the_verdict_of_the_questions(content: Content, name: str, tmp_path: Path) -> None:
     path = written(content, name, tmp_path)
     found = cf.check(path)
     lacks = content.table is not None and None in every_cell(content.table).values()
-    assert found.exit_code == (2 if content.table is None else 0)
+    assert found.exit_code == (2 if content.table is None or lacks else 0)
     assert cf.check(path, strict=True).exit_code == (2 if content.table is None or lacks or content.warning else 0)
+    if content.table is not None and len(read_scores(path).measures) == 1:
+        assert _is_refused(path) == lacks
     assert ("can be scored" in found.summary()) == (content.table is not None and not lacks)
     slugs = {problem.slug for problem in found.report.problems}
     if content.table is None:
@@ -375,6 +407,26 @@ def test_check_gives_the_verdict_of_the_reader(content: Content, name: str, tmp_
     else:
         assert ("cell-missing" in slugs) == lacks
         assert not content.warning or content.warning in slugs
+
+
+def _is_refused(path: Path) -> bool:
+    """Whether a question refuses the file because of missing scores; a table may still be too small for it."""
+    try:
+        cf.variance(path)
+    except CranfieldError as error:
+        return "missing" in error.what
+    return False
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if is_expressible(CONTENTS["empty shards"], name)])
+@pytest.mark.parametrize("nothing", ["", None])
+def test_scores_without_a_shard_go_with_those_of_shards_in_every_format(
+    nothing: str | None, name: str, tmp_path: Path
+) -> None:
+    rows = [(*row, shard) for row in GOOD for shard in (nothing, "x")]
+    path = written(Content(rows, None, (*COLUMNS, "shard")), name, tmp_path)
+    assert read_scores(path).shards == ("", "x")
+    assert cf.check(path).exit_code == 0
 
 
 # --- bytes that are not text, and rows that are not whole
@@ -495,6 +547,19 @@ def test_a_panic_in_polars_is_an_error_of_the_file(tmp_path: Path, monkeypatch: 
     with pytest.raises(CranfieldError) as refusal:
         read_scores(path)
     assert (refusal.value.what, refusal.value.where) == ("it cannot be read as Parquet: assertion failed", str(path))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends an aborted process without asking")
+@pytest.mark.parametrize("command", ["check", "compare"])
+def test_an_abort_in_polars_is_an_error_of_the_file(tmp_path: Path, command: str) -> None:
+    good = as_parquet(GOOD, COLUMNS)
+    at = good.index(b"\x2c\x15") + 2  # the number of values of the first page of data, as a zigzag integer
+    bad = tmp_path / "a.parquet"
+    bad.write_bytes(good[:at] + b"\x03" + good[at + 1 :])  # −2
+    done = subprocess.run([sys.executable, "-m", "cranfield", command, str(bad)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {bad}: it cannot be read as Parquet: ")
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_what_is_no_panic_is_not_hidden(tmp_path: Path) -> None:

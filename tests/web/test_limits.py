@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 
 from cranfield.errors import RequestError
 from cranfield.types import Progress
+from cranfield.web import page_list
 from cranfield.web import runner as runners
 from cranfield.web.runner import Calculators, Runner
 from cranfield.web.settings import Settings
@@ -122,12 +123,36 @@ def test_a_tiny_alpha_is_answered_or_refused(page: str, path: str, alpha: str) -
     assert http.get(f"{page}/{path}", params=query).status_code in (200, 400, 422)
 
 
+@pytest.mark.parametrize("alpha", ["1e-17", "1e-300", "5e-324"])
+@pytest.mark.parametrize(
+    "question", ["variance?pairs=true&", "compare?", "shards?shards=2&", "pilot?", "budget?", "verify?", "study-past?"]
+)
+def test_a_tiny_alpha_is_answered_or_refused_for_data(
+    collection: str, wait: Callable[[str], httpx.Response], question: str, alpha: str
+) -> None:
+    name, _, asked = question.partition("?")
+    answer = wait(f"{collection}/{name}.json?{asked}measure=AP&alpha={alpha}")
+    assert answer.status_code in (200, 400, 422)
+    assert "should not happen" not in answer.text
+    assert "without an answer" not in answer.text
+
+
 def test_pages_say_their_limits(serving: Any) -> None:
     with serving(calculator_seconds=7.0, job_seconds=180.0, job_memory=3_000_000_000) as address:
         for path in ("/api", "/data"):
             text = http.get(address + path).text
             assert "A calculator may take 7 s and 1,000 MB of memory" in text
             assert "an analysis of data 3 minutes and 3,000 MB" in text
+
+
+def test_files_to_download_are_not_made_in_the_process_of_the_server(
+    scores: str, wait: Callable[[str], httpx.Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_list, "download", None)  # here; the others have their own
+    found = wait(f"{scores}/variance.csv?measure=AP&percentile=90")
+    assert (found.status_code, found.headers["content-length"]) == (200, str(len(found.content)))
+    assert found.headers["content-disposition"] == 'attachment; filename="cranfield-variance.csv"'
+    assert b"AP" in found.content
 
 
 # --- jobs
@@ -323,6 +348,36 @@ def test_an_upload_that_comes_too_slowly_is_given_up(brisk: str) -> None:
             except TimeoutError:
                 continue
         assert b" 408 " in answer
+
+
+def test_a_client_that_does_not_read_is_given_up_and_one_that_reads_slowly_is_not(brisk: str) -> None:
+    asked = b"GET /static/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    whole = http.get(f"{brisk}/static/page.js")
+    with _connect(brisk) as line:
+        line.sendall(asked)
+        size = len(line.recv(1_000_000, socket.MSG_WAITALL))  # until nothing more is asked for
+    assert size > len(whole.content)
+    count = 30_000_000 // size  # far more than the buffers of both sides hold
+    with _connect(brisk) as idle, _connect(brisk) as slow:
+        for line in (idle, slow):
+            line.sendall(asked * count)
+        read = 0
+        for _ in range(20):  # longer than the server waits
+            read += len(slow.recv(size * count // 40, socket.MSG_WAITALL))
+            time.sleep(0.25)
+        assert _rest(slow) + read == size * count
+        assert _rest(idle) < size * count
+
+
+def _rest(line: socket.socket) -> int:
+    """The bytes that come until the server closes the connection."""
+    size = 0
+    try:
+        while piece := line.recv(1_000_000):
+            size += len(piece)
+    except ConnectionError:
+        pass
+    return size
 
 
 # --- every address

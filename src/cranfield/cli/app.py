@@ -28,6 +28,7 @@ COMMANDS = (
     "power",
     "compare",
     "judges",
+    "leaderboard",
     "shards",
     "pilot",
     "budget",

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.collection.collection import UNJUDGED, Collection, merge, relevant_judgments
 from cranfield.formats.problems import Problem
-from cranfield.formats.qrels import JudgmentLines
+from cranfield.formats.qrels import JudgmentLines, grade_array
 from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
 from cranfield.formats.text import natural_key
 from cranfield.runtime.threads import available_workers, slices, spread
@@ -274,7 +274,7 @@ def _judgment_arrays(topic: Array, documents: Array, grade: Array, topics: int) 
         "judged_edges": np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=topics))]),
         "judged_document": documents,
         "grade": grade,
-        "highest_grade": np.array([grade.max(initial=0)], np.int32),
+        "highest_grade": np.array([grade.max(initial=0)], grade.dtype),
     }
 
 
@@ -312,7 +312,7 @@ class _Intents:
     """The intents of every topic, and the per-intent grades of every (topic, document) in ``pairs``."""
 
     pairs: list[tuple[bytes, bytes]]
-    grades: dict[tuple[bytes, bytes], list[tuple[bytes, int]]]
+    grades: dict[tuple[bytes, bytes], list[tuple[bytes, float]]]
     intents: dict[bytes, list[bytes]]
     probabilities: Mapping[tuple[bytes, bytes], float] | None
 
@@ -323,7 +323,7 @@ class _Intents:
         probabilities: Mapping[tuple[bytes, bytes], float] | None,
         pairs: list[tuple[bytes, bytes]],
     ) -> _Intents:
-        grades: dict[tuple[bytes, bytes], list[tuple[bytes, int]]] = {}
+        grades: dict[tuple[bytes, bytes], list[tuple[bytes, float]]] = {}
         intents: dict[bytes, dict[bytes, None]] = {}
         for topic, intent, document, grade in zip(
             lines.topics, lines.intents, lines.documents, lines.grades, strict=True
@@ -351,7 +351,7 @@ class _Intents:
             "intent_weight": np.concatenate([[], *(self._weights(topic) for topic in topics)]),
             "intent_edges": np.array(counts, np.int64),
             "intent_index": np.array(index, np.int32),
-            "intent_grade": np.array(grade, np.int32),
+            "intent_grade": grade_array(grade),
         }
 
     def _weights(self, topic: bytes) -> Array:

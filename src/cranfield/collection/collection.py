@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.collection.kernels import shard_hits, shard_lengths
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
+from cranfield.formats.qrels import plain_grade
 from cranfield.formats.scan import Vocabulary
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
@@ -80,7 +81,7 @@ class View:
     deepest: int  # no rank is larger
     unit: Array
     grade: Array
-    highest_grade: int
+    highest_grade: float
     intents: Intents | None
     found: Hits
     load_judged: Callable[[], Hits]
@@ -123,7 +124,8 @@ class Collection:
     ``list_documents`` (ranked lists, topic by topic), ``judged_edges``, ``judged_document`` and ``grade`` (judgments,
     topic by topic), ``edges``, ``rank`` and ``judgment`` of ``judged_hit_…`` (the judged documents of every list) and
     of ``found_hit_…`` (those of them with a grade above 0) and, with per-intent judgments, ``first``, ``weight``,
-    ``edges``, ``index`` and ``grade`` of ``intent_…``. ``warnings`` is what was odd about the files.
+    ``edges``, ``index`` and ``grade`` of ``intent_…``. Grades are int32 where all of them are whole numbers, float64
+    otherwise. ``warnings`` is what was odd about the files.
     """
 
     systems: tuple[str, ...]
@@ -144,9 +146,10 @@ class Collection:
         return Documents(self.arrays["document_blob"], self.arrays["document_edges"])
 
     @cached_property
-    def highest_grade(self) -> int:
-        """The highest grade of all judgments; 1 if none is above 0."""
-        return max(1, int(self.arrays["highest_grade"][0]))
+    def highest_grade(self) -> float:
+        """The highest grade of all judgments, an int where it is a whole number; 1 if none is above 0."""
+        highest = plain_grade(self.arrays["highest_grade"][0].item())
+        return highest if highest > 0 else 1
 
     @cached_property
     def intents(self) -> Intents | None:
@@ -162,7 +165,7 @@ class Collection:
 
     @cached_property
     def relevant(self) -> Array:
-        """The number of relevant documents (grade 1 or more) of each topic."""
+        """The number of relevant documents (grade above 0) of each topic."""
         return np.bincount(self.judged_topic[self.arrays["grade"] > 0], minlength=len(self.topics))
 
     @cached_property
@@ -315,14 +318,11 @@ class Collection:
         first, last = self.arrays["list_edges"][number : number + 2].tolist()
         return [self.documents[code] for code in self.arrays["list_documents"][first:last].tolist()]
 
-    def judgments(self) -> Iterable[tuple[str, str, int]]:
-        """Return (topic, document, grade) of every judgment."""
-        rows = zip(
-            self.judged_topic.tolist(),
-            self.arrays["judged_document"].tolist(),
-            self.arrays["grade"].tolist(),
-            strict=True,
-        )
+    def judgments(self) -> Iterable[tuple[str, str, float]]:
+        """Return (topic, document, grade) of every judgment; a grade that is a whole number is an int."""
+        stored = self.arrays["grade"]
+        grades = stored.tolist() if stored.dtype.kind == "i" else map(plain_grade, stored.tolist())
+        rows = zip(self.judged_topic.tolist(), self.arrays["judged_document"].tolist(), grades, strict=True)
         return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)
 
     def condensed(self) -> Collection:
@@ -371,7 +371,7 @@ class Collection:
 
     def save(self, path: str | Path) -> None:
         """Write the packed form, which :func:`cranfield.open_collection` reopens in milliseconds."""
-        from cranfield.formats.packed import COLLECTION, plain_warnings, write_packed
+        from cranfield.formats.packed import COLLECTION, FRACTIONAL, plain_warnings, write_packed
 
         header = {
             "systems": self.systems,
@@ -380,7 +380,8 @@ class Collection:
             "intent_names": self.intent_names,
             "warnings": plain_warnings(self.warnings),
         }
-        write_packed(path, COLLECTION, header, self.arrays)
+        grades = [self.arrays[name].dtype.kind for name in ("grade", "intent_grade") if name in self.arrays]
+        write_packed(path, COLLECTION, header, self.arrays, number=FRACTIONAL if "f" in grades else None)
 
 
 def relevant_judgments(arrays: Mapping[str, Array]) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from cranfield.collection.collection import Collection
 from cranfield.formats.packed import COLLECTION, Check, PackedFile, open_packed, restored_warnings
 from cranfield.formats.problems import Problem
+from cranfield.formats.qrels import MOST_GRADE
 from cranfield.types import Array
 
 _KEYS = ("systems", "topics", "teams", "intent_names", "warnings")
@@ -33,6 +34,7 @@ _INTENT_TYPES = {
     "intent_index": "<i4",
     "intent_grade": "<i4",
 }
+_FRACTIONAL = {(name, "<f8") for name in ("grade", "highest_grade", "intent_grade")}  # where not all grades are whole
 
 
 def open_collection(path: str | Path) -> Collection:
@@ -114,7 +116,7 @@ def _check_sizes(opened: PackedFile, systems: int, topics: int, *, with_intents:
     size = {}
     for name, kind in (_TYPES | (_INTENT_TYPES if with_intents else {})).items():
         found = opened.arrays.type_of(name)
-        if found is None or found[0] != kind or len(found[1]) != 1:
+        if found is None or not (found[0] == kind or (name, found[0]) in _FRACTIONAL) or len(found[1]) != 1:
             raise opened.damaged(f"its array «{name}» is missing, or of another type")
         size[name] = found[1][0]
     lists, judgments = topics * systems, size["grade"]
@@ -145,8 +147,9 @@ def _checks(arrays: Mapping[str, Array], systems: int, intents: tuple[tuple[str,
         "list_documents": lambda codes: _not_below(codes, _size(arrays, "document_edges") - 1),
         "judged_edges": lambda edges: _not_edges(edges, _size(arrays, "grade")),
         "judged_document": lambda codes: _not_below(codes, _size(arrays, "document_edges") - 1),
-        "highest_grade": lambda highest: (
-            "" if highest[0] == arrays["grade"].max(initial=0) else "another grade is the highest"
+        "grade": _not_grades,
+        "highest_grade": lambda highest: (  # also of judgments that were left out since
+            "" if arrays["grade"].max(initial=0) <= highest[0] <= MOST_GRADE else "another grade is the highest"
         ),
     }
     for kind in ("judged", "found"):
@@ -193,6 +196,7 @@ def _intent_checks(arrays: Mapping[str, Array], counts: list[int]) -> dict[str, 
         "intent_first": first,
         "intent_edges": lambda edges: _not_edges(edges, _size(arrays, "intent_index")),
         "intent_index": index,
+        "intent_grade": _not_grades,
         "intent_weight": lambda weight: (
             "" if np.isfinite(weight).all() and (weight >= 0).all() else "a probability is none"
         ),
@@ -210,6 +214,11 @@ def _not_edges(edges: Array, end: int) -> str:
 
 def _not_below(codes: Array, count: int) -> str:
     return "" if not len(codes) or (codes.min() >= 0 and codes.max() < count) else "a document has no name"
+
+
+def _not_grades(grades: Array) -> str:
+    fine = grades.dtype.kind == "i" or bool((np.abs(grades) <= MOST_GRADE).all())
+    return "" if fine else "a grade is no number, or too large"
 
 
 def _not_text(blob: Array) -> str:

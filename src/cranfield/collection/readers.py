@@ -19,7 +19,7 @@ from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.runs import Order, inspect_run, parse_runs
 from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
-from cranfield.formats.text import expand, file_stem, read_bytes, show
+from cranfield.formats.text import check_there, expand, file_stem, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
 
@@ -91,6 +91,7 @@ def read_collection(
     (12, 40)
     """
     if qrels is None and intents is None:
+        check_there([runs] if isinstance(runs, str | Path) else runs)
         raise RequestError("runs cannot be scored without judgments", fix="Give `qrels`, `intents`, or both.")
     how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
     with collector_paused():

@@ -112,6 +112,11 @@ class CheckReport:
         bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
         return any(problem.severity in bad for problem in self.problems)
 
+    @property
+    def lacks_scores(self) -> bool:
+        """Whether scores are missing, so that questions refuse the files until they are told what becomes of those."""
+        return any(problem.slug == "cell-missing" for problem in self.problems)
+
 
 def sniff(data: bytes) -> FileKind:
     """What a file is, by its first line of data and, for judgments, by its second column."""
@@ -170,7 +175,7 @@ class _Check:
     told: dict[str, FileKind] = field(default_factory=dict)
     files: list[CheckedFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    judged: dict[bytes, dict[bytes, int]] = field(default_factory=dict)
+    judged: dict[bytes, dict[bytes, float]] = field(default_factory=dict)
     team_file: dict[str, str] = field(default_factory=dict)
     teams: dict[str, str] | None = None
     tag_owner: dict[str, str] = field(default_factory=dict)
@@ -301,7 +306,7 @@ def _unknown(file: str, data: bytes, reason: str) -> Problem:
     return Problem("unknown-kind", file, line, shorten(rest[:size]))
 
 
-def _against_judgments(run: _Run, judged: dict[bytes, dict[bytes, int]]) -> list[Problem]:
+def _against_judgments(run: _Run, judged: dict[bytes, dict[bytes, float]]) -> list[Problem]:
     """What only shows when a run meets the judgments."""
     topics = dict.fromkeys(run.topics)
     known = [topic for topic in topics if topic in judged]
@@ -321,7 +326,7 @@ def _against_judgments(run: _Run, judged: dict[bytes, dict[bytes, int]]) -> list
     return found
 
 
-def _grades(run: _Run, judged: dict[bytes, dict[bytes, int]]) -> Iterator[int]:
+def _grades(run: _Run, judged: dict[bytes, dict[bytes, float]]) -> Iterator[float]:
     """Return the grades of the judged documents, in the order of the lines."""
     for topic, document in run.pairs():
         grade = judged[topic].get(document) if topic in judged else None

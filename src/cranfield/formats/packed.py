@@ -4,7 +4,8 @@ Layout: the magic, the format's number, the header's length and checksum; the he
 each array its type, shape, place and CRC-32); then the arrays, each on a 64-byte boundary. The header and the file's
 length are checked when the file is opened, an array's checksum and contents before its first use. Format 1 holds a
 collection; from format 2 on the header says what the file ``holds``, and an array without a checksum of its own is
-checked in blocks by whoever reads it.
+checked in blocks by whoever reads it. Format 3 is a collection with fractional grades, which earlier versions do not
+know; everything else is written in the format that they read.
 
 A checksum guards against accidents, not against people: whoever makes up a file can compute it. What compiled loops
 take for granted (places within arrays, codes below their number) is therefore checked too; and arrays are copies, not
@@ -35,7 +36,7 @@ from cranfield.formats.text import atomic_write, show
 from cranfield.types import Array
 
 MAGIC = b"\x93CRANFIELD\r\n\x1a\n\x00\x00"
-FORMAT = 2
+FORMAT = FRACTIONAL = 3
 COLLECTION, SCORES = "collection", "scores"
 AGAIN = "Make it again with `pack()`."
 _FORMATS = {COLLECTION: 1, SCORES: 2}
@@ -106,17 +107,20 @@ def write_packed(
     header: Mapping[str, Any],
     arrays: Mapping[str, Array | Streamed],
     after: Callable[[], Mapping[str, Array]] = dict,
+    *,
+    number: int | None = None,
 ) -> None:
     """Write a packed file; it appears whole or not at all.
 
     ``after`` gives arrays that are known only when all others are written, such as the checksums of blocks; it is
-    asked for them once before, for their shapes.
+    asked for them once before, for their shapes. ``number`` is the format, where it is not the usual one.
     """
     held = {name: each if isinstance(each, Streamed) else np.ascontiguousarray(each) for name, each in arrays.items()}
     late = after()
     whole: dict[str, Array | Streamed] = {**held, **late}
     places, end = _layout(whole)
-    said = {**header, **({"holds": holds} if _FORMATS[holds] > 1 else {})}
+    number = _FORMATS[holds] if number is None else number
+    said = {**header, **({"holds": holds} if number > 1 else {})}
 
     def text(sums: Mapping[str, int | None]) -> bytes:
         table = {name: [*_type_of(each), places[name], sums[name]] for name, each in whole.items()}
@@ -127,7 +131,7 @@ def write_packed(
     }
     width = len(text({**sums, **dict.fromkeys(late, _LARGEST)}))
     with atomic_write(path) as stream:
-        _write_header(stream, holds, text(sums), width)
+        _write_header(stream, number, text(sums), width)
         origin = _aligned(_PREFIX.size + width)
         written = _PREFIX.size + width
         for name, each in held.items():
@@ -138,12 +142,12 @@ def write_packed(
             written += _pad(stream, origin + places[name] - written) + _write_array(stream, array, name)
         if late:
             stream.seek(0)
-            _write_header(stream, holds, text(sums), width)
+            _write_header(stream, number, text(sums), width)
 
 
-def _write_header(stream: IO[bytes], holds: str, text: bytes, width: int) -> None:
+def _write_header(stream: IO[bytes], number: int, text: bytes, width: int) -> None:
     text = text.ljust(width)  # as many bytes, whatever the number of digits of the checksums
-    stream.write(_PREFIX.pack(MAGIC, _FORMATS[holds], zlib.crc32(text), len(text)))
+    stream.write(_PREFIX.pack(MAGIC, number, zlib.crc32(text), len(text)))
     stream.write(text)
 
 

@@ -122,13 +122,14 @@ KINDS = _kinds(
         'Use `name="file"`, or rename one of them.',
     ),
     # judgments
-    ("grade-not-a-number", _E, "a grade that is not a number", "The judgment cannot be read.", "Write a whole number."),
+    ("grade-not-a-number", _E, "a grade that is not a number", "The judgment cannot be read.", "Write a number."),
     (
         "grade-fractional",
-        _E,
+        _N,
         "a fractional grade",
-        "trec_eval would cut it to a whole number.",
-        "Scale the grades to whole numbers and say what they are worth with gains=.",
+        "None for measures of gain, which use it as it is; binary measures count it as relevant if it is at least rel, "
+        "1 by default.",
+        "Choose the threshold of binary measures, such as AP(rel=0.5). trec_eval would cut grades to whole numbers.",
     ),
     (
         "grade-decimal",

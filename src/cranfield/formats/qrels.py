@@ -6,24 +6,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from cranfield.formats.lines import Inspection, careful_lines, clean_columns, has_repeats, report_spacing, split_fields
 from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.runs import parse_number
 from cranfield.formats.text import read_bytes, show, write_text
+from cranfield.types import Array
 
 FIELDS = 4
+MOST_GRADE = 2**31 - 1  # no grade is higher
 PLAIN = {b"0", b"Q0", b"q0", b"1"}  # what stands in the second column of ordinary judgments
 
 
 @dataclass(frozen=True)
 class JudgmentLines:
-    """The lines of one judgment file; ``intents`` is the second column where it means something, else empty."""
+    """The lines of one judgment file; ``intents`` is the second column where it means something, else empty.
+
+    A grade that is a whole number is an int, any other a float.
+    """
 
     file: str
     topics: list[bytes]
     intents: list[bytes]
     documents: list[bytes]
-    grades: list[int]
+    grades: list[float]
 
 
 def read_qrels(source: str | Path) -> JudgmentLines:
@@ -49,17 +56,54 @@ def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
     columns = clean_columns(data, FIELDS)
     if columns is None:
         return None
-    topics, seconds, documents, grades = columns
-    try:
-        values = list(map(int, grades))
-    except ValueError:
-        return None
-    if max(map(abs, values)) > 2**31 - 1:
-        return None
+    topics, seconds, documents, texts = columns
+    grades = _clean_grades(texts)
     lists = list(zip(topics, seconds, strict=True)) if intents else topics
-    if has_repeats(lists, documents) or any(b"_" in grade for grade in set(grades)):
+    if grades is None or has_repeats(lists, documents):
         return None
-    return JudgmentLines(file, topics, seconds if intents else [], documents, values)
+    return JudgmentLines(file, topics, seconds if intents else [], documents, grades)
+
+
+def _clean_grades(texts: Sequence[bytes]) -> list[float] | None:
+    """The grades, each text parsed once; None where one cannot be read, or has to be noted (2.0 among whole grades)."""
+    known: dict[bytes, float] = {}
+    for text in set(texts):
+        grade = parse_grade(text)
+        if grade is None:
+            return None
+        known[text] = grade
+    fractional = any(isinstance(grade, float) for grade in known.values())
+    return [known[text] for text in texts] if fractional or all(map(_is_plain, known)) else None
+
+
+def parse_grade(raw: bytes) -> float | None:
+    """A grade, an int where it is a whole number; None for text that is no number or a number that is too large.
+
+    >>> parse_grade(b"2.0"), parse_grade(b".5"), parse_grade(b"nan")
+    (2, 0.5, None)
+    """
+    value = parse_number(raw)
+    if value is None or not abs(value) <= MOST_GRADE:  # nan
+        return None
+    return plain_grade(value)
+
+
+def plain_grade(value: float) -> float:
+    """A grade as it is written: an int where it is a whole number, else the float itself, never rounded."""
+    whole = int(value)
+    return whole if whole == value else value
+
+
+def grade_array(grades: Sequence[float] | Array) -> Array:
+    """Grades as a collection has them: int32 where all are whole numbers, float64 otherwise."""
+    exact = np.asarray(grades, np.float64) + 0.0  # −0 is 0
+    whole = exact.astype(np.int32)
+    return whole if bool((whole == exact).all()) else exact
+
+
+def _is_plain(raw: bytes) -> bool:
+    """Whether a grade is written in digits alone, after its sign."""
+    return raw.lstrip(b"+-").isdigit()
 
 
 def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLines, list[Problem]]:
@@ -70,12 +114,15 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         report_spacing(data, look)
         _report_grades(clean, range(1, len(clean.topics) + 1), look)
         return clean, look.problems
-    kept: dict[tuple[bytes, bytes, bytes], tuple[int, int]] = {}
+    kept: dict[tuple[bytes, bytes, bytes], tuple[int, float]] = {}
+    decimal: list[tuple[int, bytes]] = []
     for number, line in careful_lines(data, look):
         fields = split_fields(line, number, FIELDS, look)
         grade = None if fields is None else _grade(fields[3], number, line, look)
         if fields is None or grade is None:
             continue
+        if isinstance(grade, int) and not _is_plain(fields[3]):
+            decimal.append((number, line))
         key = (fields[0], fields[1] if intents else b"", fields[2])
         line_before, grade_before = kept.setdefault(key, (number, grade))
         if line_before != number:
@@ -90,35 +137,39 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         [document for _, _, document in kept],
         [grade for _, grade in kept.values()],
     )
+    if decimal and not any(isinstance(grade, float) for grade in lines.grades):
+        look.add("grade-decimal", *decimal[0], count=len(decimal))
     _report_grades(lines, [line for line, _ in kept.values()], look)
     return lines, look.problems
 
 
-def _grade(raw: bytes, number: int, line: bytes, look: Inspection) -> int | None:
-    value = parse_number(raw)
-    if value is None or value != value or abs(value) > 2**31 - 1:
+def _grade(raw: bytes, number: int, line: bytes, look: Inspection) -> float | None:
+    grade = parse_grade(raw)
+    if grade is None:
         look.add("grade-not-a-number", number, line, f"«{raw[:40].decode(errors='replace')}»")
-        return None
-    if value != int(value):
-        look.add("grade-fractional", number, line, f"«{raw[:40].decode()}»")
-        return None
-    if not raw.lstrip(b"+-").isdigit():
-        look.add("grade-decimal", number, line)
-    return int(value)
+    return grade
 
 
 def _report_grades(lines: JudgmentLines, numbers: Sequence[int], look: Inspection) -> None:
+    fractional = [at for at, grade in enumerate(lines.grades) if isinstance(grade, float) and grade > 0]
+    if fractional:
+        first = fractional[0]
+        text = f"{_judged(lines, first)} {lines.grades[first]!r}"
+        look.add("grade-fractional", numbers[first], text, count=len(fractional))
     negative = [at for at, grade in enumerate(lines.grades) if grade < 0]
     if negative:
         first = negative[0]
-        text = f"{lines.topics[first].decode()} {lines.documents[first].decode()}"
-        look.add("grade-negative", numbers[first], text, count=len(negative))
+        look.add("grade-negative", numbers[first], _judged(lines, first), count=len(negative))
     served = {topic for topic, grade in zip(lines.topics, lines.grades, strict=True) if grade > 0}
     reported = set(served)
     for at, topic in enumerate(lines.topics):
         if topic not in reported:
             reported.add(topic)
             look.add("no-relevant", numbers[at], f"topic {topic.decode()}")
+
+
+def _judged(lines: JudgmentLines, at: int) -> str:
+    return f"{lines.topics[at].decode()} {lines.documents[at].decode()}"
 
 
 def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
@@ -140,9 +191,10 @@ def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
     return found
 
 
-def write_qrels(path: str | Path, rows: Iterable[tuple[str, str, str, int]]) -> None:
-    """Write (topic, iteration or intent, document, grade) rows."""
-    write_text(path, "".join(f"{topic} {second} {document} {grade}\n" for topic, second, document, grade in rows))
+def write_qrels(path: str | Path, rows: Iterable[tuple[str, str, str, float]]) -> None:
+    """Write (topic, iteration or intent, document, grade) rows, grades in the fewest digits that read back the same."""
+    lines = (f"{topic} {second} {document} {plain_grade(grade)!r}\n" for topic, second, document, grade in rows)
+    write_text(path, "".join(lines))
 
 
 HEADERS = {(b"run", b"team"), (b"system", b"team")}

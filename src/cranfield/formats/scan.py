@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.formats.qrels import FIELDS as JUDGMENT_FIELDS
-from cranfield.formats.qrels import JudgmentLines
+from cranfield.formats.qrels import MOST_GRADE, JudgmentLines, grade_array
 from cranfield.formats.runs import FIELDS, Order, RunLines, parse_numbers
 from cranfield.formats.text import BOM, LONGEST_LINE
 from cranfield.types import Array
@@ -115,13 +115,13 @@ class Scanner:
     def scan_judgments(self, data: bytes, file: str) -> CodedJudgments | None:
         """The ordinary judgments in ``data``, or None when the careful reader has to look at them."""
         found = self._scanned(data, JUDGMENT_FIELDS, _GRADE, -1)
-        if found is None or not np.abs(found.keys).max() <= 2**31 - 1:  # nan: no whole number
+        if found is None or not np.abs(found.keys).max() <= MOST_GRADE:  # nan: no number
             return None
         numbers: dict[bytes, int] = {}
         topic = np.repeat([numbers.setdefault(name, len(numbers)) for name in found.topics], np.diff(found.edges))
         if has_repeats(topic, found.codes):
             return None
-        return CodedJudgments(file, list(numbers), topic, found.codes, found.keys.astype(np.int32))
+        return CodedJudgments(file, list(numbers), topic, found.codes, grade_array(found.keys))
 
     def code_run(self, run: RunLines) -> CodedRun:
         """A run that was read carefully."""
@@ -133,7 +133,7 @@ class Scanner:
         """Judgments that were read carefully."""
         numbers: dict[bytes, int] = {}
         topic = np.array([numbers.setdefault(name, len(numbers)) for name in lines.topics], np.int64)
-        codes, grades = self.vocabulary.code(lines.documents), np.array(lines.grades, np.int32)
+        codes, grades = self.vocabulary.code(lines.documents), grade_array(lines.grades)
         return CodedJudgments(lines.file, list(numbers), topic, codes, grades)
 
     def _scanned(self, data: bytes, width: int, key: int, rank: int) -> _Columns | None:
@@ -146,7 +146,7 @@ class Scanner:
             return None
         tag, topics, edges, codes, keys, ranks, left = found
         columns = _Columns(tag, topics, *map(np.frombuffer, (edges, codes, keys, ranks), _TYPES))
-        if left and key != _GRADE:
+        if left:
             columns.parse_left(data, np.frombuffer(left, np.int64).reshape(-1, 4), key)
         return columns
 

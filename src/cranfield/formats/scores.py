@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -245,6 +246,32 @@ def is_unicode(text: str) -> bool:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
+
+
+_FORMULA = re.compile("'*[=+\\-@\t]")  # what may start a formula in a spreadsheet, also where it was kept from it
+
+
+def no_formula(name: str) -> str:
+    """A name that no spreadsheet takes for a formula: one that might be has an apostrophe more.
+
+    >>> no_formula("=1+1"), no_formula("'=1+1"), no_formula("bm25")
+    ("'=1+1", "''=1+1", 'bm25')
+    """
+    return f"'{name}" if _FORMULA.match(name) else name
+
+
+def plain_names(cells: Sequence[str]) -> Sequence[str]:
+    """The names that such cells stand for; others, and all where one could be a formula, are what they are.
+
+    >>> plain_names(["'=1+1", "bm25"])
+    ['=1+1', 'bm25']
+    >>> plain_names(["'=1+1", "=1+1"])  # nobody kept these from being formulas
+    ["'=1+1", '=1+1']
+    """
+    starts = {cell[:1] for cell in cells}
+    if "'" not in starts or starts & set("=+-@\t"):
+        return cells
+    return [cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell for cell in cells]
 
 
 def format_scores(columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ",") -> str:

@@ -118,12 +118,23 @@ def _raw(source: str | Path) -> bytes:
                 raise InputError("this is a device, not a file", where=show(source), fix="Name a file.")
             return stream.read()
     except FileNotFoundError:
-        raise InputError("there is no such file", where=show(source), fix=_neighbours(Path(source))) from None
+        raise _absent(source) from None
     except IsADirectoryError:
         raise InputError("this is a folder, not a file", where=show(source), fix="Name a file in it.") from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"the file cannot be read: {reason}", where=show(source), fix="Check the path.") from None
+
+
+def check_there(sources: Iterable[str | Path]) -> None:
+    """Raise an error where a file, a folder or a pattern is not there, before anything else is said about it."""
+    for path in expand(sources):
+        if path != STDIN and not os.path.exists(path):
+            raise _absent(path)
+
+
+def _absent(source: str | Path) -> InputError:
+    return InputError("there is no such file", where=show(source), fix=_neighbours(Path(source)))
 
 
 def _neighbours(path: Path) -> str:

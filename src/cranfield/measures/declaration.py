@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.collection import View
 from cranfield.errors import RequestError
+from cranfield.formats.qrels import parse_grade
 from cranfield.types import Array
 
 if TYPE_CHECKING:
@@ -95,14 +96,12 @@ def _text(value: Value) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-MOST = 2**31 - 1  # no grade is higher
-
-
-def whole(text: str) -> int:
-    """A whole number of at least 1."""
-    if not (text.isascii() and text.isdigit() and len(text) < 11) or not 1 <= int(text) <= MOST:
-        raise ValueError("a whole number of at least 1")
-    return int(text)
+def read_grade(text: str) -> float:
+    """A grade above 0, written as in judgments."""
+    grade = parse_grade(text.encode()) if text.isascii() else None
+    if grade is None or grade <= 0:
+        raise ValueError("a number above 0")
+    return grade
 
 
 def between(low: float, high: float) -> Callable[[str], float]:
@@ -131,7 +130,21 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return read
 
 
-REL = Parameter("rel", 1, "the lowest grade that counts as relevant", whole)
+REL = Parameter("rel", 1, "the lowest grade that counts as relevant; it may be fractional", read_grade)
+
+
+def threshold(measure: Measure) -> float | None:
+    """The lowest grade that a measure counts as relevant; None for one that counts no documents, but their gains."""
+    values: dict[str, Any] = dict(measure.values)
+    graded_rbp = measure.kind.name == "RBP" and values["gains"] != "binary"
+    return None if graded_rbp else values.get("rel")
+
+
+def relevant_grades(measure: Measure, grade: Array) -> Array:
+    """Which grades can add to a score: those from the threshold on or, of a measure of gains, all above 0."""
+    values: dict[str, Any] = dict(measure.values)
+    by_threshold = "rel" in values and values.get("gains", "binary") == "binary"
+    return grade >= values["rel"] if by_threshold else grade > 0
 
 
 def needs_intents(view: View, measure: Measure) -> Any:

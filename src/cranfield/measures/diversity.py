@@ -29,7 +29,7 @@ from cranfield.types import Array
 class _Relevant:
     """Per-intent judgments that say relevant, and what follows from them."""
 
-    def __init__(self, view: View, intents: Intents, rel: int) -> None:
+    def __init__(self, view: View, intents: Intents, rel: float) -> None:
         keep = intents.grade >= rel
         self.index = intents.index[keep]
         self.edges = np.concatenate([[0], np.cumsum(keep)])[intents.edges]

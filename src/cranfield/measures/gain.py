@@ -6,7 +6,7 @@ import numpy as np
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, whole
+from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, read_grade
 from cranfield.measures.recipes import (
     GAINS,
     Over,
@@ -90,7 +90,7 @@ LOG = Parameter(
     _log_base,
 )
 BETA = Parameter("beta", 1.0, "how much gain counts against plain precision; 0 makes it precision", between(0, 1e6))
-MAX = Parameter("max", None, "the highest grade of the scale, where the judgments do not reach it", whole)
+MAX = Parameter("max", None, "the highest grade of the scale, where the judgments do not reach it", read_grade)
 
 
 def _gains(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 
 from cranfield.collection import Hits, View
 from cranfield.errors import RequestError
+from cranfield.formats.qrels import plain_grade
 from cranfield.measures import kernels
-from cranfield.measures.declaration import Measure, Parameter
+from cranfield.measures.declaration import Measure, Parameter, read_grade
 from cranfield.runtime.compiled import Kernel
 from cranfield.types import Array
 
@@ -59,34 +60,34 @@ def divide(score: Array, by: Array) -> Array:
     return score
 
 
-def relevant(view: View, rel: int) -> Array:
+def relevant(view: View, rel: float) -> Array:
     """Which judgments say relevant."""
     return view.grade >= rel
 
 
-def binary(view: View, rel: int) -> Array:
+def binary(view: View, rel: float) -> Array:
     """Gain 1 for what is relevant."""
     return relevant(view, rel).astype(np.float64)
 
 
 def read_gains(text: str) -> str:
-    """``linear``, ``exp``, or a table ``1:1,2:3``."""
+    """``linear``, ``exp``, or a table ``1:1,2:3``, whose grades may be fractional."""
     if text in ("linear", "exp"):
         return text
     try:
         table = _table(text)
     except ValueError:
         table = {}
-    if not table or min(table) < 1 or not all(0 <= gain < 1e9 for gain in table.values()):
+    if not table or not all(0 <= gain < 1e9 for gain in table.values()):
         raise ValueError("linear, exp, or a table of grade:gain such as 1:1,2:3")
     return text
 
 
-def _table(text: str) -> dict[int, float]:
+def _table(text: str) -> dict[float, float]:
     if not text.isascii():
         raise ValueError(text)
     pairs = (pair.split(":") for pair in text.split(","))
-    return {int(grade): float(gain) for grade, gain in pairs}
+    return {read_grade(grade): float(gain) for grade, gain in pairs}
 
 
 GAINS = Parameter(
@@ -95,24 +96,45 @@ GAINS = Parameter(
 
 
 def gain_of(grade: Array, gains: str) -> Array:
-    """What grades are worth; 0 and less are worth nothing, and so is a grade that a table leaves out."""
+    """What grades are worth; 0 and less are worth nothing, and so is a whole grade that a table leaves out.
+
+    A fractional grade that a table leaves out is refused: it lies between grades that are worth something.
+    """
     positive = np.maximum(grade, 0).astype(np.float64)
     if gains == "linear":
         return positive
     if gains == "exp":
-        return np.exp2(positive) - 1.0
+        return np.exp2(positive) - 1.0 if grade.dtype.kind == "i" else _exponential(positive)
+    table = _table(gains)
+    if grade.dtype.kind == "f":
+        _check_listed(positive, table, gains)
     worth = np.zeros(len(positive))
-    for value, gain in _table(gains).items():
+    for value, gain in table.items():
         worth[grade == value] = gain
     return worth
+
+
+def _exponential(grade: Array) -> Array:
+    """2^x − 1: whole grades as they always are, others without the cancellation that would cut small ones to 0."""
+    return np.where(grade % 1 == 0, np.exp2(grade) - 1.0, np.expm1(grade * np.log(2.0)))
+
+
+def _check_listed(grade: Array, table: Mapping[float, float], gains: str) -> None:
+    missing = grade[(grade % 1 != 0) & ~np.isin(grade, list(table))]
+    if len(missing):
+        shown = ", ".join(map(repr, np.unique(missing)[:5].tolist()))
+        raise RequestError(
+            f"gains={gains} does not say what {len(missing):,} judgments with fractional grades are worth ({shown})",
+            fix="Add them to the table, or use gains=linear, which takes grades as they are.",
+        )
 
 
 def highest_gain(view: View, measure: Measure) -> float:
     """The gain of the highest grade: as the measure says (``max``), else the highest of the whole collection."""
     top = measure["max"]
-    grade = view.highest_grade if top is None else int(top)
+    grade = view.highest_grade if top is None else top
     if top is not None and view.grade.max(initial=0) > grade:
-        found = int(view.grade.max())
+        found = plain_grade(view.grade.max().item())
         raise RequestError(f"{measure} says grades end at {grade}, but the judgments have {found}")
     if measure["gains"] not in ("linear", "exp"):
         return max(_table(measure["gains"]).values())

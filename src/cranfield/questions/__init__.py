@@ -17,6 +17,7 @@ MODULES = {
     "power": "power",
     "compare": "compare",
     "judges": "judges",
+    "leaderboard": "leaderboard",
     "shards": "shards",
     "pilot": "pilot",
     "budget": "budget",

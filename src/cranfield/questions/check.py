@@ -39,8 +39,8 @@ class CheckResult(Result):
 
     @property
     def exit_code(self) -> int:
-        """2 where scores would be wrong."""
-        return 2 if self.report.failed(strict=self.strict) else 0
+        """2 where questions refuse the files: scores would be wrong, or some are missing."""
+        return 2 if self.report.failed(strict=self.strict) or self.report.lacks_scores else 0
 
 
 @question("Problems of the files", examples=("cranfield check runs/ qrels.txt teams.tsv",), working="checking")
@@ -62,7 +62,7 @@ def check(
     order: sources.Ordering = "score",
     name: sources.Naming = "auto",
 ) -> CheckResult:
-    """Check files before anything is computed from them; exit code 2 when scores would be wrong.
+    """Check files before anything is computed from them; exit code 2 when scores would be wrong or are missing.
 
     Returns
     -------

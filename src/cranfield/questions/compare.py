@@ -68,7 +68,7 @@ def compare(
         TestName | None,
         Param(
             "Test that compares the systems.",
-            default="max-t; dunnett with a baseline; t for two systems",
+            default="max-t; dunnett with a baseline; t for two systems and with a judge",
             metavar="NAME",
             titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
         ),
@@ -84,7 +84,12 @@ def compare(
     ] = None,
     alpha: Annotated[
         float,
-        Param("Significance level; the family-wise error rate, unless `correct` is bh or none.", label="α", gt=0, lt=1),
+        Param(
+            "Significance level; the family-wise error rate, unless `correct` is bh or none.",
+            label="α",
+            ge=shared.LEAST_ALPHA,
+            lt=1,
+        ),
     ] = 0.05,
     baseline: Annotated[
         Names, Param("Compare the other systems with this one only; may be repeated.", metavar="SYSTEM")

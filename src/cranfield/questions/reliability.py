@@ -88,7 +88,7 @@ def reliability(
         ),
     ] = None,
     alpha: Annotated[
-        float, Param("Significance level, and the largest swap rate allowed.", label="α", gt=0, lt=0.5)
+        float, Param("Significance level, and the largest swap rate allowed.", label="α", ge=shared.LEAST_ALPHA, lt=0.5)
     ] = 0.05,
     confidence: Annotated[float, Param("Confidence level of the intervals.", ge=0.5, le=0.9999)] = 0.95,
     trials: Annotated[

@@ -59,7 +59,8 @@ MissingPacked = Annotated[
         titles={"": "stays missing", **MISSING_TITLES},
     ),
 ]
-Alpha = Annotated[float, Param("Significance level.", label="α", gt=0, lt=1)]
+LEAST_ALPHA = 1e-300  # where the tails of the distributions still have numbers
+Alpha = Annotated[float, Param("Significance level.", label="α", ge=LEAST_ALPHA, lt=1)]
 Power = Annotated[float, Param("Power (1 − β).", gt=0, lt=1)]
 Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]
 Resamples = Annotated[

@@ -56,7 +56,7 @@ def variance(
             label="what every pair needs",
         ),
     ] = False,
-    alpha: Annotated[float, Param("Significance level, with `pairs`.", label="α", gt=0, lt=1)] = 0.05,
+    alpha: Annotated[float, Param("Significance level, with `pairs`.", label="α", ge=shared.LEAST_ALPHA, lt=1)] = 0.05,
     missing: shared.Missing = None,
 ) -> VarianceResult:
     """Estimate the variance of scores from a pilot, in every way that sizing needs.

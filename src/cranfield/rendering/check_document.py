@@ -41,7 +41,7 @@ def check_view(result: CheckResult) -> Document:
         inputs=result.inputs,
         tables=tables,
         rows=rows,
-        sentence=_sentence(counts, by_kind, result.strict),
+        sentence=_sentence(result, counts, by_kind),
         extra={"kinds": kinds, "places_listed": result.most},
     )
 
@@ -58,16 +58,16 @@ def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None
     return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
 
 
-def _sentence(counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]], strict: bool) -> str:
+def _sentence(result: CheckResult, counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]]) -> str:
     of = {severity: [slug for slug in counts if KINDS[slug].severity is severity] for severity in Severity}
     found = ", ".join(_tally(severity, slugs, counts, by_kind) for severity, slugs in of.items() if slugs)
     if of[Severity.ERROR]:
         return f"{found}. Scores would be wrong: nothing is scored from these files until the errors are corrected."
-    if "cell-missing" in counts:
+    if result.report.lacks_scores:
         return f'{found}. Questions refuse missing scores unless `missing="zero"` or `missing="drop"` is given.'
     if of[Severity.WARNING]:
         return f"{found}. The files can be scored" + (
-            ", but `strict=True` asks for more." if strict else "; read the warnings."
+            ", but `strict=True` asks for more." if result.strict else "; read the warnings."
         )
     return f"{found + '. ' if found else ''}The files can be scored."
 

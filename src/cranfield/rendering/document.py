@@ -237,6 +237,7 @@ MODULES = {
     "PowerResult": "power_document",
     "ComparisonResult": "comparison_document",
     "JudgesResult": "judges_document",
+    "LeaderboardResult": "leaderboard_document",
     "ShardsResult": "shard_document",
     "PilotResult": "pilot_document",
     "BudgetResult": "pilot_document",

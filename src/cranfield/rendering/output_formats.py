@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
+from cranfield.formats import scores as formats
 from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Document, StreamedRows, Table, finite, show, warning_lines
 from cranfield.scores.table import ScoreTable
-
-_FORMULA = ("=", "+", "-", "@", "\t")  # characters that may start a formula in a spreadsheet
 
 
 def to_json(document: Document) -> str:
@@ -100,8 +99,7 @@ def no_formula(value: Any) -> Any:
     """Escape text that a spreadsheet would execute; numbers are unchanged."""
     if not isinstance(value, str):
         return value
-    line = value.replace("\r", " ")  # a bare one would start a new line
-    return f"'{line}" if line[:1] in _FORMULA else line
+    return formats.no_formula(value.replace("\r", " "))  # a bare one would start a new line
 
 
 def to_markdown(document: Document) -> str:
@@ -122,12 +120,13 @@ def markdown_table(table: Table) -> str:
 
 
 def _bars(text: str) -> str:
-    return markdown_text(text.replace("\\", "\\\\").replace("|", "\\|"))
+    return markdown_text(text).replace("|", "\\|")
 
 
 def markdown_text(text: str) -> str:
-    """Return one line in which names are escaped for HTML."""
-    return text.replace("<", "\\<").replace("\r", " ").replace("\n", " ")
+    """Return one line in which no name is HTML, a link or an image."""
+    line = text.replace("\r", " ").replace("\n", " ")
+    return line.replace("\\", "\\\\").replace("<", "\\<").replace("](", "]\\(")
 
 
 def to_latex(document: Document) -> str:

@@ -34,6 +34,7 @@ REFERENCES = {
     "Credit. Psychological Bulletin 70(4), 1968.",
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
+    "Demsar2006": "Demšar, J.: Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
     "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
     "Dunnett1964": "Dunnett, C. W.: New Tables for Multiple Comparisons with a Control. Biometrics 20(3), 1964.",
@@ -55,6 +56,9 @@ REFERENCES = {
     "LanDeMets1983": "Lan, K. K. G. and DeMets, D. L.: Discrete Sequential Boundaries for Clinical Trials. Biometrika "
     "70(3), 1983.",
     "MacAvaney2022": "MacAvaney, S., Macdonald, C. and Ounis, I.: Streamlining Evaluation with ir-measures. ECIR 2022.",
+    "Mogstad2024": "Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D.: Inference for Ranks with Applications "
+    "to Mobility across Neighbourhoods and Academic Achievement across Countries. Review of Economic "
+    "Studies 91(1), 2024.",
     "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
     "ACM TOIS 27(1), 2008.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",

@@ -115,6 +115,7 @@ def interval_sketch(rows: Sequence[Mapping[str, Any]], *, title: str) -> str:
         said = f"{row['system']}: {row['score']:.4f}"
         if row["lower"] == row["lower"]:
             said += f" ({row['lower']:.4f} to {row['upper']:.4f})"
+        if math.isfinite(row["lower"]) and math.isfinite(row["upper"]):
             parts.append(f'<path class="bar" d="M{x} {up.at(row["lower"])}V{up.at(row["upper"])}"/>')
         parts.append(f'<circle class="mean" cx="{x}" cy="{mean}" r="3"><title>{escape(said)}</title></circle>')
         if few:
@@ -193,4 +194,4 @@ def _number(value: float) -> str:
 
 
 def _or(value: float, other: float) -> float:
-    return value if value == value else other
+    return value if math.isfinite(value) else other

@@ -134,6 +134,15 @@ def known_layout(names: Iterable[str]) -> Columns | None:
     return next((columns for layout, columns in LAYOUTS.items() if there >= set(layout) and "topic" not in there), None)
 
 
+ONE_SYSTEM = Columns(score=("score",))
+
+
+def layout_of(names: Iterable[str]) -> Columns | None:
+    """As `known_layout`; and topics with scores but without systems are of one system, which the file names."""
+    there = set(names)
+    return ONE_SYSTEM if {"topic", "score"} <= there and "system" not in there else known_layout(there)
+
+
 def name_of_measure(given: Columns | None, name: str | None) -> str | None:
     """The measure of a table with one column per system: the name of its file."""
     return name if given is not None and given.system == "*" else None
@@ -240,7 +249,7 @@ def _scores(record: Record, given: Columns, system: str, measure: str | None) ->
     if all(_value(record.fields, column) is _ABSENT for column in given.score):
         return
     topic = _required_text(record, given.topic, "topic")
-    shard = "" if given.shard is None else _required_text(record, given.shard, "shard")
+    shard = _shard(record, given)
     if given.system == "*":
         named = measure or "score" if given.measure is None else _required_text(record, given.measure, "measure")
         yield from (((named, topic, name, shard), record.fields.get(name), name) for name in given.score)
@@ -265,6 +274,16 @@ def _measured(
     if isinstance(measures, list) and isinstance(found, list) and len(measures) == len(found):
         return [(str(name), raw) for name, raw in zip(measures, found, strict=True)]
     return [(_required_text(record, given.measure, "measure"), found)]
+
+
+def _shard(record: Record, given: Columns) -> str:
+    """The shard of a record; an empty one is no shard, as in every format, but a replicate has a name."""
+    if given.shard is None:
+        return ""
+    found = _value(record.fields, given.shard)
+    if not given.replicates and (found is None or found is _ABSENT or (isinstance(found, str) and not found.strip())):
+        return ""
+    return _required_text(record, given.shard, "shard")
 
 
 def _required_text(record: Record, name: str, part: str) -> str:

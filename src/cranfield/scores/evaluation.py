@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from cranfield.collection import Collection, View, read_collection
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import Measure, parse_measures
+from cranfield.measures.declaration import REL, relevant_grades, threshold
 from cranfield.measures.recipes import compute
 from cranfield.runtime.threads import tasks
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
@@ -38,13 +39,12 @@ def score_collection(
     policies = choose(Missing, missing, "missing"), choose(Missing, no_relevant, "no_relevant")
     values = score_view(collection.whole, wanted)
     absent = collection.returned == 0
-    barren = np.broadcast_to((_findable(collection) == 0)[:, np.newaxis], absent.shape)
     dropped = np.zeros(len(collection.topics), bool)
-    for policy, cells in zip(policies, (absent, barren), strict=True):
+    for policy, cells in zip(policies, (absent[np.newaxis], _barren(collection, wanted, policies[1])), strict=True):
         if policy is Missing.NAN:
-            values[:, cells] = np.nan
+            values[np.broadcast_to(cells, values.shape[:3])] = np.nan
         elif policy is Missing.DROP:
-            dropped |= cells.any(axis=1)
+            dropped |= cells.any(axis=(0, 2))
     if dropped.all():
         raise RequestError("no topic is left to score", fix="Choose zero or nan for missing or no_relevant.")
     return ScoreTable(
@@ -52,7 +52,7 @@ def score_collection(
         tuple(topic for topic, gone in zip(collection.topics, dropped, strict=True) if not gone),
         collection.systems,
         values[:, ~dropped],
-        warnings=_warnings(collection, policies[0], absent),
+        warnings=(*_warnings(collection, policies[0], absent), *threshold_cautions(collection, wanted)),
     )
 
 
@@ -78,13 +78,57 @@ def score_view(view: View, measures: Sequence[Measure]) -> Array:
     return values
 
 
-def _findable(collection: Collection) -> Array:
-    """Relevant documents of each topic, by the ordinary judgments or, without those, by the per-intent ones."""
-    intents = collection.intents
-    if intents is None or (collection.arrays["grade"] >= 0).any():
-        return collection.relevant
-    served = np.add.reduceat(np.append(intents.grade > 0, False), intents.edges[:-1]) * (np.diff(intents.edges) > 0)
-    return np.bincount(collection.judged_topic, weights=served, minlength=len(collection.topics))
+def _barren(collection: Collection, measures: Sequence[Measure], policy: Missing) -> Array:
+    """Measures × topics × 1: whether a topic has no document that is relevant to a measure.
+
+    Ordinary judgments decide or, without those, per-intent ones.
+    """
+    if policy is Missing.ZERO:  # which it is anyway
+        return np.zeros((len(measures), len(collection.topics), 1), bool)
+    by_intent = collection.intents is not None and not (collection.arrays["grade"] >= 0).any()
+    topic, grade = _grades(collection, by_intent=by_intent)
+    found = np.empty((len(measures), len(collection.topics), 1), bool)
+    for at, measure in enumerate(measures):
+        relevant = relevant_grades(measure, grade) if measure.kind.per_intent == by_intent else grade > 0
+        found[at, :, 0] = np.bincount(topic[relevant], minlength=len(collection.topics)) == 0
+    return found
+
+
+def _grades(collection: Collection, *, by_intent: bool) -> tuple[Array, Array]:
+    """The topic and the grade of every judgment, ordinary or per intent."""
+    if not by_intent:
+        return collection.judged_topic, collection.arrays["grade"]
+    rows = np.diff(collection.arrays["intent_edges"])
+    return np.repeat(collection.judged_topic, rows), collection.arrays["intent_grade"]
+
+
+def threshold_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:
+    """Name the threshold of binary measures that were given none, where grades are fractional."""
+    for by_intent in (False, True):
+        unset = [each for each in measures if threshold(each) == REL.default and each.kind.per_intent == by_intent]
+        topic, grade = _grades(collection, by_intent=by_intent) if unset else (np.zeros(0), np.zeros(0, np.int32))
+        if grade.dtype.kind == "f" and (grade[grade > 0] % 1).any():
+            yield _threshold_caution(unset, topic, grade)
+
+
+def _threshold_caution(measures: Sequence[Measure], topic: Array, grade: Array) -> Caution:
+    relevant = grade >= REL.default
+    below = (grade > 0) & ~relevant
+    topics, served = (len(np.unique(topic[chosen])) for chosen in (grade >= 0, relevant))
+    names = ", ".join(map(str, measures[:5])) + (f" and {len(measures) - 5} more" if len(measures) > 5 else "")
+    what = (
+        f"grades are fractional, and {names} count{'s' * (len(measures) == 1)} a grade of at least {REL.default} as "
+        f"relevant ({int(relevant.sum()):,} judgments) and a grade between 0 and {REL.default} as not relevant "
+        f"({int(below.sum()):,} judgments)"
+    )
+    barren = f"; {topics - served:,} of {topics:,} topics have no relevant document" if served < topics else ""
+    values = tuple((name, 0.5 if name == "rel" else value) for name, value in measures[0].values)
+    example = replace(measures[0], values=values)
+    gain = "D-nDCG" if example.kind.per_intent else "nDCG"
+    fix = (
+        f"Choose the threshold, such as {example}, or a measure of gain, such as {gain}, which uses grades as they are."
+    )
+    return Caution("grade-threshold", what + barren, fix)
 
 
 def require_judgments(collection: Collection, measures: Sequence[Measure]) -> None:

@@ -13,6 +13,7 @@ from cranfield.collection import Collection
 from cranfield.collection import kernels as lists
 from cranfield.collection.collection import Hits, View, relevant_judgments
 from cranfield.measures import Measure, kernels
+from cranfield.measures.declaration import relevant_grades
 from cranfield.measures.recipes import NO_CUTOFF, Recipe, Recipes, kept_recipe
 from cranfield.runtime.compiled import Kernel, pays
 from cranfield.scores.evaluation import require_judgments, score_view
@@ -88,6 +89,13 @@ class Rescorer:
         return tuple(kept_recipe(self.relevant_only.view, measure) for measure in self.measures)
 
     @cached_property
+    def at_threshold(self) -> tuple[Array | None, ...]:
+        """Which judgments of ``relevant_only`` are relevant to every measure; None where all of them are."""
+        grade = self.relevant_only.view.grade
+        masks = [None if each.kind.per_intent else relevant_grades(each, grade) for each in self.measures]
+        return tuple(None if mask is None or mask.all() else mask for mask in masks)
+
+    @cached_property
     def recipes(self) -> Recipes:
         return Recipes.gather([made for made in self.made if made is not None])
 
@@ -132,6 +140,14 @@ class ScoringBuffers:
             return self._ideal_edges[1:] - self._ideal_edges[:-1]
         worth = relevant_judgments(collection.arrays) & everything()
         return np.bincount(collection.judged_topic[worth], minlength=len(collection.topics))
+
+    def alive(self, kept: Array, everything: Everything) -> list[Array]:
+        """For every measure, which topics have a document left that is relevant to it; ``kept`` as it was scored."""
+        view, usual = self._all.relevant_only.view, self.relevant(everything) > 0
+        return [
+            usual if mask is None else np.bincount(view.unit[mask & (kept > 0)], minlength=view.topics) > 0
+            for mask in self._all.at_threshold
+        ]
 
     def score(
         self, kept: Array, systems: Sequence[int] | Array, everything: Everything, *, depth: int = NO_CUTOFF

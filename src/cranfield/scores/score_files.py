@@ -30,10 +30,19 @@ from cranfield.formats.records import (
     read_output,
     read_records,
 )
-from cranfield.formats.scores import format_scores, header_names, inspect_scores
+from cranfield.formats.scores import format_scores, header_names, inspect_scores, no_formula, plain_names
 from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
-from cranfield.scores.columns import Columns, as_number, known_layout, name_of_measure, suggest, table_from_records
+from cranfield.scores.columns import (
+    ONE_SYSTEM,
+    Columns,
+    as_number,
+    known_layout,
+    layout_of,
+    name_of_measure,
+    suggest,
+    table_from_records,
+)
 from cranfield.scores.frames import (
     from_frame,
     long_columns,
@@ -245,7 +254,34 @@ def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, sys
         return _read_parquet(data, file, measure, columns, system)
     given = None if columns is None else Columns.of(columns)
     found = read_by_columns(data, file, measure=measure, given=given, system=system)
-    return found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+    table = found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+    return table if is_json(data[:HEAD]) else _named_plainly(table)
+
+
+def _named_plainly(table: ScoreTable) -> ScoreTable:
+    """Without the apostrophes that keep names in CSV from being formulas; axes but the measures are sorted again."""
+    old = (table.measures, table.topics, table.systems, table.shards)
+    new = [plain_names(names) for names in old]
+    if all(names is cells for names, cells in zip(new, old, strict=True)):
+        return table
+    orders = [{name: at for at, name in enumerate(names)} for names in new]
+    kept = [tuple(new[0]), *map(natural, new[1:])]
+    places = [[order[name] for name in names] or [0] for order, names in zip(orders, kept, strict=True)]
+    renamed = [dict(zip(cells, names, strict=True)) for cells, names in zip(old, new, strict=True)]
+    empty = {
+        (m[cell[0]], t[cell[1]], s[cell[2]], d.get(cell[3], cell[3])): place
+        for m, t, s, d in [renamed]
+        for cell, place in table.empty.items()
+    }
+    return replace(
+        table,
+        measures=kept[0],
+        topics=kept[1],
+        systems=kept[2],
+        shards=kept[3],
+        values=own(table.values[np.ix_(*places)]),
+        empty=empty,
+    )
 
 
 def read_by_columns(
@@ -258,7 +294,7 @@ def read_by_columns(
 ) -> ScoreTable | None:
     """The table of a plain file of text; None where it has to be read line by line."""
     head = data[:HEAD]
-    layout, is_object = known_layout(header_names(head)), head.removeprefix(BOM).startswith(b"{")
+    layout, is_object = layout_of(header_names(head)), head.removeprefix(BOM).startswith(b"{")
     if given is None and looks_like_output(head):
         return None
     if not is_object and given is None and layout is None:
@@ -306,8 +342,8 @@ def read_by_lines(
     if is_json_lines(data):
         return _read_json_lines(data, file, system, measure)
     if is_json(data):
-        return _read_json(data, file, title)
-    layout = known_layout(header_names(data))
+        return _read_json(data, file, measure, title)
+    layout = layout_of(header_names(data))
     if layout is not None:
         return table_from_records(read_records(data, file), layout, file=file, system=system, measure=measure)
     found, problems = inspect_scores(data, file)
@@ -413,16 +449,19 @@ def _in_file(table: ScoreTable, file: str) -> ScoreTable:
     return replace(table, empty={cell: f"{file}, {place}" for cell, place in table.empty.items()})
 
 
-def _read_json(data: bytes, file: str, measure: str) -> ScoreTable:
+def _read_json(data: bytes, file: str, measure: str | None, title: str) -> ScoreTable:
     content = load_json(decoded(data, file), file)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
     try:
         if isinstance(content, Mapping):
-            return ScoreTable.from_dict(content, system=measure)
+            return ScoreTable.from_dict(content, system=title)
         columns = list(dict.fromkeys(key for row in content for key in row))
+        if layout_of(columns) is ONE_SYSTEM:
+            content, title = [{**row, "system": system_name(file)} for row in content], measure or "score"
+            columns.append("system")
         rows = (tuple(row.get(key) for key in columns) for row in content)
-        return _in_file(table_from_columns(columns, rows, measure=measure, word="record"), file)
+        return _in_file(table_from_columns(columns, rows, measure=title, word="record"), file)
     except InputError as error:
         fix = error.fix if "`columns" in error.fix else f"{error.fix} Or say which fields are which with `columns`."
         raise InputError(error.what, where=f"{file}, {error.where}" if error.where else file, fix=fix) from None
@@ -468,7 +507,10 @@ def write_scores(
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
     else:
-        columns = wide_columns(table) if wide else long_columns(table)
+        safe = {
+            axis: tuple(map(no_formula, getattr(table, axis))) for axis in ("measures", "topics", "systems", "shards")
+        }
+        columns = (wide_columns if wide else long_columns)(table.replaced(**safe))
         mark = "\t" if name.endswith(".tsv") else ","
         write_text(path, format_scores(list(columns), zip(*columns.values(), strict=True), mark=mark))
 
@@ -549,5 +591,5 @@ OTHER_FORMATS = (
     OtherFormat(FileKind.SCORES, is_parquet, _score_rows),
     OtherFormat(FileKind.SCORES, is_json, _score_rows),
     OtherFormat(FileKind.SCORES, is_output, _score_rows),
-    OtherFormat(FileKind.SCORES, lambda data: known_layout(header_names(data)) is not None, _score_rows),
+    OtherFormat(FileKind.SCORES, lambda data: layout_of(header_names(data)) is not None, _score_rows),
 )

@@ -20,7 +20,7 @@ import cranfield
 from cranfield.errors import CranfieldError
 from cranfield.web import calculators, data, result_pages
 from cranfield.web.error_pages import add_handlers
-from cranfield.web.guard import Guard
+from cranfield.web.guard import SLOWEST, Guard
 from cranfield.web.page import render, static
 from cranfield.web.runner import Calculators, Runner
 from cranfield.web.settings import Settings
@@ -83,23 +83,31 @@ def _static(name: str) -> Response:
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP whose requests come within a time: a connection that only begins one is closed."""
+    """HTTP whose requests come, and whose answers are taken, within a time: other connections are closed."""
 
-    head = Settings.head
+    head, idle = Settings.head, Settings.idle
     _timer: asyncio.TimerHandle | None = None
+    _watch: asyncio.TimerHandle | None = None
+    _taken, _most = 0.0, 0  # when the client last took what was there for it, and the most that has been there since
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._expect()
+        self._close_unless_taken()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        for each in (self._timer, self._watch):
+            if each is not None:
+                each.cancel()
         super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._taken = self.loop.time()
 
     def _expect(self) -> None:
         """Start to wait for a request; more bytes of its head give no more time."""
@@ -108,8 +116,19 @@ class TimedProtocol(H11Protocol):
         self._timer = self.loop.call_later(self.head, self._close_unless_asked)
 
     def _close_unless_asked(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if self.transport.get_write_buffer_size():
+            self._expect()  # the last answer is still on its way
+        elif self.cycle is None or self.cycle.response_complete:
             self.transport.abort()
+
+    def _close_unless_taken(self) -> None:
+        """Look again and again whether the client reads what it asked for: all of it, or enough that more is sent."""
+        left, now = self.transport.get_write_buffer_size(), self.loop.time()
+        self._taken, self._most = (self._taken, max(self._most, left)) if left else (now, 0)
+        if now - self._taken > self.idle + self._most / SLOWEST:
+            self.transport.abort()
+        else:
+            self._watch = self.loop.call_later(self.idle / 4, self._close_unless_taken)
 
 
 def server(app: FastAPI) -> uvicorn.Server:
@@ -118,7 +137,7 @@ def server(app: FastAPI) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=type("Protocol", (TimedProtocol,), {"head": settings.head}),
+            http=type("Protocol", (TimedProtocol,), {"head": settings.head, "idle": settings.idle}),
             ws="none",
             log_level="warning",
             access_log=False,

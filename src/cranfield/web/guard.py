@@ -19,7 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 SAFE = ("GET", "HEAD", "OPTIONS")
-SLOWEST = 10_000  # bytes per second of an upload, less the time that it may pause
+SLOWEST = 10_000  # bytes per second of an upload or of an answer, less the time that it may pause
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

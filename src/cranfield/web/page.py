@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib import resources
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
@@ -213,8 +214,18 @@ def links_of(page: str, query: BaseModel, answer: Reply) -> dict[str, str]:
     return {kind: f"{page}.{kind}{asked(query)}" for kind in answer.files()}
 
 
-def as_file(content: str | bytes, kind: str, name: str) -> Response:
-    """JSON is shown, everything else is kept."""
+def _pieces(path: Path) -> Iterator[bytes]:
+    """What is in a file, some at a time, so that whoever reads slowly does not keep all of it in memory."""
+    with path.open("rb") as stream:
+        while piece := stream.read(1 << 16):
+            yield piece
+
+
+def as_file(content: str | bytes | Path, kind: str, name: str) -> Response:
+    """JSON is shown, everything else is kept; a file on disk is sent from there."""
     file = f"cranfield-{name}.{ENDINGS.get(kind, kind)}"
     headers = {} if kind == "json" else {"content-disposition": f'attachment; filename="{file}"'}
+    if isinstance(content, Path):
+        headers |= {"content-length": str(content.stat().st_size)}
+        return StreamingResponse(_pieces(content), media_type=MEDIA[kind], headers=headers)
     return Response(content, media_type=MEDIA[kind], headers=headers)

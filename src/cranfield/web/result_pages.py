@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, RequestError
 from cranfield.rendering.report_page import served_policy
 from cranfield.web import page_list
 from cranfield.web.data import WAIT, JobAnswer, Known, not_read, progress_page, reading, runner_of
@@ -180,14 +181,15 @@ def _file(request: Request, data: Data, question: DataPage, kind: str, query: An
         raise HTTPException(404)
     path = data.folder / job.id / kind
     if not path.exists() and not (data.folder / job.id / page_list.SLOW).exists():
-        page_list.render_file(str(data.folder / job.id), kind)
+        with suppress(RequestError, HTTPException):  # it takes too long, or others compute: then it is work of its own
+            request.app.state.calculators.ask(page_list.render_file, str(data.folder / job.id), kind)
     if not path.exists():
         made = _render(request, data, job, kind)
         if made.is_open:
             return progress_page(request, made, f"/data/{data.key}")
         if made.state != "done":
             return respond(request, 400, made.fault or CANCELLED, f"/data/{data.key}")
-    return as_file(path.read_bytes(), kind, question.name)
+    return as_file(path, kind, question.name)
 
 
 PATIENCE = 60  # seconds for a file: a browser that downloads it waits, and shows no page meanwhile

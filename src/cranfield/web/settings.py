@@ -39,7 +39,7 @@ class Settings:
     max_unpacked: int = 2_000_000_000
     max_files: int = 2_000
     max_kept: int = 8_000_000_000  # of all uploads together, unpacked
-    idle: float = 30.0  # how long an upload may pause
+    idle: float = 30.0  # how long an upload, or who reads an answer, may pause
     head: float = 10.0  # how long the head of a request may take
     jobs: int = field(default_factory=available_workers)
     calculator_seconds: float = 20.0

@@ -11,6 +11,8 @@ from cranfield.methods.variance.components import products, system_effects
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
 from cranfield.types import Array
 
+MOST_RESAMPLES = 10_000_000  # that can be asked for
+
 
 def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) -> Caution | None:
     """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant after the correction.
@@ -22,9 +24,11 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     if tests / (resamples + 1) <= alpha:
         return None
     enough = math.ceil(round(tests / alpha, 6)) - 1
+    possible = enough <= MOST_RESAMPLES
     what = f"{resamples:,} resamples give no p below {1 / (resamples + 1):.1g}"
     if correct == "none":
-        return Caution("too-few-resamples", f"{what}: no pair can be significant", f"Ask for {enough:,} or more.")
+        fix = f"Ask for {enough:,} or more." if possible else "Use tukey, or a larger α."
+        return Caution("too-few-resamples", f"{what}: no pair can be significant", fix)
     if correct == "holm":
         least = min(1.0, tests / (resamples + 1))
         what += f", which Holm over {pairs:,} pairs makes {least:.2g}: nothing can be significant"
@@ -38,7 +42,8 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     return Caution(
         "too-few-resamples",
         what,
-        f"Ask for {enough:,} resamples or more, or use a test that needs no correction: max-t or tukey.",
+        (f"Ask for {enough:,} resamples or more, or use" if possible else "Use")
+        + " a test that needs no correction: max-t or tukey.",
     )
 
 

@@ -63,13 +63,15 @@ def _range(piece: str, name: str, most: int) -> list[float]:
     parts = piece.split(":")
     try:
         numbers = [Decimal(part) for part in parts]  # decimals, so that 0.02 + 0.02 + 0.02 is 0.06
-        if not all(map(_is_usual, numbers)) or len(parts) not in (1, 2, 3):
+        if not all(number.is_finite() for number in numbers) or len(parts) not in (1, 2, 3):
             raise InvalidOperation
     except InvalidOperation:
         raise RequestError(
             f"`{name}` cannot be «{piece}»",
             fix="Write a number, a list such as 0.01,0.05, or a range from:to:step such as 10:100:10.",
         ) from None
+    if not all(map(_is_usual, numbers)):
+        raise RequestError(f"`{name}` cannot be «{piece[:40]}»", fix="Numbers from 1e-100 to 1e100 are taken.")
     if len(numbers) == 1:
         return [float(numbers[0])]
     step = numbers[2] if len(numbers) == 3 else Decimal(1)
@@ -82,8 +84,8 @@ def _range(piece: str, name: str, most: int) -> list[float]:
 
 
 def _is_usual(number: Decimal) -> bool:
-    """Whether a number is finite and of moderate size."""
-    return number.is_finite() and abs(number.adjusted()) <= 100
+    """Whether a number is of moderate size."""
+    return not number or abs(number.adjusted()) <= 100
 
 
 _POSITIVE = {

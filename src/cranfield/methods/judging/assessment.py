@@ -33,7 +33,7 @@ from cranfield.methods.judging.judge_effects import (
     drift,
     favour,
 )
-from cranfield.methods.judging.judged_comparison import JudgedComparison, compare_judged
+from cranfield.methods.judging.judged_comparison import DEFAULT_TEST, JudgedComparison, compare_judged
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample
 from cranfield.runtime.random import Seed
 from cranfield.scores import ScoreTable
@@ -514,7 +514,7 @@ def compare_labels(
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(matched.systems[:10])}.")
     settings: dict[str, Any] = {
-        "test": test,
+        "test": test or DEFAULT_TEST,
         "correct": correct or "holm",
         "alpha": alpha,
         "baselines": [matched.systems.index(each) for each in baseline],

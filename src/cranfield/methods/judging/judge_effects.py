@@ -104,8 +104,8 @@ _CURVED = 8  # systems from which on a curve is fitted unless another is named
 class Favour:
     """Which systems, or groups of systems, a judge favours.
 
-    ``value`` is how much higher the judge scores a system, on average over topics, than ``common`` lets expect from its
-    mean under human labels. Intervals are simultaneous, and exclude 0 exactly when p ≤ α. All are nan (p is 1) where
+    ``value`` is how much the mean of a system under the judge's labels exceeds what ``common`` predicts from its mean
+    under human labels. Intervals are simultaneous, and exclude 0 exactly when p ≤ α. All are nan (p is 1) where
     nothing can be said: the judge departs from the human scores by the same on every topic, or too few systems are left
     to fit ``common`` to.
     """
@@ -202,7 +202,7 @@ def _against_largest(columns: Array, value: Array, alpha: float, resamples: int,
 
 
 def _departures(human: Array, judge: Array, common: str, members: list[Array] | None) -> Array:
-    """How far the judge's means are above what those of the other systems, or of other groups, let expect."""
+    """How far the judge's means are above what those of the other systems, or of other groups, predict."""
     if common == "shift":
         above = judge - human - (judge - human).mean()
         return np.asarray(above if members is None else [above[each].mean() for each in members])

@@ -288,6 +288,7 @@ def pilot_study(
     squares, used, systems = work.run(workers, progress)
     # measures × trials × sizes
     parts = [squares[..., part].transpose(1, 0, 2) for part in range(4)]
+    used = used.transpose(1, 0, 2)
     variances = np.asarray(ESTIMATES[estimate](Squares(used, systems[:, np.newaxis], *parts)))  # type: ignore[arg-type]
     study = PilotStudy(
         measures=tuple(map(str, parsed)),
@@ -358,7 +359,7 @@ class _Work:
     sizes: Array
 
     def run(self, workers: int | None, progress: Progress | None) -> tuple[Array, Array, Array]:
-        """Mean squares (trials × measures × sizes × 4), topics used (trials × sizes), systems (trials)."""
+        """Mean squares (trials × measures × sizes × 4), topics used (trials × measures × sizes), systems (trials)."""
         workers = (workers or available_workers()) if self.rescorer.compiled else 1
         self.rescorer.prepare(stay, every_squares)
         done = tasks(_some_trials, pieces(len(self.draws), workers), shared=self, workers=workers, progress=progress)
@@ -369,7 +370,7 @@ class _Work:
         """The trials from ``first`` to ``last``."""
         count = last - first
         squares = np.empty((count, len(self.rescorer.measures), len(self.sizes), 4))
-        used, systems = np.empty((count, len(self.sizes)), np.int64), np.empty(count, np.int64)
+        used, systems = np.empty(squares.shape[:3], np.int64), np.empty(count, np.int64)
         buffers, run = self.rescorer.buffers(), self.rescorer.run
         keep, square = run(stay), run(every_squares)
         member, always = self._lean_member
@@ -384,12 +385,12 @@ class _Work:
                 keep(0, len(kept), member, words[at], always, kept)
                 everything = partial(self._kept, staying)
                 scores = np.array(buffers.score(kept, chosen, everything)).reshape(len(squares[at]), -1)
-                alive = buffers.relevant(everything) > 0
-            order = order[alive[order]]
-            sizes = used[at]
-            np.minimum(self.sizes, len(order), out=sizes)
+                groups = _groups(buffers.alive(kept, everything))
             systems[at] = len(chosen)
-            square(0, len(scores), len(chosen), scores, order, sizes, squares[at].reshape(len(scores), -1))
+            for low, high, alive in groups:
+                left = order[alive[order]]
+                used[at, low:high] = sizes = np.minimum(self.sizes, len(left))
+                square(low, high, len(chosen), scores, left, sizes, squares[at].reshape(len(scores), -1))
         return squares, used, systems
 
     @cached_property
@@ -409,6 +410,13 @@ class _Work:
         return self.contributors.kept(gone)
 
 
+def _groups(alive: Sequence[Array]) -> list[tuple[int, int, Array]]:
+    """First and last of the measures that have the same topics left, and these: all measures at once, or one by one."""
+    if all(each is alive[0] for each in alive):
+        return [(0, len(alive), alive[0])]
+    return [(at, at + 1, mine) for at, mine in enumerate(alive)]
+
+
 def _some_trials(work: _Work, piece: tuple[int, int]) -> tuple[Array, Array, Array]:
     return work.some(*piece)
 
@@ -418,10 +426,10 @@ def _points(study: PilotStudy, used: Array) -> list[PilotPoint]:
     shape = (len(study.measures), len(study.left_out), study.trials, len(study.pilot_topics))
     sample = study.variances.reshape(shape).copy()
     sample[:, 0, 1:, -1] = np.nan  # with all teams and all topics there is one pilot: the data as they are
-    used = used.reshape(shape[1:])
-    lost = study.topics - used[:, :, -1]
+    used = used.reshape(shape)
+    lost = study.topics - used[:, :, :, -1]
     # n/N, of the topics that the trials have left
-    shares = used.mean(axis=1) / np.maximum(used[:, :, -1].mean(axis=1, keepdims=True), 1)
+    shares = used.mean(axis=2) / np.maximum(used[:, :, :, -1].mean(axis=2, keepdims=True), 1)
     count, mean, sd = _moments(sample)
     sd = _finite_correction(sd, shares)
     margin = _t_quantile(count) * sd / np.sqrt(np.maximum(count, 1))
@@ -451,10 +459,10 @@ def _points(study: PilotStudy, used: Array) -> list[PilotPoint]:
             topics=float(topics[m, i, s]),
             topics_low=float(fewest[m, i, s]),
             topics_high=float(most[m, i, s]),
-            fewest=int(used[i, :, s].min()),
-            most=int(used[i, :, s].max()),
-            lost=float(lost[i].mean()),
-            most_lost=int(lost[i].max()),
+            fewest=int(used[m, i, :, s].min()),
+            most=int(used[m, i, :, s].max()),
+            lost=float(lost[m, i].mean()),
+            most_lost=int(lost[m, i].max()),
         )
         for m, measure in enumerate(study.measures)
         for i, k in enumerate(study.left_out)

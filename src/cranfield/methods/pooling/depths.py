@@ -390,8 +390,8 @@ class _Part:
             kept = self.kept(at)
             relevant = kept[rescorer.relevant_only.origin].astype(np.uint8)
             scores = buffers.score(relevant, everybody, lambda kept=kept: kept)  # type: ignore[misc]
-            alive = buffers.relevant(lambda kept=kept: kept) > 0  # type: ignore[misc]
-            found.append([score[alive] for score in scores])
+            alive = buffers.alive(relevant, lambda kept=kept: kept)  # type: ignore[misc]
+            found.append([score[mine] for score, mine in zip(scores, alive, strict=True)])
         return found
 
     def judged(self, at: int) -> int:

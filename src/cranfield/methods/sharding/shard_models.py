@@ -10,7 +10,8 @@ import numpy as np
 
 from cranfield.collection import Collection, View
 from cranfield.errors import Caution, RequestError
-from cranfield.measures import parse_measures
+from cranfield.measures import Measure, parse_measure, parse_measures
+from cranfield.measures.declaration import relevant_grades
 from cranfield.methods.comparison.anova import (
     MODELS,
     NESTED,
@@ -122,7 +123,7 @@ class ShardResult:
 
 @dataclass(frozen=True, eq=False)
 class Undefined:
-    """How many shards of one sharding hold no relevant document of each topic."""
+    """How many shards of one sharding hold no relevant document of each topic; by the measure with the most of them."""
 
     shards: int
     sample: int
@@ -219,10 +220,15 @@ class _Plan:
         return tuple(name for name in self.models if name != BOOTSTRAP)
 
 
-def undefined_cells(view: View) -> Array:
-    """Topics × shards without one relevant document: undefined for every system alike."""
-    relevant = np.bincount(view.unit[view.grade > 0], minlength=view.units)
-    return np.asarray(relevant == 0).reshape(view.topics, view.shards)
+def undefined_cells(view: View, measure: Measure) -> Array:
+    """Topics × shards without one document that is relevant to the measure: undefined for every system alike."""
+    return np.asarray(_relevant(view, measure) == 0).reshape(view.topics, view.shards)
+
+
+def _relevant(view: View, measure: Measure) -> Array:
+    """The number of documents of every unit that are relevant to the measure."""
+    is_relevant = view.grade > 0 if measure.kind.per_intent else relevant_grades(measure, view.grade)
+    return np.bincount(view.unit[is_relevant], minlength=view.units)
 
 
 def shard_study(
@@ -251,7 +257,8 @@ def shard_study(
         on the first sample of each number of shards; 0 leaves them out. The bootstrap is not repeated on them.
     """
     wanted = parse_measures(measures)
-    _check_request(collection, shards, samples, alpha, x)
+    relevant = np.min([_relevant(collection.whole, each) for each in wanted], axis=0)
+    _check_request(collection, shards, samples, alpha, x, most=int(relevant.max(initial=0)))
     plan = _Plan(alpha=alpha, halvings=halvings, resamples=resamples, models=SHARD_MODELS)
     whole = {str(each): score_view(collection.whole, [each])[0, :, :, 0] for each in wanted}
     found = [
@@ -267,7 +274,7 @@ def shard_study(
         results=tuple(found),
         systems=collection.systems,
         topics=collection.topics,
-        relevant=collection.relevant,
+        relevant=relevant,
         undefined=tuple(hollow),
         alpha=alpha,
         x=x,
@@ -296,13 +303,15 @@ def _one_sharding(work: _Work, which: tuple[int, int]) -> tuple[Undefined, list[
     # A stream for every sample of every S: the same shards whatever else is asked for.
     stream = sequence(work.seed, "shards", count, sample)
     view = work.collection.sharded(work.collection.random_shards(count, seed=stream))
-    empty = undefined_cells(view)
     results: list[ShardResult] = []
+    most = np.zeros(view.topics, np.int64)
     for name, whole in zip(work.measures, work.whole, strict=True):
-        scores = score_view(view, parse_measures(name))[0]
+        measure = parse_measure(name)
+        scores, empty = score_view(view, [measure])[0], undefined_cells(view, measure)
+        most = np.maximum(most, empty.sum(axis=1))
         mine = sequence(stream, name)
         results += _Sharding(name, scores, empty, work.x, whole, sample, mine, work.plan).results()
-    return Undefined(count, sample, empty.sum(axis=1)), results
+    return Undefined(count, sample, most), results
 
 
 def replicate_study(
@@ -419,7 +428,10 @@ def _check_alpha(alpha: float) -> None:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
 
 
-def _check_request(collection: Collection, shards: Sequence[int], samples: int, alpha: float, x: float) -> None:
+def _check_request(
+    collection: Collection, shards: Sequence[int], samples: int, alpha: float, x: float, *, most: int
+) -> None:
+    """Refuse what cannot be; ``most`` is the largest number of relevant documents of a topic."""
     _check_alpha(alpha)
     for what, names in (("systems", collection.systems), ("topics", collection.topics)):
         if len(names) < 2:
@@ -428,7 +440,6 @@ def _check_request(collection: Collection, shards: Sequence[int], samples: int, 
         raise RequestError(f"an undefined score cannot be {x}", fix="Give a number; 0 is usual.")
     if not shards or min(shards) < 2:
         raise RequestError("a corpus is split into two shards or more", fix="Give `shards=[2, 5, 10]`, for instance.")
-    most = int(collection.relevant.max(initial=0))
     if max(shards) > most:
         raise RequestError(
             f"{max(shards)} shards are more than any topic has relevant documents ({most} at most), "

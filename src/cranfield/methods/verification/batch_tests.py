@@ -7,6 +7,7 @@ and whether the worst is significantly better than the best. The worst is also t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -415,6 +416,8 @@ def make_test(
         )
     if resamples is None:
         resamples = RESAMPLES.get(name, 0)
+    if name in RESAMPLES:
+        _check_resamples(resamples, alpha * (2 if sides == 1 else 1))
     if name in OF_TWO:
         if systems != 2:
             raise RequestError(
@@ -433,6 +436,21 @@ def make_test(
         "tukey-permutation": lambda: TukeyPermutationTest(alpha, resamples, seed),
     }
     return made[name]() if name in made else TukeyTest(alpha, _left_by(name))
+
+
+def _check_resamples(resamples: int, alpha: float) -> None:
+    """Refuse a test whose smallest p is above α: no number of topics would be enough."""
+    least = 1 / (resamples + 1)
+    if least > alpha:
+        enough = 1 / alpha - 1
+        more = f"Ask for {math.ceil(round(enough, 6)):,} `resamples` or more, or use" if enough <= MOST_DRAWN else "Use"
+        raise RequestError(
+            f"{resamples:,} resamples give no p below {least:.1g}: nothing is significant at α = {alpha:g}",
+            fix=f"{more} a test without resamples: tukey, or t for two systems.",
+        )
+
+
+MOST_DRAWN = 1_000_000  # resamples
 
 
 def _left_by(model: str) -> tuple[str, ...]:

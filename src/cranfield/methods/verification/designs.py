@@ -307,10 +307,11 @@ def sharded_pilot(
 ) -> ScoreTable:
     """Scores of a collection split into random shards; a shard without relevant documents scores ``undefined``."""
     view = collection.sharded(collection.random_shards(shards, seed=generator(seed, "verify", "shards")))
-    scores = score_view(view, [parse_measure(measure)])
-    scores = np.where(undefined_cells(view)[:, np.newaxis, :], undefined, scores)
+    parsed = parse_measure(measure)
+    scores = score_view(view, [parsed])
+    scores = np.where(undefined_cells(view, parsed)[:, np.newaxis, :], undefined, scores)
     names = tuple(str(at + 1) for at in range(shards))
-    return ScoreTable((str(parse_measure(measure)),), collection.topics, collection.systems, scores, names)
+    return ScoreTable((str(parsed),), collection.topics, collection.systems, scores, names)
 
 
 @dataclass(frozen=True)

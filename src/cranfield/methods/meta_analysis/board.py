@@ -1,0 +1,453 @@
+"""A leaderboard: systems in order, the ranks that each may have, tiers, and what the order rests on.
+
+Tasks are the sample, as topics are in a comparison: a board says what would hold on other tasks like these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from cranfield.errors import Caution, InputError, RequestError
+from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
+from cranfield.methods.comparison.families import FAMILY, percent
+from cranfield.methods.comparison.pairwise import correction, deciding_level
+from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
+from cranfield.methods.comparison.tukey import Intervals, critical_range
+from cranfield.runtime.random import Seed, generator
+from cranfield.scores import ScoreTable
+from cranfield.scores.selection import REMEDY
+from cranfield.stats.tails import t_critical
+from cranfield.types import Array, Progress
+
+RESAMPLES = 10_000
+FEWEST_SHARED = 3
+"""Tasks that two systems must share for a test of their difference."""
+_BLOCK = 1_000_000  # resampled means at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskEffect:
+    """What the first place is without one task; ``lead`` is that of the first over the second then."""
+
+    task: str
+    first: str
+    lead: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Friedman:
+    """Friedman's test of ranks within tasks, and Nemenyi's critical difference of average ranks."""
+
+    average_ranks: Array
+    statistic: float
+    p_value: float
+    critical_difference: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Board:
+    """Systems, best first; every array is in this order.
+
+    Parameters
+    ----------
+    scores
+        Weighted mean over tasks; where cells are missing, the mean of an additive model of systems and tasks, so that
+        a system that left out the hard tasks gains nothing by it.
+    rank_lower, rank_upper
+        The best and the worst rank that the tests leave: all ranks of all systems lie within with probability 1 − α or
+        more, where the tests control the family-wise error rate.
+    p_best
+        Share of resamples of the tasks in which the system is first; ties share.
+    tier
+        Systems of a tier are not separable from the first of it.
+    tasks_of
+        How many tasks each system has.
+    comparison
+        Every pair, with the differences, intervals and p.
+    shared
+        Of every pair in the comparison, the number of tasks that both have.
+    without
+        What the first place is without each task.
+    """
+
+    measure: str
+    systems: tuple[str, ...]
+    scores: Array
+    rank_lower: Array
+    rank_upper: Array
+    p_best: Array
+    tier: Array
+    tasks: tuple[str, ...]
+    weights: Array
+    tasks_of: Array
+    comparison: Comparison
+    shared: Array
+    without: tuple[TaskEffect, ...]
+    friedman: Friedman | None
+    missing: int
+    alpha: float
+    seed: int
+    resamples: int
+    warnings: tuple[Caution, ...] = ()
+
+    @property
+    def ranks(self) -> Array:
+        """1 for the first; systems with the same score share the best of their ranks."""
+        return np.asarray(1 + np.searchsorted(-self.scores, -self.scores - 1e-12, side="left"))
+
+    @cached_property
+    def decisive(self) -> tuple[TaskEffect, ...]:
+        """The tasks without which another system is first."""
+        return tuple(each for each in self.without if each.first != self.systems[0])
+
+
+def make_board(
+    table: ScoreTable,
+    *,
+    measure: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    test: str | None = None,
+    correct: str | None = None,
+    alpha: float = 0.05,
+    lower_is_better: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Board:
+    """Put systems in order by their mean over tasks, with the ranks that each may have.
+
+    Parameters
+    ----------
+    table
+        Systems on tasks, which stand where topics do; cells may be missing.
+    weights
+        The weight of tasks in the mean, 1 unless given.
+    test, correct
+        As in a comparison; with missing cells or weights ``t``, each pair on the tasks that both have.
+    lower_is_better
+        Whether small scores are good, as of latency and cost.
+    """
+    name = measure or table.measures[0]
+    if table.shards:
+        raise RequestError("there are several scores for each task and system", fix=REMEDY)
+    values = np.array(table.of(name), dtype=float)
+    values = -values if lower_is_better else values
+    _check_cells(table, values)
+    weight = _weights(table.topics, weights)
+    missing = int(np.isnan(values).sum())
+    fitted = _fitted(values) if missing else values
+    means = weight @ fitted / weight.sum()
+    order = np.argsort(-means, kind="stable")
+    systems = tuple(table.systems[at] for at in order.tolist())
+    values, fitted, means = values[:, order], fitted[:, order], means[order]
+    is_plain = not missing and bool((weight == weight[0]).all())
+    made = table.replaced(values=(-table.values if lower_is_better else table.values))
+    if is_plain:
+        comparison = compare(
+            made,
+            measure=name,
+            test=test,
+            correct=correct,
+            alpha=alpha,
+            seed=seed,
+            progress=progress,
+            resamples=resamples if chosen_test(test, systems=len(systems)) == "max-t" else None,
+        )
+    else:
+        comparison = _by_pairs(values, means, systems, weight, name, test=test, correct=correct, alpha=alpha)
+    sign = -1.0 if lower_is_better else 1.0
+    better, worse = _separable(comparison, len(systems))
+    return Board(
+        measure=name,
+        systems=systems,
+        scores=sign * means,
+        rank_lower=1 + better,
+        rank_upper=len(systems) - worse,
+        p_best=_best_shares(fitted, weight, resamples, seed),
+        tier=_tiers(comparison, len(systems)),
+        tasks=table.topics,
+        weights=weight,
+        tasks_of=np.isfinite(values).sum(axis=0),
+        comparison=comparison,
+        shared=_shared(values, comparison),
+        without=_without_each(values, weight, systems, table.topics, missing=bool(missing)),
+        friedman=None if missing or len(systems) < 3 else _friedman(values, alpha),
+        missing=missing,
+        alpha=alpha,
+        seed=seed,
+        resamples=resamples,
+        warnings=tuple(_cautions(table, values, missing, comparison)),
+    )
+
+
+def _check_cells(table: ScoreTable, values: Array) -> None:
+    there = np.isfinite(values)
+    if len(table.systems) < 2:
+        raise InputError("a board has two systems or more", fix="Give more systems.")
+    for axis, what, names in ((0, "system", table.systems), (1, "task", table.topics)):
+        empty = ~there.any(axis=axis)
+        if empty.any():
+            raise InputError(f"{what} «{names[int(np.argmax(empty))]}» has no score", fix=f"Leave out that {what}.")
+    if not _connected(there):
+        raise InputError(
+            "the board falls into parts that share no task, and their systems cannot be compared",
+            fix="Leave out the systems of one part, or add tasks that both have.",
+        )
+
+
+def _connected(there: Array) -> bool:
+    """Whether every system can be reached from the first over tasks that systems share."""
+    reached = np.zeros(there.shape[1], bool)
+    reached[0] = True
+    while True:
+        more = reached | (there & (there & reached).any(axis=1, keepdims=True)).any(axis=0)
+        if (more == reached).all():
+            return bool(reached.all())
+        reached = more
+
+
+def _weights(tasks: Sequence[str], given: Mapping[str, float] | None) -> Array:
+    unknown = [name for name in given or {} if name not in tasks]
+    if unknown:
+        raise RequestError(f"there is no task «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
+    weight = np.array([(given or {}).get(task, 1.0) for task in tasks], float)
+    if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
+        raise RequestError("weights are numbers of 0 or more, two of them above 0", fix="Leave out others.")
+    return weight
+
+
+def _fitted(values: Array) -> Array:
+    """The scores, with those of an additive model of tasks and systems where there are none."""
+    there = np.isfinite(values)
+    task, system = np.nonzero(there)
+    # Least squares of x_ts = a_t + b_s: tasks are eliminated, which leaves m equations for the systems.
+    counts, of_task = there.sum(axis=0), there / there.sum(axis=1, keepdims=True)
+    normal = np.diag(counts.astype(float)) - there.T.astype(float) @ of_task
+    filled = np.where(there, values, 0.0)
+    right = filled.sum(axis=0) - of_task.T @ filled.sum(axis=1)
+    effects = np.linalg.lstsq(normal, right, rcond=None)[0]
+    tasks = np.bincount(task, values[there] - effects[system], minlength=len(values)) / there.sum(axis=1)
+    return np.where(there, values, tasks[:, np.newaxis] + effects)
+
+
+def _by_pairs(
+    values: Array,
+    means: Array,
+    systems: tuple[str, ...],
+    weight: Array,
+    measure: str,
+    *,
+    test: str | None,
+    correct: str | None,
+    alpha: float,
+) -> Comparison:
+    """Every pair by Student's t on the tasks that both have, weighted; corrected for the number of pairs."""
+    if test not in (None, "t"):
+        raise RequestError(
+            f"the test {test} needs every score, and tasks of one weight",
+            fix="Leave out `test`: pairs are tested by t.",
+        )
+    check_test("t", correct)
+    first, second = np.triu_indices(len(systems), k=1)
+    gap, error, df, shared = _paired_moments(values, weight, first, second)
+    testable = (shared >= FEWEST_SHARED) & (error > 0)
+    t = np.divide(gap, error, out=np.zeros_like(gap), where=testable)
+    p_value = np.where(testable, np.maximum(2 * special.stdtr(np.maximum(df, 1), -np.abs(t)), TINY), 1.0)
+    correct = correct or ("none" if len(first) == 1 else "holm")
+    p_adjusted = correction(correct)(p_value)
+    level = deciding_level(p_adjusted <= alpha, correct, alpha)
+    reach = np.where(testable, t_critical(level / 2, np.maximum(df, 1)) * error, np.nan)
+    sd = error * np.sqrt(np.maximum(shared, 1))
+    wins, ties, losses = _wins(values, first, second)
+    columns = PairColumns(
+        place=np.arange(len(first)),
+        first=first,
+        second=second,
+        difference=gap,
+        standard_error=error,
+        lower=gap - reach,
+        upper=gap + reach,
+        effect_size=np.divide(gap, sd, out=np.full_like(gap, np.nan), where=testable),
+        p_value=p_value,
+        p_adjusted=p_adjusted,
+        wins=wins,
+        ties=ties,
+        losses=losses,
+    )
+    interval = {"holm": f"{percent(alpha)} at Holm's last step", "bh": f"{percent(alpha)} false coverage rate"}
+    return Comparison(
+        measure=measure,
+        test="t",
+        correct=correct,
+        alpha=alpha,
+        topics=len(values),
+        systems=systems,
+        means=means,
+        intervals=Intervals(float("nan"), float("nan"), _own_reach(values, weight, alpha)),
+        pairs=HeldPairs(columns, len(systems), alpha),
+        interval=interval.get(correct, f"{percent(alpha)} of each pair"),
+        denominator="sd of the differences",
+    )
+
+
+def _paired_moments(values: Array, weight: Array, first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
+    """Weighted mean difference of every pair on common tasks, its standard error, its df, and the common tasks.
+
+    Σw²(d − d̄)²/(Σw)² · n/(n − 1), which for one weight is Student's s²/n.
+    """
+    there = np.isfinite(values).astype(float)
+    filled = np.where(there > 0, values, 0.0)
+    centre = float(filled.sum() / there.sum())
+    filled = np.where(there > 0, values - centre, 0.0)  # for the precision of the sums of squares
+    shared = (there.T @ there)[first, second]
+    moments = []
+    for power in (weight, weight**2):
+        own, squares = power[:, np.newaxis] * filled, power[:, np.newaxis] * filled**2
+        counts = (there * power[:, np.newaxis]).T @ there
+        gaps = own.T @ there - there.T @ own
+        apart = squares.T @ there + there.T @ squares - 2 * own.T @ filled
+        moments.append([each[first, second] for each in (counts, gaps, apart)])
+    (total, gap_sum, _), (total2, gap2, apart2) = moments
+    gap = np.divide(gap_sum, total, out=np.zeros_like(total), where=total > 0)
+    spread = np.maximum(apart2 - 2 * gap * gap2 + gap**2 * total2, 0.0)
+    spread[spread <= 1e-13 * np.maximum(apart2, TINY)] = 0.0
+    factor = np.divide(shared, shared - 1, out=np.zeros_like(shared), where=shared > 1)
+    error = np.sqrt(np.divide(spread, total**2, out=np.zeros_like(total), where=total > 0) * factor)
+    return gap, error, shared - 1, shared
+
+
+def _own_reach(values: Array, weight: Array, alpha: float) -> Array:
+    """Half the interval of each system's own mean, over the tasks that it has."""
+    there = np.isfinite(values)
+    w = weight[:, np.newaxis] * there
+    n = there.sum(axis=0)
+    mean = (w * np.where(there, values, 0.0)).sum(axis=0) / w.sum(axis=0)
+    spread = np.square(w * np.where(there, values - mean, 0.0)).sum(axis=0) / np.square(w.sum(axis=0))
+    return np.asarray(t_critical(alpha / 2, np.maximum(n - 1, 1)) * np.sqrt(spread * n / np.maximum(n - 1, 1)))
+
+
+def _wins(values: Array, first: Array, second: Array) -> tuple[Array, Array, Array]:
+    """Tasks on which the first of a pair is better, the same, and worse."""
+    counts = np.zeros((3, len(first)), np.int64)
+    for row in values:
+        gap = row[first] - row[second]  # nan compares as nothing
+        counts += np.array([gap > 0, gap == 0, gap < 0])
+    return counts[0], counts[1], counts[2]
+
+
+def _shared(values: Array, comparison: Comparison) -> Array:
+    there = np.isfinite(values).astype(float)
+    first, second = np.triu_indices(values.shape[1], k=1)
+    return (there.T @ there)[first, second].astype(np.int64) if len(comparison.pairs) == len(first) else np.empty(0)
+
+
+def _separable(comparison: Comparison, systems: int) -> tuple[Array, Array]:
+    """Of every system, how many are significantly better and how many worse."""
+    better, worse = np.zeros(systems, np.int64), np.zeros(systems, np.int64)
+    for pairs in comparison.parts():
+        marked = pairs.p_adjusted <= comparison.alpha
+        up = pairs.difference[marked] > 0
+        first, second = pairs.first[marked], pairs.second[marked]
+        np.add.at(better, np.where(up, second, first), 1)
+        np.add.at(worse, np.where(up, first, second), 1)
+    return better, worse
+
+
+def _tiers(comparison: Comparison, systems: int) -> Array:
+    """Tiers from 1: each begins with the first system that is separable from the first of the tier before."""
+    tier, head, number = np.ones(systems, np.int64), 0, 1
+    same = set(comparison.pairs.not_different(0).tolist())
+    for at in range(1, systems):
+        if at not in same:
+            number, head = number + 1, at
+            same = set(comparison.pairs.not_different(head).tolist())
+        tier[at] = number
+    return tier
+
+
+def _best_shares(fitted: Array, weight: Array, resamples: int, seed: Seed) -> Array:
+    """How often each system is first, if tasks are drawn with replacement; ties share."""
+    n, m = fitted.shape
+    rng = generator(seed, "leaderboard", "best")
+    share, step = np.zeros(m), max(1, _BLOCK // m)
+    for start in range(0, resamples, step):
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(step, resamples - start))
+        means = (counts * weight) @ fitted
+        first = means >= means.max(axis=1, keepdims=True) - 1e-12
+        share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
+    return share / resamples
+
+
+def _without_each(
+    values: Array, weight: Array, systems: tuple[str, ...], tasks: tuple[str, ...], *, missing: bool
+) -> tuple[TaskEffect, ...]:
+    """The first place and its lead without each task."""
+    found = []
+    for at, task in enumerate(tasks):
+        left, rest = np.delete(values, at, axis=0), np.delete(weight, at)
+        if not rest.sum() or not np.isfinite(left).any(axis=0).all() or (missing and not _connected(np.isfinite(left))):
+            continue
+        means = rest @ (_fitted(left) if missing else left) / rest.sum()
+        best = int(np.argmax(means))
+        others = np.delete(means, best)
+        found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
+    return tuple(found)
+
+
+def _friedman(values: Array, alpha: float) -> Friedman:
+    """Ranks within tasks, 1 for the best."""
+    n, m = values.shape
+    ranks = np.array([_average_ranks(-row) for row in values])
+    average = ranks.mean(axis=0)
+    ties = sum(
+        float((counts**3 - counts).sum()) for counts in (np.unique(row, return_counts=True)[1] for row in values)
+    )
+    spread = n * m * (m + 1) / 12 - ties / (12 * (m - 1))
+    statistic = float(n**2 * np.square(average - (m + 1) / 2).sum() / spread) if spread > 0 else 0.0
+    critical = critical_range(alpha, m, np.inf) / np.sqrt(2) * np.sqrt(m * (m + 1) / (6 * n))  # Demšar 2006 §3.2.2
+    return Friedman(
+        average_ranks=average,
+        statistic=statistic,
+        p_value=float(max(special.chdtrc(m - 1, statistic), TINY)),
+        critical_difference=float(critical),
+    )
+
+
+def _average_ranks(values: Array) -> Array:
+    """Ranks from 1, ties at the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[place])
+
+
+def _cautions(table: ScoreTable, values: Array, missing: int, comparison: Comparison) -> list[Caution]:
+    found = list(comparison.warnings)
+    if comparison.correct in ("bh", "none") and comparison.test not in FAMILY and len(comparison.pairs) > 1:
+        found.append(
+            Caution(
+                "ranks-apart",
+                "without control of the family-wise error rate, the best and worst ranks do not hold together",
+                "Leave out `correct`, or use `holm`.",
+            )
+        )
+    if missing:
+        there = np.isfinite(values).astype(float)
+        shared = (there.T @ there)[np.triu_indices(values.shape[1], k=1)]
+        alone = int((shared < FEWEST_SHARED).sum())
+        few = f"; {alone:,} pairs share fewer than {FEWEST_SHARED} and are not tested" if alone else ""
+        found.append(
+            Caution(
+                "missing-cells",
+                f"{missing:,} of {values.size:,} scores are missing: systems are ordered by what an additive model of "
+                f"systems and tasks expects on all tasks, and a pair is compared on the tasks that both have, "
+                f"{int(shared.min()):,} to {int(shared.max()):,} of {len(table.topics):,}{few}",
+                "Run the missing tasks, or leave out systems that have few.",
+            )
+        )
+    return found

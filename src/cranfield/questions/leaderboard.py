@@ -1,0 +1,137 @@
+"""A leaderboard, with what its order is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, get_args
+
+from cranfield.errors import RequestError
+from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
+from cranfield.questions import shared_parameters as shared
+from cranfield.questions import sources
+from cranfield.questions.parameters import NamedData, Param, question
+from cranfield.results import Result
+from cranfield.runtime.threads import listener
+
+if TYPE_CHECKING:
+    from cranfield.methods.meta_analysis.board import Board
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LeaderboardResult(Result):
+    """One board per measure.
+
+    Attributes
+    ----------
+    boards
+        By measure: systems in order, the ranks that each may have, P(best), tiers, and every pair.
+    """
+
+    boards: Mapping[str, Board]
+
+
+@question(
+    "Leaderboard",
+    examples=(
+        "cranfield leaderboard board.csv --plot board.svg",
+        "cranfield leaderboard board.csv --test tukey --weights ArguAna=2",
+    ),
+    charts=("ranks",),
+    working="resampling",
+)
+def leaderboard(
+    scores: Annotated[
+        sources.ScoresLike,
+        sources.Source("Score table of systems on tasks, which stand in the column of topics.", metavar="SCORES"),
+    ],
+    *,
+    columns: sources.Columns = None,
+    measure: shared.Measures = None,
+    weights: Annotated[
+        NamedData,
+        Param("Weight of a task in the mean; may be repeated.", default="1 for every task", metavar="TASK=WEIGHT"),
+    ] = None,
+    test: Annotated[
+        TestName | None,
+        Param(
+            "Test that separates systems.",
+            default="max-t; t, each pair on the tasks that both have, with missing scores or weights",
+            metavar="NAME",
+            titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
+        ),
+    ] = None,
+    correct: Annotated[
+        CorrectionName | None,
+        Param(
+            "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
+            default="holm",
+            label="Correction of pairs",
+            titles={"": "Holm", **CORRECTION_TITLES},
+        ),
+    ] = None,
+    alpha: Annotated[
+        float, Param("Significance level; the ranks given hold together with probability 1 − α.", label="α", gt=0, lt=1)
+    ] = 0.05,
+    lower_is_better: Annotated[
+        bool, Param("Small scores are good, as of latency or cost.", label="lower is better")
+    ] = False,
+    resamples: shared.Resamples = None,
+    seed: shared.Seed = 1,
+) -> LeaderboardResult:
+    """A leaderboard with the ranks that each system may have, tiers, P(best), and the tasks that decide who is first.
+
+    Tasks are the sample: the board says what would hold on other tasks like these. Missing scores are allowed; two
+    systems are compared on the tasks that both have.
+
+    Returns
+    -------
+    LeaderboardResult
+        One board per measure.
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR, 2006.
+    .. [2] M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for ranks with applications to mobility
+       across neighbourhoods and academic achievement across countries", Review of Economic Studies, 2024.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> tasks = {"t1": 0.1, "t2": 0.2, "t3": 0.3, "t4": 0.2, "t5": 0.1}
+    >>> scores = {"a": {task: 0.6 + x for task, x in tasks.items()}, "b": {task: 0.5 + x for task, x in tasks.items()}}
+    >>> scores["c"] = {task: 0.5 - x for task, x in tasks.items()}
+    >>> board = cf.leaderboard(scores).boards["score"]
+    >>> board.systems, board.tier.tolist()
+    (('a', 'b', 'c'), [1, 1, 2])
+    """
+    from cranfield.methods.meta_analysis.board import RESAMPLES, make_board
+
+    table = sources.load_scores(scores, columns=columns, measure=measure, missing=None)
+    given = _numbers(sources.named_files(weights, "weights"))
+    boards = {
+        name: make_board(
+            table,
+            measure=name,
+            weights=given,
+            test=test,
+            correct=correct,
+            alpha=alpha,
+            lower_is_better=lower_is_better,
+            resamples=resamples or RESAMPLES,
+            seed=seed,
+            progress=listener(),
+        )
+        for name in table.measures
+    }
+    return LeaderboardResult(boards=boards, warnings=table.warnings, seed=seed)
+
+
+def _numbers(weights: Mapping[str, object]) -> dict[str, float]:
+    found = {}
+    for task, weight in weights.items():
+        try:
+            found[task] = float(str(weight))
+        except ValueError:
+            raise RequestError(f"`weights` cannot be «{task}={weight}»", fix="Write TASK=WEIGHT.") from None
+    return found
