@@ -75,6 +75,28 @@ def test_labels_equal_to_human_ones_agree_in_everything(example: Path) -> None:
     assert not same.favour.disfavoured.any()
 
 
+def test_files_of_scores_are_one_measure_whatever_they_are_called(tmp_path: Path) -> None:
+    human, judge = tables()
+    for name, table in (("people", human), ("model", judge)):
+        for head, file in (("topic,system,score", name), ("question,pipeline,passed", f"{name}-named")):
+            cells = [
+                f"{topic},{system},{table.of('AP')[row, column]}"
+                for row, topic in enumerate(table.topics)
+                for column, system in enumerate(table.systems)
+            ]
+            (tmp_path / f"{file}.csv").write_text("\n".join([head, *cells]) + "\n")
+    expected = cf.judges(human, judge={"model": judge}).to_dict()["rows"][0]["correlation"]
+    plain = cf.judges(tmp_path / "people.csv", judge=f"model={tmp_path / 'model.csv'}").to_dict()
+    named = cf.judges(
+        tmp_path / "people-named.csv",
+        judge=f"model={tmp_path / 'model-named.csv'}",
+        columns="topic=question,system=pipeline,score=passed",
+    ).to_dict()
+    for found, measure in ((plain, "score"), (named, "passed")):
+        assert found["rows"][0]["measure"] == measure
+        assert found["rows"][0]["correlation"] == pytest.approx(expected)
+
+
 def test_several_judges_have_an_average_and_a_combination() -> None:
     human, first = tables(noise=0.05)
     other = np.random.default_rng(9).normal(0, 0.2, first.values.shape)

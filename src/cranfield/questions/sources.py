@@ -237,7 +237,13 @@ def load_labels(
     measures = [measure] if isinstance(measure, str) else measure
     if not is_runs:
         read = _read(labels, measures[0] if measures and len(measures) == 1 else None, columns)
-        return LabelSet(table=only_table(complete_tables(read, measures=measures, missing=missing)))
+        table = only_table(complete_tables(read, measures=measures, missing=missing))
+        paths = paths_of(labels)
+        if not measures and paths is not None and table.measures == (_stem(paths[0]),):
+            table = table.replaced(
+                measures=("score",)
+            )  # it had no name but that of its file
+        return LabelSet(table=table)
     collection = load_collection(scores, qrels=labels)
     table = score_collection(collection, measures or ("AP",), missing=missing or "zero")
     return LabelSet(table=table, grades=[each for each in collection.judgments() if each[2] >= 0])
