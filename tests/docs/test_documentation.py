@@ -124,6 +124,10 @@ SHOWN = (
     "compare scores.csv --test unpaired",
     "compare scores.csv --baseline cleverdon1 --non-inferiority 0.1",
     "compare scores.csv --audit --resamples 200",
+    "compare scores.csv --judge model.csv --sampled",
+    "judges scores.csv --judge model.csv --earlier model=scores.csv",
+    "judges example/runs --qrels example/qrels.txt --judge a=example/judge.txt --judge b=example/judge.txt --draw 5",
+    "judges passes.csv --judge model=judged.csv --teams teams.tsv",
     "shards example/runs --qrels example/qrels.txt -s 2 --samples 2 --resamples 0",
     "pilot example/runs --qrels example/qrels.txt --teams example/teams.tsv --trials 2",
     "budget example/runs --qrels example/qrels.txt -d 5,10",
@@ -149,8 +153,10 @@ def test_every_column_is_explained(example: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     shutil.copytree(example, "example")
     runner, app = CliRunner(), make_app()
-    asked = "score example/runs --qrels example/qrels.txt -m AP -o scores.csv"
-    assert runner.invoke(app, asked.split()).exit_code == 0
+    for labels, file in (("qrels", "scores"), ("judge", "model")):
+        asked = f"score example/runs --qrels example/{labels}.txt -m AP -o {file}.csv"
+        assert runner.invoke(app, asked.split()).exit_code == 0
+    _write_passes()
     unknown: dict[str, str] = {}
     for command in SHOWN:
         done = runner.invoke(app, [*command.split(), "--md"])
@@ -161,9 +167,19 @@ def test_every_column_is_explained(example: Path, tmp_path: Path, monkeypatch: p
     assert not unknown, str(unknown)
 
 
+def _write_passes() -> None:
+    """Passes and failures by people and by a judge that favours one of three systems, each of a team of its own."""
+    rows = [(topic, system, (topic * (system + 2)) % 5 > 1) for topic in range(40) for system in range(3)]
+    for name in ("passes", "judged"):
+        lines = [f"{t},s{s},{int(passed or (name == 'judged' and s == 2 and t % 3 > 0))}" for t, s, passed in rows]
+        Path(f"{name}.csv").write_text("topic,system,score\n" + "\n".join(lines) + "\n")
+    Path("teams.tsv").write_text("".join(f"s{system}\tteam{system}\n" for system in range(3)))
+
+
 def _explained(title: str, said: set[str]) -> bool:
     """Whether a title, or every part of one with a comma in it, is on the page; numbers are systems of a matrix."""
     title = re.sub(r"(?<=topics for )[\d.]+", "D", title)
+    title = re.sub(r"^(N = |judge )[\d.,]+$", r"\1…", title)
     return title in said or title.isdigit() or all(part.strip() in said for part in title.split(","))
 
 
