@@ -101,7 +101,7 @@ def judges(
 
     Examples
     --------
-    A judge that passes what people pass, and one answer in four that they do not:
+    A judge that passes what people pass, and on one topic also what they do not:
 
     >>> import cranfield as cf
     >>> passes = {"a": "11101101", "b": "10100101", "c": "11101111"}
@@ -109,7 +109,7 @@ def judges(
     >>> model = {name: topics | {"3": 1} for name, topics in human.items()}
     >>> found = cf.judges(human, judge={"model": model}).assessment
     >>> round(found.labels["model"].agreement.kappa.value, 4)
-    0.6897
+    0.6538
     """
     more: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
     labels = sources.load_label_sets(scores, judge, qrels=qrels, **more)
