@@ -38,10 +38,13 @@ from cranfield.methods.judging.judge_effects import (
 )
 from cranfield.methods.judging.judged_comparison import JudgedComparison, compare_judged
 from cranfield.methods.judging.label_design import (
+    LabelCosts,
     LabelDesign,
     best_share,
+    design_for_budget,
     design_for_power,
     design_for_width,
+    judged_detectable,
     judged_power,
     judged_width,
 )
@@ -59,6 +62,7 @@ __all__ = [
     "Interval",
     "JudgedComparison",
     "JudgedScores",
+    "LabelCosts",
     "LabelDesign",
     "MatchedGrades",
     "OrderAgreement",
@@ -72,6 +76,7 @@ __all__ = [
     "coincidences_of",
     "compare_judged",
     "compare_scales",
+    "design_for_budget",
     "design_for_power",
     "design_for_width",
     "difference_correlation",
@@ -82,6 +87,7 @@ __all__ = [
     "estimate_pairs",
     "favour",
     "grade_agreement",
+    "judged_detectable",
     "judged_power",
     "judged_width",
     "krippendorff_alpha",
