@@ -269,66 +269,64 @@ def design_for_budget(
     (47, 300, 0.0528, 0.0606)
     """
     _check(sd, correlation)
-    if costs.judge is None:
-        raise RequestError("a budget needs what the labels of the model cost", fix="Add `judge_cost`.")
+    judge_cost = check_budget(budget, costs)
 
     def detectable(n: Array, whole: Array) -> Array:
         return judged_detectable(n, whole, sd, correlation, alpha, power=power, sides=sides)
 
-    without = int(min(budget // costs.human, costs.limit))
-    human = float("inf")
-    if without >= 2:
-        human = float(_alone_detectable(without, sd, alpha, power, sides))
-    n, whole = _affordable(budget, costs, detectable)
-    best = float(detectable(n, whole)) if n else float("inf")
-    pays = best < human
-    if not pays and without < 2:
-        least = FEWEST * (costs.human + costs.judge)
-        raise RequestError(
-            f"a budget of {budget:g} pays for {without} topics with human labels", fix=f"Plan for {least:g} or more."
-        )
+    without = int(min(budget / costs.human * (1 + 1e-12), costs.limit))
+    human = _alone_detectable(without, sd, alpha, power, sides)
+    n, whole = _affordable(budget, costs.human, judge_cost, costs.limit, detectable)
+    with_judge = float(detectable(np.asarray(n), np.asarray(whole)))
+    pays = with_judge < human
     chosen = (n, whole) if pays else (without, 0)
     return LabelDesign(
         topics=chosen[0],
         judged_topics=chosen[1],
-        achieved=best if pays else human,
-        cost=costs.human * chosen[0] + costs.judge * chosen[1],
-        human_topics=without if without >= 2 else None,
+        achieved=with_judge if pays else human,
+        cost=costs.human * chosen[0] + judge_cost * chosen[1],
+        human_topics=without,
         human_achieved=human,
         human_cost=costs.human * without,
         judge_pays=pays,
-        share=best_share(correlation, costs.human, costs.judge),
+        share=best_share(correlation, costs.human, judge_cost),
     )
 
 
-def _alone_detectable(topics: int, sd: float, alpha: float, power: float, sides: int) -> Array:
+def check_budget(budget: float, costs: LabelCosts) -> float:
+    """Refuse a budget that pays for no design; return the cost of a judged topic."""
+    if costs.judge is None:
+        raise RequestError("a budget needs what the labels of the model cost", fix="Add `judge_cost`.")
+    least = FEWEST * (costs.human + costs.judge)
+    if not budget >= least:
+        raise RequestError(
+            f"a budget of {budget:g} pays for fewer than {FEWEST} topics labelled by people and by the model",
+            fix=f"Plan for {least:g} or more.",
+        )
+    return costs.judge
+
+
+def _alone_detectable(topics: int, sd: float, alpha: float, power: float, sides: int) -> float:
     def value(difference: Array, _: Array) -> Array:
         return paired_t_power(np.array([topics]), difference, np.asarray(sd), np.asarray(alpha), sides)
 
-    return crossing(value, np.array([power]), np.array([1e-9]), np.array([_LARGEST]))[0]
+    return float(crossing(value, np.array([power]), np.array([1e-9]), np.array([_LARGEST]))[0])
 
 
 def _affordable(
-    budget: float, costs: LabelCosts, detectable: Callable[[Array, Array], Array]
+    budget: float, human_cost: float, judge_cost: float, limit: int, detectable: Callable[[Array, Array], Array]
 ) -> tuple[int, int]:
-    """n and N that a budget pays for, with the smallest detectable difference; 0 and 0 where it pays for none."""
-    assert costs.judge is not None
-    judge, fixed = costs.judge, costs.judged_topics
+    """n and N that a budget pays for, with the smallest detectable difference."""
 
     def value(n: Array) -> tuple[Array, Array]:
-        rest = np.floor((budget - costs.human * n) / judge * (1 + 1e-12))
-        whole = np.minimum(rest, costs.limit) if fixed is None else np.full(len(n), float(fixed))
-        there = (whole >= n) & (rest >= whole)
-        differences = np.full(len(n), np.inf)
-        differences[there] = detectable(n[there], whole[there])
-        return whole, differences
+        rest = np.floor((budget - human_cost * n) / judge_cost * (1 + 1e-12))
+        whole = np.clip(rest, n, limit)
+        return whole, detectable(n, whole)
 
-    most = int(min(budget / (costs.human + judge) * (1 + 1e-12), costs.limit, fixed or costs.limit))
-    if most < FEWEST:
-        return 0, 0
+    most = int(min(budget / (human_cost + judge_cost) * (1 + 1e-12), limit))
     n, whole, differences = _narrowed(value, FEWEST, most, 0.0)
     best = int(np.argmin(differences))
-    return (int(n[best]), int(whole[best])) if np.isfinite(differences[best]) else (0, 0)
+    return int(n[best]), int(whole[best])
 
 
 Value = Callable[[Array, Array], Array]

@@ -13,11 +13,13 @@ from cranfield.errors import Caution, RequestError
 from cranfield.methods.design.planning import PilotSize
 from cranfield.methods.design.power_card import Card
 from cranfield.methods.design.request import Request, broadcast
-from cranfield.methods.design.sample_size import Size, claim
+from cranfield.methods.design.sample_size import Size, claim, power_for_difference
+from cranfield.methods.judging.judge_effects import effective_topics
 from cranfield.methods.judging.label_design import (
     FEWEST,
     LabelCosts,
     LabelDesign,
+    check_budget,
     design_for_budget,
     design_for_power,
     design_for_width,
@@ -27,7 +29,6 @@ from cranfield.methods.judging.label_design import (
 )
 from cranfield.methods.names import TEST_LABELS
 from cranfield.stats.family import LEVELS
-from cranfield.types import Array
 
 LABEL_GOALS = ("difference", "effect_size", "width")
 LABEL_METHODS = ("max-t", "holm", "t", "interval")
@@ -60,7 +61,7 @@ class Correlation:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The largest and the smallest size that r may have; a judge is worth r², so 0 is the least where r may be 0."""
+        """The largest and the smallest |r| within the interval: a judge is worth r²."""
         sizes = abs(self.lower), abs(self.upper)
         return max(sizes), 0.0 if self.lower < 0 < self.upper else min(sizes)
 
@@ -133,26 +134,34 @@ def _ends(word: str, design: LabelDesign) -> dict[str, Any]:
 
 def explain_labels(plan: LabelSize, row: Mapping[str, Any]) -> str:
     """Return a sentence that states n and N, the goal, the cost, and the same of human labels alone."""
-    method, r = plan.size.method, f"{row['judge_correlation']:g}"
+    method = plan.size.method
+    how = f"regression estimator, {_test_words(method.name)}; r = {row['judge_correlation']:g}"
     name = f"{plan.measure}: " if plan.measure else ""
-    how = f"regression estimator, {_test_words(method.name)}; r = {r}"
+    cost = "" if row["cost"] is None else f", at a cost of {_money(row['cost'])}"
     if row["topics"] is None:
         return (
-            f"{name}no design with up to {plan.costs.judged_topics or plan.costs.limit:,} topics is enough "
-            f"({how}). Ask for less, or choose a measure with less variance."
+            f"{name}No design with up to {plan.costs.limit:,} topics is enough ({how}). Ask for less, or choose a "
+            "measure with less variance."
         )
-    human = _human_words(row)
     if not row["judge_pays"]:
-        cost = "" if row["cost"] is None else f", at a cost of {row['cost']:,g}"
         return (
-            f"{name}the labels of a model with r = {r} do not pay: {row['topics']:,} topics labelled by people alone "
-            f"{claim(method, row)}{cost}."
+            f"{name}{_no_use(plan, row)}: {row['topics']:,} topics labelled by people alone {claim(method, row)}{cost}."
         )
-    cost = "" if row["cost"] is None else f", at a cost of {row['cost']:,g}"
     return (
         f"{name}{row['topics']:,} topics labelled by people among {row['judged_topics']:,} labelled by the model "
-        f"{claim(method, row)} ({how}){cost}; {human}.{_range_words(row)}"
+        f"{claim(method, row)} ({how}){cost}; {_human_words(row)}.{_range_words(row)}"
     )
+
+
+def _no_use(plan: LabelSize, row: Mapping[str, Any]) -> str:
+    r = f"{row['judge_correlation']:g}"
+    if plan.costs.judged_topics is not None:
+        return f"{plan.costs.judged_topics:,} topics labelled by a model with r = {r} do not help"
+    return f"The labels of a model with r = {r} do not pay"
+
+
+def _money(cost: float) -> str:
+    return f"{cost:,.10g}"
 
 
 def _test_words(method: str) -> str:
@@ -162,7 +171,7 @@ def _test_words(method: str) -> str:
 def _human_words(row: Mapping[str, Any]) -> str:
     if row["human_topics"] is None:
         return "people alone cannot reach it"
-    cost = "" if row["human_topics_cost"] is None else f", {row['human_topics_cost']:,g}"
+    cost = "" if row["human_topics_cost"] is None else f", {_money(row['human_topics_cost'])}"
     return f"people alone need {row['human_topics']:,} topics{cost}"
 
 
@@ -173,8 +182,11 @@ def _range_words(row: Mapping[str, Any]) -> str:
         "no number" if row[f"topics_{word}"] is None else f"{row[f'topics_{word}']:,}" for word in ("lower", "upper")
     )
     costs = [row[f"cost_{word}"] for word in ("lower", "upper")]
-    priced = "" if None in costs else f" (cost {costs[0]:,g} to {costs[1]:,g})"
+    priced = "" if None in costs else f" (cost {_money(costs[0])} to {_money(costs[1])})"
     return f" Between {low} and {high} topics for people{priced}, reflecting the uncertainty of the estimates."
+
+
+_ADD_CORRELATION = "Add `judge_correlation`, the correlation of differences under human and the model's labels."
 
 
 def label_costs(
@@ -190,10 +202,7 @@ def label_costs(
     if judge_correlation is None:
         for name, value in given.items():
             if value is not None:
-                raise RequestError(
-                    f"`{name}` has no effect without a judge",
-                    fix="Add `judge_correlation`, the correlation of differences under human and the model's labels.",
-                )
+                raise RequestError(f"`{name}` has no effect without a judge", fix=_ADD_CORRELATION)
         return None
     broadcast({"judge_correlation": judge_correlation})
     if human_cost is not None and judge_cost is None:
@@ -302,13 +311,7 @@ def _cell(method: str, cell: Mapping[str, float], r: float, costs: LabelCosts, s
         return design_for_width(cell["width"], cell["sd"], r, costs, alpha=cell["alpha"])
     level = _level(method, cell["alpha"], cell.get("systems", 2.0))
     return design_for_power(
-        cell["difference"],
-        cell["sd"],
-        r,
-        costs,
-        power=cell["power"],
-        alpha=level,
-        sides=sides if method == "t" else 2,
+        cell["difference"], cell["sd"], r, costs, power=cell["power"], alpha=level, sides=sides if method == "t" else 2
     )
 
 
@@ -338,8 +341,9 @@ class LabelCard:
 
     ``achieved_power`` and ``detectable_difference`` are for a pair of ``systems`` under ``test``, those with ``pair_``
     for a pair named in advance, those with ``human_`` for ``human_topics`` topics with human labels alone (n, or as
-    many as the same budget pays for). ``effective_topics`` is how many topics with human labels alone would detect the
-    same. ``cost`` is nan where costs are unknown.
+    many as the same budget pays for). ``effective_topics`` is how many topics with human labels alone n among N are
+    worth. ``judged_topics`` are 0 where a budget is better spent on human labels alone; ``cost`` is nan where costs are
+    unknown.
     """
 
     measure: str
@@ -357,10 +361,13 @@ class LabelCard:
     pair_power: float
     pair_detectable_difference: float
     width: float
+    effective_topics: float
     cost: float
     human_topics: int
     human_power: float
     human_detectable_difference: float
+    human_pair_power: float
+    human_pair_detectable_difference: float
     human_width: float
     judge_pays: bool
 
@@ -372,25 +379,30 @@ class LabelCard:
         """Whether the card is for all pairs of several systems."""
         return self.test != "t" and self.systems > 2
 
+    @property
+    def level(self) -> float:
+        """The level of one pair under the test."""
+        return _level(self.test, self.alpha, self.systems)
+
     def power_for(self, difference: float, test: str) -> float:
         """The power for a difference under a test."""
         if test not in LABEL_TESTS:
             raise _refused(f'test="{test}"', f"Choose one of: {', '.join(LABEL_TESTS)}.")
-        return float(self._power(difference, _level(test, self.alpha, self.systems)))
-
-    def _power(self, difference: float, level: float) -> Array:
-        return judged_power(self.topics, self.judged_topics, difference, self.sd, self.judge_correlation, level)
+        level = _level(test, self.alpha, self.systems)
+        if not self.judged_topics:
+            return float(power_for_difference(topics=self.topics, difference=difference, sd=self.sd, alpha=level))
+        return float(judged_power(self.topics, self.judged_topics, difference, self.sd, self.judge_correlation, level))
 
     def sentence(self) -> str:
         """Return the conclusion in sentences."""
         name = f"{self.measure}: " if self.measure else ""
         among = f"two of {self.systems} systems" if self.is_family else "two systems named in advance"
-        cost = "" if np.isnan(self.cost) else f", at a cost of {self.cost:,g},"
+        cost = "" if np.isnan(self.cost) else f", at a cost of {_money(self.cost)},"
         if not self.judge_pays:
             return (
-                f"{name}the labels of a model with r = {self.judge_correlation:g} do not pay: {self.topics:,} topics "
-                f"labelled by people alone detect a difference of {self.detectable_difference:.3f} between {among} with "
-                f"power {self.power:g} at α = {self.alpha:g}."
+                f"{name}The labels of a model with r = {self.judge_correlation:g} do not pay: {self.human_topics:,} "
+                f"topics labelled by people alone detect a difference of {self.human_detectable_difference:.3f} "
+                f"between {among} with power {self.power:g} at α = {self.alpha:g}."
             )
         return (
             f"{name}{self.topics:,} topics labelled by people among {self.judged_topics:,} labelled by the model"
@@ -401,40 +413,78 @@ class LabelCard:
         )
 
 
-def label_cards(
-    cards: Sequence[Card], correlations: Sequence[float], *, judged_topics: Sequence[int], costs: LabelCosts | None
-) -> list[LabelCard]:
-    """Cards of the same topics among ``judged_topics`` that a judge labels, for every r."""
-    found = []
-    for card, whole, r in product(cards, judged_topics, correlations):
-        if not FEWEST <= card.topics <= whole:
-            raise RequestError(
-                f"{card.topics} topics labelled by people are not part of {whole:,} labelled by the model"
-                if card.topics > whole
-                else f"{card.topics} topics labelled by people are too few",
-                fix=f"Have {FEWEST} or more labelled by people, and at least as many by the model.",
-            )
-        cost = float("nan") if costs is None else float(costs.of(np.asarray(card.topics), np.asarray(whole)))
-        found.append(_card(card, r, card.topics, whole, cost))
-    return found
+@dataclass(frozen=True, kw_only=True)
+class LabelRequest:
+    """A request for cards with a judge: its ``correlations``, and the topics that it labels or a budget for all labels.
 
-
-def affordable_cards(
-    cards: Sequence[Card], correlations: Sequence[float], *, budget: float, costs: LabelCosts
-) -> list[LabelCard]:
-    """Cards of the n and N that detect the smallest difference of all that a budget pays for.
-
-    ``cards`` are those of human labels alone for the same budget.
+    Without ``correlations`` there is no judge, and nothing else may be given.
     """
-    found = []
-    for card, r in product(cards, correlations):
+
+    correlations: Sequence[float] | None = None
+    judged_topics: Sequence[int] | None = None
+    budget: float | None = None
+    human_cost: float | None = None
+    judge_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.correlations is None and self.budget is not None:
+            raise RequestError("`budget` has no effect without a judge", fix=_ADD_CORRELATION)
+        if self.correlations is not None and self.budget is None and self.judged_topics is None:
+            raise RequestError(
+                "the number of topics that the model labels is missing",
+                fix="Add `judged_topics=200`, for instance, or `budget` with `human_cost` and `judge_cost`.",
+            )
+        if self.budget is not None and self.judged_topics is not None:
+            raise RequestError("a `budget` takes the place of `judged_topics`", fix="Give one of them.")
+        costs = self.costs
+        if self.budget is not None and costs is not None:
+            check_budget(self.budget, costs)
+
+    @property
+    def costs(self) -> LabelCosts | None:
+        """The costs of labels; None without a judge."""
+        some = None if self.judged_topics is None else max(FEWEST, *self.judged_topics)
+        return label_costs(
+            self.correlations, human_cost=self.human_cost, judge_cost=self.judge_cost, judged_topics=some
+        )
+
+    def topics(self, given: Sequence[int] | None) -> Sequence[int] | None:
+        """Topics of human labels alone: those given, or what the budget pays for."""
+        costs = self.costs
+        if costs is None or self.budget is None:
+            return given
+        if given is not None:
+            raise RequestError("a `budget` takes the place of `topics`", fix="Give one of them.")
+        return [int(self.budget / costs.human * (1 + 1e-12))]
+
+    def cards(self, cards: Sequence[Card]) -> tuple[LabelCard, ...]:
+        """Cards with a judge beside those of human labels alone, for every r; none without a judge."""
+        costs = self.costs
+        if costs is None:
+            return ()
+        grid = product(cards, self.judged_topics or (0,), self.correlations or ())
+        return tuple(self._card(card, whole, r, costs) for card, whole, r in grid)
+
+    def _card(self, card: Card, whole: int, r: float, costs: LabelCosts) -> LabelCard:
+        if self.budget is None:
+            _check_part(card.topics, whole)
+            cost = float(costs.of(np.asarray(card.topics), np.asarray(whole)))
+            return _card(card, r, card.topics, whole, cost)
         level = _level(_checked(card.test), card.alpha, card.systems)
-        design = design_for_budget(budget, card.sd, r, costs, power=card.power, alpha=level)
-        if design.judge_pays:
-            found.append(_card(card, r, int(design.topics or 0), design.judged_topics, design.cost))
-        else:
-            found.append(_human_card(card, r, design.cost))
-    return found
+        design = design_for_budget(self.budget, card.sd, r, costs, power=card.power, alpha=level)
+        if design.judge_pays and design.topics is not None:
+            return _card(card, r, design.topics, design.judged_topics, design.cost)
+        return _human_card(card, r, design.cost)
+
+
+def _check_part(topics: int, judged_topics: int) -> None:
+    fix = f"Have {FEWEST} topics or more labelled by people, and at least as many by the model."
+    if topics < FEWEST:
+        raise RequestError(f"{topics} topics labelled by people are too few", fix=fix)
+    if topics > judged_topics:
+        raise RequestError(
+            f"{topics:,} topics labelled by people are not among {judged_topics:,} labelled by the model", fix=fix
+        )
 
 
 def _checked(test: str) -> str:
@@ -446,7 +496,7 @@ def _checked(test: str) -> str:
 def _card(card: Card, r: float, topics: int, judged_topics: int, cost: float) -> LabelCard:
     level = _level(_checked(card.test), card.alpha, card.systems)
     design = (topics, judged_topics)
-    known = {"sd": card.sd, "correlation": r}
+    known: dict[str, Any] = {"sd": card.sd, "correlation": r}
     detectable = float(judged_detectable(*design, **known, alpha=level, power=card.power))
     return LabelCard(
         **{name: getattr(card, name) for name in _OF_CARD},
@@ -458,10 +508,13 @@ def _card(card: Card, r: float, topics: int, judged_topics: int, cost: float) ->
         pair_power=float(judged_power(*design, card.difference, card.sd, r, card.alpha)),
         pair_detectable_difference=float(judged_detectable(*design, **known, alpha=card.alpha, power=card.power)),
         width=float(judged_width(*design, card.sd, r, card.alpha)),
+        effective_topics=float(effective_topics(*design, r)),
         cost=cost,
         human_topics=card.topics,
         human_power=card.achieved_power,
         human_detectable_difference=card.detectable_difference,
+        human_pair_power=card.pair_power,
+        human_pair_detectable_difference=card.pair_detectable_difference,
         human_width=card.width,
         judge_pays=detectable < card.detectable_difference,
     )
@@ -482,10 +535,13 @@ def _human_card(card: Card, r: float, cost: float) -> LabelCard:
         pair_power=card.pair_power,
         pair_detectable_difference=card.pair_detectable_difference,
         width=card.width,
+        effective_topics=float(card.topics),
         cost=cost,
         human_topics=card.topics,
         human_power=card.achieved_power,
         human_detectable_difference=card.detectable_difference,
+        human_pair_power=card.pair_power,
+        human_pair_detectable_difference=card.pair_detectable_difference,
         human_width=card.width,
         judge_pays=False,
     )
