@@ -113,43 +113,22 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
 
 
 LABEL_ROWS = {
-    "achieved_power": "power for a difference of {difference:g} between {among}",
-    "detectable_difference": "detectable difference, power {power:g}, between {among}",
-    "pair_power": "power for a difference of {difference:g} between two named in advance",
-    "pair_detectable_difference": "detectable difference, power {power:g}, between two named in advance",
+    "power": "power for a difference of {difference:g}{among}",
+    "detectable_difference": "detectable difference, power {power:g}{among}",
+    "pair_power": "the same power, pair named in advance",
+    "pair_detectable_difference": "the same difference, pair named in advance",
     "width": "expected width of the interval for a difference",
-    "effective_topics": "worth topics labelled by people alone",
 }
-HUMAN_ROWS = {
-    "achieved_power": "human_power",
-    "detectable_difference": "human_detectable_difference",
-    "width": "human_width",
-    "effective_topics": "human_topics",
-}
-LABEL_WORDS = (
-    "topics",
-    "judged_topics",
-    "judge_correlation",
-    "cost",
-    "difference",
-    "achieved_power",
-    "detectable_difference",
-    "width",
-    "human_topics",
-    "human_power",
-    "human_detectable_difference",
-    "human_width",
-)
 LABEL_TITLES = {
     "topics": "people",
     "judged_topics": "model",
     "judge_correlation": "r",
+    "cost": "cost",
     "achieved_power": "power",
     "detectable_difference": "detectable",
+    "width": "width",
     "human_topics": "people alone",
-    "human_power": "power",
-    "human_detectable_difference": "detectable",
-    "human_width": "width",
+    "human_detectable_difference": "they detect",
 }
 
 
@@ -173,40 +152,38 @@ def label_document(result: PowerResult) -> Document:
 
 
 def _label_table(card: LabelCard) -> Table:
-    words: dict[str, Any] = {"difference": card.difference, "power": card.power}
-    words["among"] = f"two of {card.systems}" if card.is_family else "two named in advance"
+    words = {"difference": card.difference, "power": card.power}
+    among = f", two of {card.systems} systems" if card.is_family else ""
     shown = {name: text for name, text in LABEL_ROWS.items() if card.is_family or not name.startswith("pair_")}
-    columns = (
-        Column("question", "what"),
-        Column("value", "with the model", "score"),
-        Column("human", "people alone", "score"),
-    )
+    values = {**card.to_dict(), "power": card.achieved_power}
     rows = [
-        (text.format(**words), getattr(card, name), getattr(card, HUMAN_ROWS[name]) if name in HUMAN_ROWS else None)
+        (text.format(**words, among=among), *([values[name]] if card.judged_topics else []), values[f"human_{name}"])
         for name, text in shown.items()
     ]
-    alone = "" if card.human_topics == card.topics else f", against {card.human_topics:,} by people alone"
-    title = (
-        f"{card.measure + ': ' if card.measure else ''}{card.topics:,} topics labelled by people among "
-        f"{card.judged_topics:,} by the model{alone}, r = {card.judge_correlation:g}, α = {card.alpha:g}"
-    )
-    return Table(columns, rows, title)
+    columns = [Column("question", "what"), Column("value", "with the model", "score")]
+    columns = columns if card.judged_topics else columns[:1]
+    return Table((*columns, Column("human", "people alone", "score")), rows, _label_title(card))
+
+
+def _label_title(card: LabelCard) -> str:
+    name = f"{card.measure}: " if card.measure else ""
+    among = f" among {card.judged_topics:,} by the model" if card.judged_topics else " alone"
+    alone = "" if card.human_topics == card.topics else f" (or {card.human_topics:,} by people alone)"
+    return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:g}"
 
 
 def _label_grid(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Many cards as one table, one row each; inputs with the same value everywhere are in the title."""
-    inputs = ("measure", "systems", "test", "sd", "alpha", "power")
+    inputs = ("measure", "systems", "test", "sd", "alpha", "power", "difference")
     told = [word for word in inputs if len({row[word] for row in rows}) == 1]
-    words = [word for word in (*inputs, *LABEL_WORDS) if word not in told]
+    words = [word for word in (*inputs, *LABEL_TITLES) if word not in told]
     words = [word for word in words if any(row[word] == row[word] for row in rows)]
+    if all(row["topics"] == row["human_topics"] for row in rows):
+        words.remove("human_topics")
     counts, texts = ("topics", "judged_topics", "human_topics", "systems"), ("measure", "test")
+    kinds = {**dict.fromkeys(counts, "count"), **dict.fromkeys(texts, "text")}
     columns = tuple(
-        Column(
-            word,
-            LABEL_TITLES.get(word, word.replace("_", " ")),
-            "text" if word in texts else "count" if word in counts else "number",
-        )
-        for word in words
+        Column(word, LABEL_TITLES.get(word, word.replace("_", " ")), kinds.get(word, "number")) for word in words
     )
     title = ", ".join(f"{word} {rows[0][word]}" for word in told if rows[0][word] != "")
     return Table(columns, [tuple(row[word] for word in words) for row in rows], title)

@@ -229,8 +229,6 @@ LABEL_TITLES = {
     "cost": "cost",
     "topics_lower": "people, low",
     "topics_upper": "people, high",
-    "cost_lower": "cost, low",
-    "cost_upper": "cost, high",
     "human_topics": "people alone",
     "human_topics_cost": "their cost",
 }
