@@ -128,7 +128,7 @@ LABEL_TITLES = {
     "detectable_difference": "detectable",
     "width": "width",
     "human_topics": "people alone",
-    "human_detectable_difference": "they detect",
+    "human_detectable_difference": "people alone detect",
 }
 
 
