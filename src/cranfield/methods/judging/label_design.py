@@ -194,10 +194,10 @@ def best_share(correlation: float, human_cost: float, judge_cost: float) -> floa
     >>> round(best_share(0.6, 10, 0.1), 4)
     0.1333
     """
-    if correlation == 0:
-        return 1.0
     r2 = correlation**2
-    return min(1.0, float(np.sqrt((1 - r2) / r2 * judge_cost / human_cost)))  # Cochran 1977 §12.5
+    if r2 * human_cost <= (1 - r2) * judge_cost:
+        return 1.0
+    return float(np.sqrt((1 - r2) / r2 * judge_cost / human_cost))  # Cochran 1977 §12.5
 
 
 def design_for_power(
