@@ -48,12 +48,14 @@ from cranfield.methods.judging.label_design import (
     judged_power,
     judged_width,
 )
+from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
 
 __all__ = [
     "ESTIMATORS",
     "CombinedJudge",
     "CorrectedShares",
+    "Correlation",
     "DifferenceCorrelation",
     "Drift",
     "Estimate",
@@ -62,8 +64,10 @@ __all__ = [
     "Interval",
     "JudgedComparison",
     "JudgedScores",
+    "LabelCard",
     "LabelCosts",
     "LabelDesign",
+    "LabelSize",
     "MatchedGrades",
     "OrderAgreement",
     "SampleCheck",
@@ -91,6 +95,7 @@ __all__ = [
     "judged_power",
     "judged_width",
     "krippendorff_alpha",
+    "label_size",
     "match_grades",
     "order_agreement",
     "rank_biased_overlap",
