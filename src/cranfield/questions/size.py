@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from cranfield.errors import RequestError
 from cranfield.methods.names import METHOD_TITLES, MethodName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.methods.design.request import Request
     from cranfield.methods.design.sample_size import Size
     from cranfield.methods.judging.label_design import LabelCosts
-    from cranfield.methods.judging.label_plan import LabelSize
+    from cranfield.methods.judging.label_plan import Correlation, LabelSize
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -55,6 +57,7 @@ class SizeResult(Result):
         "cranfield size --difference 0.05 --sd 0.15 --systems 10 --test tukey",
         "cranfield size --systems 10 --min-range 0.1 --variance 0.053",
         "cranfield size --difference 0.05 --sd 0.15 --judge-correlation 0.6 --human-cost 10 --judge-cost 0.1",
+        "cranfield size runs/ -q human.txt --judge llama=llama.txt --difference 0.05 --judged-topics 500",
     ),
     charts=("curve",),
     working="reading",
@@ -151,6 +154,7 @@ def size(
             metavar="P",
         ),
     ] = None,
+    judge: sources.Judge = None,
     judge_correlation: shared.JudgeCorrelation = None,
     human_cost: shared.HumanCost = None,
     judge_cost: shared.JudgeCost = None,
@@ -254,8 +258,12 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
+    labels = _label_sets(
+        scores, judge, judge_correlation, qrels=qrels, columns=columns, measure=measure, missing=missing
+    )
+    measured = {} if labels is None else _correlations(labels)
     costs = label_costs(
-        cast("Any", judge_correlation),
+        cast("Any", judge_correlation) or [each.value for each in measured.values()] or None,
         human_cost=human_cost,
         judge_cost=judge_cost,
         judged_topics=judged_topics,
@@ -269,7 +277,10 @@ def size(
             sizes=tuple(plan(request)), request=request, inputs=_defaults(request), warnings=cautions_of(request)
         )
         return result if costs is None else _with_judge(result, judge_correlation, costs)
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    if labels is None:
+        tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    else:
+        tables = labels.human_tables
     pilot = tuple(plan_from_pilot(request, tables.variances))
     result = SizeResult(
         sizes=tuple(each.size for each in pilot),
@@ -278,15 +289,44 @@ def size(
         inputs=_defaults(request),
         warnings=tables.warnings,
     )
-    return result if costs is None else _with_judge(result, judge_correlation, costs)
+    return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
 
 
-def _with_judge(result: SizeResult, correlations: Any, costs: LabelCosts) -> SizeResult:
+def _label_sets(scores: Any, judge: Any, correlation: Any, **more: Any) -> sources.LabelSets | None:
+    """The labels of a pilot by people and by a judge, where there is one."""
+    if judge is None:
+        return None
+    if correlation is not None:
+        raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
+    if scores is None:
+        raise RequestError("`judge` has no effect without a pilot", fix="Give its scores, or `judge_correlation`.")
+    return sources.load_label_sets(scores, judge, **more)
+
+
+def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
+    """r of the pilot by measure, with its interval."""
+    from cranfield.methods.judging.assessment import pilot_correlations
+    from cranfield.methods.judging.label_plan import Correlation
+
+    found = pilot_correlations(labels.required_human, labels.judges)
+    return {name: Correlation.of(each.value, lower=each.lower, upper=each.upper) for name, each in found.items()}
+
+
+def _with_judge(
+    result: SizeResult, correlations: Any, costs: LabelCosts, measured: Mapping[str, Correlation] | None = None
+) -> SizeResult:
     """The same with topics for people and for the model."""
     from cranfield.methods.judging.label_plan import Correlation, label_cautions, plan_labels, plan_labels_from_pilot
 
     sides = result.request.sides
-    if result.pilot:
+    if measured:
+        labels = [
+            plan
+            for each in result.pilot
+            if each.measure in measured
+            for plan in plan_labels_from_pilot([each], [measured[each.measure]], costs, sides=sides)
+        ]
+    elif result.pilot:
         known = [Correlation.of(r) for r in correlations]
         labels = plan_labels_from_pilot(result.pilot, known, costs, sides=sides)
     else:

@@ -190,6 +190,18 @@ class LabelSets:
     warnings: tuple[Caution, ...] = ()
 
     @property
+    def required_human(self) -> LabelSet:
+        """Human labels, without which this cannot be answered."""
+        if self.human is None:
+            raise RequestError("there are no human labels", fix="Give them as `qrels`.")
+        return self.human
+
+    @property
+    def human_tables(self) -> Tables:
+        """Scores under human labels, as other questions take them."""
+        return Tables({"human labels": self.required_human.table}, self.warnings)
+
+    @property
     def measures(self) -> tuple[str, ...]:
         """Those that all have."""
         from cranfield.methods.judging.assessment import common_measures
