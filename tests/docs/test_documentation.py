@@ -124,6 +124,7 @@ SHOWN = (
     "compare scores.csv --test unpaired",
     "compare scores.csv --baseline cleverdon1 --non-inferiority 0.1",
     "compare scores.csv --audit --resamples 200",
+    "leaderboard scores.csv",
     "shards example/runs --qrels example/qrels.txt -s 2 --samples 2 --resamples 0",
     "pilot example/runs --qrels example/qrels.txt --teams example/teams.tsv --trials 2",
     "budget example/runs --qrels example/qrels.txt -d 5,10",
