@@ -294,10 +294,14 @@ def check_no_scores(**given: Any) -> None:
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
+    from cranfield.formats.board_folders import is_board_folder
     from cranfield.formats.text import expand
     from cranfield.scores import ScoreTable, read_score_files
+    from cranfield.scores.score_files import read_board
 
     paths = paths_of(scores)
+    if paths is not None and len(paths) == 1 and is_board_folder(paths[0]):
+        return {paths[0]: read_board(paths[0])}
     if paths is not None:
         return read_score_files(expand(paths), measure=measure, columns=columns)
     if isinstance(scores, ScoreTable):
