@@ -28,6 +28,7 @@ ROOMS = {
     "methods.design": "How many topics",
     "methods.comparison": "Which systems differ",
     "methods.judging": "Judges",
+    "methods.meta_analysis": "Leaderboards",
     "methods.sharding": "Shards and replicates",
     "methods.leave_out": "Pilots",
     "methods.pooling": "Budgets",

@@ -128,6 +128,7 @@ SHOWN = (
     "judges scores.csv --judge model.csv --earlier model=scores.csv",
     "judges example/runs --qrels example/qrels.txt --judge a=example/judge.txt --judge b=example/judge.txt --draw 5",
     "judges passes.csv --judge model=judged.csv --teams teams.tsv",
+    "leaderboard scores.csv",
     "shards example/runs --qrels example/qrels.txt -s 2 --samples 2 --resamples 0",
     "pilot example/runs --qrels example/qrels.txt --teams example/teams.tsv --trials 2",
     "budget example/runs --qrels example/qrels.txt -d 5,10",

@@ -310,14 +310,16 @@ def test_a_draw_is_random_and_reproducible_and_stratified_in_proportion() -> Non
     assert draw_topics(means, 10, seed=1).tolist() == draw_topics(means, 10, seed=1).tolist()
     assert draw_topics(means, 10, seed=1).tolist() != draw_topics(means, 10, seed=2).tolist()
     strata = np.array_split(np.argsort(means), 5)
-    drawn = np.zeros(43)
+    drawn, taken = np.zeros(43), np.zeros(5)
     for seed in range(600):
         chosen = draw_topics(means, 12, stratify=True, seed=seed)
         assert len(set(chosen.tolist())) == 12
         counts = [np.isin(part, chosen).sum() for part in strata]
         assert set(counts) <= {2, 3}  # 12 of 43: 2.2 or 2.5 of each fifth
         drawn[chosen] += 1
+        taken += counts
     # Every topic is as likely as any other.
+    np.testing.assert_allclose(taken / 600, [12 * len(part) / 43 for part in strata], atol=0.1)
     np.testing.assert_allclose(drawn / 600, 12 / 43, atol=5 * np.sqrt(0.28 * 0.72 / 600))
     with pytest.raises(RequestError, match="cannot be drawn"):
         draw_topics(means, 44)

@@ -24,8 +24,9 @@ from cranfield.methods.judging import (
     estimate_pairs,
     rogan_gladen,
 )
+from cranfield.methods.judging.judged_comparison import largest_judged_t
 from cranfield.methods.names import ESTIMATOR_TITLES
-from cranfield.runtime.random import sequence
+from cranfield.runtime.random import generator, sequence
 
 Array = npt.NDArray[Any]
 
@@ -191,6 +192,27 @@ def test_the_same_seed_gives_the_same_verdicts_on_any_number_of_workers(monkeypa
     alone = compare_judged(scores, test="max-t", resamples=600, seed=3)
     assert one.critical == two.critical == alone.critical
     assert compare_judged(scores, test="max-t", resamples=600, seed=4).critical != one.critical
+
+
+def test_max_t_is_the_largest_t_of_redrawn_topics() -> None:
+    scores = drawn()
+    first, second = np.triu_indices(5, k=1)
+    seen = estimate_pairs(scores)
+    rng = generator(sequence(9, 0))
+    mine = rng.multinomial(12, np.full(12, 1 / 12), size=40)
+    rest = rng.multinomial(28, np.full(28, 1 / 28), size=40)
+    others = np.setdiff1d(np.arange(40), scores.rows)
+    expected = []
+    for a, b in zip(mine, rest, strict=True):
+        judged = np.r_[np.repeat(scores.rows, a), np.repeat(others, b)]
+        again = JudgedScores(
+            human=np.repeat(scores.human, a, axis=0), judge=scores.judge[judged], rows=np.arange(scores.topics)
+        )
+        found = estimate_pairs(again)
+        error = np.maximum(found.standard_error, np.sqrt(0.2) * seen.standard_error)
+        expected.append((np.abs(found.value - seen.value) / error).max())
+    largest = largest_judged_t(scores, first=first, second=second, resamples=40, seed=9)
+    np.testing.assert_allclose(largest, np.sort(expected), rtol=1e-9)
 
 
 def test_one_pair_is_tested_by_t_and_baselines_by_their_own_pairs() -> None:

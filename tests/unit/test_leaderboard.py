@@ -16,6 +16,7 @@ from cranfield.errors import InputError, RequestError
 from cranfield.methods.comparison.tukey import critical_range
 from cranfield.methods.meta_analysis import combine_effects, make_board
 from cranfield.scores import ScoreTable
+from cranfield.scores.score_files import read_board
 
 
 def table(values: Any) -> ScoreTable:
@@ -46,6 +47,45 @@ def test_models_of_mteb(kept: Path, test: str, correct: str | None, pairs: int, 
     assert len(board.comparison.top_group) - 1 == others
     assert board.scores == pytest.approx([scores.mean()[name] for name in board.systems])
     assert board.rank_upper[0] == others + 1  # none of the others is better, and all but these are worse
+
+
+def test_a_folder_of_mtebs_results_has_the_scores_of_the_board(shared: Path, kept: Path) -> None:
+    board = cf.read_scores(kept / "data" / "mteb" / "mteb_eng_v2.csv.gz")
+    found = cf.leaderboard(shared / "data" / "mteb" / "results").boards["main_score"]
+    assert len(found.systems) == 8
+    folder = read_board(str(shared / "data" / "mteb" / "results"))
+    same = board.select(topics=folder.topics, systems=folder.systems).of("main_score")
+    there = np.isfinite(folder.of("main_score"))
+    assert there.sum() == 312
+    assert folder.of("main_score")[there] == pytest.approx(same[there], abs=1e-12)
+    assert [each.slug for each in folder.warnings] == ["external-results"]
+
+
+def results(folder: Path, model: str, revision: str, task: str, content: Any) -> Path:
+    file = folder / model / revision / f"{task}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return file
+
+
+def test_a_folder_of_results_is_read_by_stated_rules(tmp_path: Path) -> None:
+    def of(*scores: float, subset: str = "") -> dict[str, Any]:
+        entries = [{"main_score": each, "hf_subset": f"{subset}{at}"} for at, each in enumerate(scores)]
+        return {"task_name": "T1", "scores": {"test": entries}}
+
+    results(tmp_path, "a", "r1", "T1", of(0.1))
+    results(tmp_path, "a", "r2", "T1", of(0.2))
+    results(tmp_path, "a", "external", "T1", of(0.9))
+    results(tmp_path, "b", "external", "T1", of(0.4, 0.6))
+    (tmp_path / "a" / "r1" / "model_meta.json").write_text("{}")
+    found = read_board(str(tmp_path))
+    assert found.mean() == {"a": 0.2, "b": 0.5}
+    assert [each.slug for each in found.warnings] == ["external-results", "several-revisions", "subsets-averaged"]
+    for content in ("{", "[]", {"task_name": "T1"}, {"task_name": "T1", "scores": {"test": [{}]}}, of(float("nan"))):
+        file = results(tmp_path, "c", "r1", "T1", content)
+        with pytest.raises(InputError) as error:
+            cf.leaderboard(tmp_path)
+        assert str(file) in error.value.where
 
 
 # --- what the numbers mean

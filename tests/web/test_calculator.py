@@ -16,6 +16,7 @@ import pytest
 
 http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
+JUDGE = {"human_cost": "10", "judge_cost": "0.1"}
 SAKAI = {"systems": "10", "min_range": "0.1", "variance": "0.053"}  # S14 Table 4(I): 166 topics
 
 
@@ -43,6 +44,10 @@ def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
         ("/power", {"topics": "50", "sd": "0.15", "systems": "10", "test": "dunnett"}),
         ("/size", {"goal": "width", "width": "0.1", "variance": "0.053", "systems": "10", "min_range": "0.3"}),
         ("/power", {"topics": "50", "variance": "0.053"}),
+        ("/size", {"difference": "0.05", "sd": "0.15", "judge_correlation": "0.3,0.6", **JUDGE}),
+        ("/size", {"goal": "min_range", **SAKAI, "judge_correlation": "0.6", **JUDGE}),
+        ("/power", {"budget": "500", "sd": "0.15", "judge_correlation": "0.6", **JUDGE}),
+        ("/power", {"topics": "30", "judged_topics": "200", "sd": "0.15", "judge_correlation": "0.6"}),
         ("/power", {"topics": "10:50:10", "sd": "0.2"}),
         ("/plans", {"difference": "0.05", "sd": "0.15", "looks": "0.5,1", "spending": "pocock", "bounds": "-2,2"}),
         ("/trial", {"difference": "0.033", "sd": "0.12,0.15", "trial_size": "10:40:10", "confidence": "0.9"}),
@@ -54,6 +59,16 @@ def test_the_command_on_a_page_prints_the_pages_json_and_csv(
     html = ask(page, path, **query).text
     assert json.loads(printed(html, "--json")) == ask(page, f"{path}.json", **query).json()
     assert printed(html, "--csv") == ask(page, f"{path}.csv", **query).text
+
+
+def test_fields_about_a_model_are_a_group_that_is_there_for_the_goals_it_is_for(page: str) -> None:
+    with_judge = ask(page, "/size", goal="difference", difference="0.05", sd="0.15", judge_correlation="0.6", **JUDGE)
+    assert "52 topics labelled by people among 335 labelled by the model" in with_judge.text
+    assert re.search(r"<details open>\s*<summary>Labels of a model</summary>", with_judge.text)
+    no_judge = ask(page, "/size", goal="min_range", **SAKAI, judge_correlation="0.6", **JUDGE)
+    assert no_judge.status_code == 200
+    assert re.search(r"<details open hidden>\s*<summary>Labels of a model</summary>", no_judge.text)
+    assert '<p class="field" data-field="judge_correlation" hidden>' in no_judge.text
 
 
 def test_every_link_of_a_page_gives_a_file_of_its_kind(page: str) -> None:

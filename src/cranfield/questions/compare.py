@@ -209,13 +209,10 @@ def _check_not_judged(**given: Any) -> None:
 
 
 def _judged(labels: sources.LabelSets, **settings: Any) -> ComparisonResult:
-    human = labels.human
-    if human is None:
-        raise RequestError("there are no human labels", fix="Give them as `qrels`.")
     from cranfield.methods.judging.assessment import compare_labels
 
     found = {
-        measure: compare_labels(human, labels.judges, measure=measure, progress=listener(), **settings)
+        measure: compare_labels(labels.required_human, labels.judges, measure=measure, progress=listener(), **settings)
         for measure in labels.measures
     }
     return ComparisonResult(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -12,6 +12,7 @@ from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.methods.design.power_card import Card, Gate
+    from cranfield.methods.judging.label_plan import LabelCard
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -24,15 +25,19 @@ class PowerResult(Result):
         One per measure and design: power, detectable difference, detectable range, width of intervals.
     gate
         What the topics must detect; None where nothing is demanded.
+    labels
+        With ``judge_correlation``: cards of topics labelled by people among those labelled by a model; ``cards`` are
+        then those of human labels alone.
     """
 
     cards: tuple[Card, ...]
     gate: Gate | None = None
+    labels: tuple[LabelCard, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """1 where a card does not pass the gate."""
-        return 0 if self.gate is None or all(map(self.gate.passes, self.cards)) else 1
+        return 0 if self.gate is None or all(map(self.gate.passes, self.labels or self.cards)) else 1
 
 
 @question(
@@ -40,6 +45,8 @@ class PowerResult(Result):
     examples=(
         "cranfield power scores.csv --gate difference=0.05,power=0.8",
         "cranfield power --topics 10:200:10 --sd 0.15 --systems 10 --plot card.svg",
+        "cranfield power --topics 30 --judged-topics 200 --judge-correlation 0.6 --sd 0.15",
+        "cranfield power --budget 500 --human-cost 10 --judge-cost 0.1 --judge-correlation 0.6 --sd 0.15",
     ),
     charts=("curve",),
     working="reading",
@@ -78,6 +85,28 @@ def power(
     power: Annotated[
         Numbers, Param("Power of the detectable difference.", default="0.8", label="Power", metavar="P")
     ] = None,
+    judge_correlation: shared.JudgeCorrelation = None,
+    judged_topics: Annotated[
+        Counts,
+        Param(
+            "Number of topics that a model labels, n of them labelled by people too; with `judge_correlation`.",
+            label="Topics labelled by a model",
+            metavar="N",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        Param(
+            "What all labels may cost, in place of `topics` and `judged_topics`: people and the model then label the "
+            "numbers of topics that detect the smallest difference.",
+            label="or: budget",
+            gt=0,
+            le=1e12,
+            metavar="B",
+        ),
+    ] = None,
+    human_cost: shared.HumanCost = None,
+    judge_cost: shared.JudgeCost = None,
     gate: Annotated[
         str | None,
         Param(
@@ -93,6 +122,8 @@ def power(
 ) -> PowerResult:
     """What a number of topics, or a collection, can detect: power and detectable differences on one card.
 
+    With ``judge_correlation``, what topics labelled by people among those labelled by a model detect, or a budget.
+
     Returns
     -------
     PowerResult
@@ -102,6 +133,7 @@ def power(
     ----------
     .. [1] W. Webber, A. Moffat and J. Zobel, "Statistical power in retrieval experimentation", CIKM, 2008.
     .. [2] T. Sakai, "Designing test collections for comparing many systems", CIKM, 2014.
+    .. [3] W. G. Cochran, "Sampling Techniques", third edition, Wiley, 1977, chapter 12.
 
     Examples
     --------
@@ -110,18 +142,36 @@ def power(
     >>> import cranfield as cf
     >>> round(cf.power(topics=165, sd=0.15, difference=0.033).cards[0].achieved_power, 3)
     0.802
+
+    What a budget of 500 pays for, if a topic labelled by people costs 10 and one labelled by a model 0.1 [3]_:
+
+    >>> card = cf.power(budget=500, human_cost=10, judge_cost=0.1, judge_correlation=0.6, sd=0.15).labels[0]
+    >>> card.topics, card.judged_topics, round(card.detectable_difference, 4)
+    (47, 300, 0.0528)
     """
     from cranfield.methods.design.power_card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
+    from cranfield.methods.judging.label_plan import LabelRequest, label_cautions
 
     demand = None if gate is None else parse_gate(gate)
     given: dict[str, Any] = {"difference": difference or [0.05], "alpha": alpha or [0.05], "power": power or [0.8]}
-    design: dict[str, Any] = {"topics": topics, "systems": systems, "test": test}
+    costs: dict[str, Any] = {"budget": budget, "human_cost": human_cost, "judge_cost": judge_cost}
+    rs, counts, humans = (cast("Any", each) for each in (judge_correlation, judged_topics, topics))
+    judge = LabelRequest(correlations=rs, judged_topics=counts, **costs)
+    design: dict[str, Any] = {"topics": judge.topics(humans), "systems": systems, "test": test}
     design |= {"variance": variance, "correlation": correlation, "sd": sd}
     if scores is None:
         sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing, small_pilot=small_pilot)
-        cards = cards_from_grid(**design, **given)
-        return PowerResult(cards=tuple(cards), gate=demand, inputs=given, warnings=card_cautions(cards, None))
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
-    cards = cards_from_pilot(tables.variances, **design, **given, small_pilot=small_pilot)
-    warnings = (*tables.warnings, *card_cautions(cards, tables.variances))
-    return PowerResult(cards=tuple(cards), gate=demand, inputs=given, warnings=warnings)
+        cards, variances = cards_from_grid(**design, **given), None
+        warnings: tuple[Any, ...] = ()
+    else:
+        tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+        cards = cards_from_pilot(tables.variances, **design, **given, small_pilot=small_pilot)
+        variances, warnings = tables.variances, tables.warnings
+    labels = judge.cards(cards)
+    return PowerResult(
+        cards=tuple(cards),
+        gate=demand,
+        labels=labels,
+        inputs=given,
+        warnings=(*warnings, *card_cautions(cards, variances), *label_cautions([card.topics for card in labels])),
+    )

@@ -100,6 +100,36 @@ Correlation = Annotated[
         metavar="R",
     ),
 ]
+JudgeCorrelation = Annotated[
+    Numbers,
+    Param(
+        "Correlation r over topics of the differences of two systems under human and under a model's labels (models "
+        "that judged TREC DL 2019: 0.47 to 0.73).",
+        label="Correlation r of human and model differences",
+        metavar="R",
+    ),
+]
+HumanCost = Annotated[
+    float | None,
+    Param(
+        "Cost of one topic's labels by people, with `judge_cost`.",
+        default="1",
+        label="Cost of a topic, by people",
+        gt=0,
+        le=1e12,
+        metavar="C",
+    ),
+]
+JudgeCost = Annotated[
+    float | None,
+    Param(
+        "Cost of one topic's labels by a model, with `judge_correlation`; if it costs nothing, give `judged_topics`.",
+        label="Cost of a topic, by the model",
+        gt=0,
+        le=1e12,
+        metavar="C",
+    ),
+]
 
 
 Systems = Annotated[

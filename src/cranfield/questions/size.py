@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from cranfield.errors import RequestError
 from cranfield.methods.names import METHOD_TITLES, MethodName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from cranfield.methods.design.planning import PilotSize
     from cranfield.methods.design.request import Request
     from cranfield.methods.design.sample_size import Size
+    from cranfield.methods.judging.label_design import LabelCosts
+    from cranfield.methods.judging.label_plan import Correlation, LabelSize
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -29,16 +33,20 @@ class SizeResult(Result):
         The same with the uncertainty of a variance that was estimated from scores; empty without scores.
     request
         What was asked for.
+    labels
+        With ``judge_correlation``: topics for people and for the model, one per method; ``sizes`` are then those of
+        human labels alone.
     """
 
     sizes: tuple[Size, ...]
     request: Request
     pilot: tuple[PilotSize, ...] = ()
+    labels: tuple[LabelSize, ...] = ()
 
     @property
     def topics(self) -> list[int | None]:
         """n by the default method, one per design; None where no number of topics suffices."""
-        rows: list[dict[str, Any]] = self.sizes[0].to_dict()
+        rows: list[dict[str, Any]] = (self.labels or self.sizes)[0].to_dict()
         return [row["topics"] for row in rows]
 
 
@@ -48,6 +56,8 @@ class SizeResult(Result):
         "cranfield size scores.csv --difference 0.03,0.05",
         "cranfield size --difference 0.05 --sd 0.15 --systems 10 --test tukey",
         "cranfield size --systems 10 --min-range 0.1 --variance 0.053",
+        "cranfield size --difference 0.05 --sd 0.15 --judge-correlation 0.6 --human-cost 10 --judge-cost 0.1",
+        "cranfield size runs/ -q human.txt --judge llama=llama.txt --difference 0.05 --judged-topics 500",
     ),
     charts=("curve",),
     working="reading",
@@ -144,6 +154,21 @@ def size(
             metavar="P",
         ),
     ] = None,
+    judge: sources.Judge = None,
+    judge_correlation: shared.JudgeCorrelation = None,
+    human_cost: shared.HumanCost = None,
+    judge_cost: shared.JudgeCost = None,
+    judged_topics: Annotated[
+        int | None,
+        Param(
+            "Number of topics that the model labels, with `judge_correlation`.",
+            default="that with the lowest cost",
+            label="Topics labelled by the model",
+            ge=5,
+            le=1_000_000_000,
+            metavar="N",
+        ),
+    ] = None,
     one_sided: Annotated[
         bool, Param("Test one direction only (a pair named in advance).", label="one-sided test")
     ] = False,
@@ -165,6 +190,8 @@ def size(
 ) -> SizeResult:
     """How many topics a goal requires, from a known variance or pilot scores. Lists and ranges give tables and curves.
 
+    With ``judge_correlation``, how many topics people label and how many a model labels, at the lowest cost.
+
     Returns
     -------
     SizeResult
@@ -177,6 +204,7 @@ def size(
     .. [3] J. W. Tukey, "Comparing individual means in the analysis of variance", Biometrics, 1949.
     .. [4] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
        equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics, 1987.
+    .. [5] W. G. Cochran, "Sampling Techniques", third edition, Wiley, 1977, chapter 12.
 
     Examples
     --------
@@ -190,9 +218,18 @@ def size(
 
     >>> cf.size(systems=10, min_range=0.10, variance=0.0530, method="sakai").topics
     [166]
+
+    A topic labelled by people costs 10, one labelled by a model 0.1, and the differences of two systems under both
+    correlate by 0.6: people label 52 topics in place of 73, and the model 335 [5]_.
+
+    >>> found = cf.size(difference=0.05, sd=0.15, judge_correlation=0.6, human_cost=10, judge_cost=0.1)
+    >>> row = found.to_dict()["rows"][0]
+    >>> row["topics"], row["judged_topics"], round(row["cost"], 1), row["human_topics"], row["human_topics_cost"]
+    (52, 335, 553.5, 73, 730.0)
     """
     from cranfield.methods.design.planning import cautions_of, plan, plan_from_pilot
     from cranfield.methods.design.request import Request
+    from cranfield.methods.judging.label_plan import check_labels, label_costs
 
     grids: dict[str, Any] = {
         "systems": systems,
@@ -221,20 +258,82 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
+    labels = _label_sets(
+        scores, judge, judge_correlation, qrels=qrels, columns=columns, measure=measure, missing=missing
+    )
+    measured = {} if labels is None else _correlations(labels)
+    costs = label_costs(
+        cast("Any", judge_correlation) or [each.value for each in measured.values()] or None,
+        human_cost=human_cost,
+        judge_cost=judge_cost,
+        judged_topics=judged_topics,
+        limit=limit,
+    )
+    if costs is not None:
+        check_labels(request)
     if scores is None:
         sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
-        return SizeResult(
+        result = SizeResult(
             sizes=tuple(plan(request)), request=request, inputs=_defaults(request), warnings=cautions_of(request)
         )
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+        return result if costs is None else _with_judge(result, judge_correlation, costs)
+    if labels is None:
+        tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    else:
+        tables = labels.human_tables
     pilot = tuple(plan_from_pilot(request, tables.variances))
-    return SizeResult(
+    result = SizeResult(
         sizes=tuple(each.size for each in pilot),
         request=request,
         pilot=pilot,
         inputs=_defaults(request),
         warnings=tables.warnings,
     )
+    return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
+
+
+def _label_sets(scores: Any, judge: Any, correlation: Any, **more: Any) -> sources.LabelSets | None:
+    """The labels of a pilot by people and by a judge, where there is one."""
+    if judge is None:
+        return None
+    if correlation is not None:
+        raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
+    if scores is None:
+        raise RequestError("`judge` has no effect without a pilot", fix="Give its scores, or `judge_correlation`.")
+    return sources.load_label_sets(scores, judge, **more)
+
+
+def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
+    """r of the pilot by measure, with its interval."""
+    from cranfield.methods.judging.assessment import pilot_correlations
+    from cranfield.methods.judging.label_plan import Correlation
+
+    found = pilot_correlations(labels.required_human, labels.judges)
+    return {name: Correlation.of(each.value, lower=each.lower, upper=each.upper) for name, each in found.items()}
+
+
+def _with_judge(
+    result: SizeResult, correlations: Any, costs: LabelCosts, measured: Mapping[str, Correlation] | None = None
+) -> SizeResult:
+    """The same with topics for people and for the model."""
+    from cranfield.methods.judging.label_plan import Correlation, label_cautions, plan_labels, plan_labels_from_pilot
+
+    sides = result.request.sides
+    if measured:
+        labels = [
+            plan
+            for each in result.pilot
+            if each.measure in measured
+            for plan in plan_labels_from_pilot([each], [measured[each.measure]], costs, sides=sides)
+        ]
+    elif result.pilot:
+        known = [Correlation.of(r) for r in correlations]
+        labels = plan_labels_from_pilot(result.pilot, known, costs, sides=sides)
+    else:
+        labels = plan_labels(result.sizes, correlations, costs, sides=sides)
+    cautions = label_cautions([design.topics for each in labels for design in each.designs])
+    inputs = {**result.inputs, "human_cost": costs.human} if costs.judge is not None else result.inputs
+    return replace(result, labels=tuple(labels), inputs=inputs, warnings=(*result.warnings, *cautions))
 
 
 def _defaults(request: Request) -> dict[str, Any]:

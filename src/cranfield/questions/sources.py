@@ -190,6 +190,18 @@ class LabelSets:
     warnings: tuple[Caution, ...] = ()
 
     @property
+    def required_human(self) -> LabelSet:
+        """Human labels, without which this cannot be answered."""
+        if self.human is None:
+            raise RequestError("there are no human labels", fix="Give them as `qrels`.")
+        return self.human
+
+    @property
+    def human_tables(self) -> Tables:
+        """Scores under human labels, as other questions take them."""
+        return Tables({"human labels": self.required_human.table}, self.warnings)
+
+    @property
     def measures(self) -> tuple[str, ...]:
         """Those that all have."""
         from cranfield.methods.judging.assessment import common_measures
@@ -288,10 +300,14 @@ def check_no_scores(**given: Any) -> None:
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
+    from cranfield.formats.board_folders import is_board_folder
     from cranfield.formats.text import expand
     from cranfield.scores import ScoreTable, read_score_files
+    from cranfield.scores.score_files import read_board
 
     paths = paths_of(scores)
+    if paths is not None and len(paths) == 1 and is_board_folder(paths[0]):
+        return {paths[0]: read_board(paths[0])}
     if paths is not None:
         return read_score_files(expand(paths), measure=measure, columns=columns)
     if isinstance(scores, ScoreTable):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cranfield.errors import RequestError
 from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES, TEST_LABELS, DependenceName, MarginsName
@@ -59,6 +59,7 @@ class VerificationResult(Result):
     examples=(
         "cranfield verify --systems 10 --difference 0.05 --sd 0.15 --test tukey",
         "cranfield verify pilot.csv -m AP --difference 0.05 --test wilcoxon",
+        "cranfield verify --difference 0.05 --sd 0.15 --judge-correlation 0.6 --human-cost 10 --judge-cost 0.1",
     ),
     charts=("power",),
     working="verifying",
@@ -89,6 +90,20 @@ def verify(
     ] = None,
     alpha: Annotated[Numbers, Param("Significance level.", default="0.05", label="α", metavar="A")] = None,
     power: Annotated[Numbers, Param("Power (1 − β).", default="0.8", metavar="P")] = None,
+    judge_correlation: shared.JudgeCorrelation = None,
+    judged_topics: Annotated[
+        int | None,
+        Param(
+            "Number of topics that a model labels, with `judge_correlation`; people label `topics` of them.",
+            default="that with the lowest cost",
+            label="Topics labelled by a model",
+            ge=5,
+            le=1_000_000,
+            metavar="N",
+        ),
+    ] = None,
+    human_cost: shared.HumanCost = None,
+    judge_cost: shared.JudgeCost = None,
     one_sided: Annotated[
         bool, Param("Test one direction only (a pair named in advance).", label="one-sided test")
     ] = False,
@@ -181,6 +196,7 @@ def verify(
     >>> found.design.topics, abs(found.power.rate - 0.8) < 0.03
     (73, True)
     """
+    from cranfield.methods.judging.label_plan import label_costs
     from cranfield.methods.verification import verify as run
     from cranfield.methods.verification.designs import DesignRequest
 
@@ -193,8 +209,11 @@ def verify(
         "alpha": alpha,
         "power": power,
     }
+    rs = cast("Any", judge_correlation)
     request = DesignRequest(
         design=design,
+        judge_correlation=rs,
+        costs=label_costs(rs, human_cost=human_cost, judge_cost=judge_cost, judged_topics=judged_topics),
         grids={name: values for name, values in grids.items() if values is not None},
         topics=topics,
         sides=1 if one_sided else 2,

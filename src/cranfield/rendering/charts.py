@@ -112,6 +112,8 @@ TITLES = {
     "variance": "variance σ² of a system's scores",
     "correlation": "correlation ρ of two systems' scores",
     "sd": "sd of paired differences",
+    "judge_correlation": "correlation r of human and model differences",
+    "cost": "cost",
     "alpha": "significance level α",
     "power": "power 1 − β",
     "value": "difference",
@@ -124,7 +126,7 @@ def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, 
     known = [row for row in rows if row["topics"] is not None]
     first = known[0]["method"] if known else None
     known = [row for row in known if row["method"] == first]
-    inputs = [name for name in TITLES if name not in ("topics", "value", "what")]
+    inputs = [name for name in TITLES if name not in ("topics", "cost", "value", "what")]
     varying = {name: len({row[name] for row in known}) for name in inputs if known and name in known[0]}
     varying = {name: count for name, count in varying.items() if count > 1}
     if not varying:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from cranfield.methods.design.power_card import Card, Gate, card_curves
-from cranfield.methods.design.sample_size import ORDER
+from cranfield.methods.design.sample_size import ORDER, detectable_difference
+from cranfield.methods.judging.label_design import FEWEST, judged_detectable
+from cranfield.methods.judging.label_plan import LabelCard
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
-from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart
+from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
 from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.sketch import Curve, line_sketch
 
@@ -62,7 +66,7 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
 CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
 
 
-def _gate_sentence(gate: Gate, card: Card) -> str:
+def _gate_sentence(gate: Gate, card: Card | LabelCard) -> str:
     verdict = "passed" if gate.passes(card) else "FAILED"
     name = f"{card.measure}: " if card.measure else ""
     test = gate.test_of(card)
@@ -108,8 +112,87 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     )
 
 
+LABEL_ROWS = {
+    "power": "power for a difference of {difference:g}{among}",
+    "detectable_difference": "detectable difference, power {power:g}{among}",
+    "pair_power": "the same power, pair named in advance",
+    "pair_detectable_difference": "the same difference, pair named in advance",
+    "width": "expected width of the interval for a difference",
+}
+LABEL_TITLES = {
+    "topics": "people",
+    "judged_topics": "model",
+    "judge_correlation": "r",
+    "cost": "cost",
+    "achieved_power": "power",
+    "detectable_difference": "detectable",
+    "width": "width",
+    "human_topics": "people alone",
+    "human_detectable_difference": "people alone detect",
+}
+
+
+def label_document(result: PowerResult) -> Document:
+    """What topics labelled by people and by a model detect, beside topics labelled by people alone."""
+    cards, gate = result.labels, result.gate
+    rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
+    sentences = [card.sentence() for card in cards] if len(cards) <= 3 else []
+    if gate is not None:
+        rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
+        sentences += [_gate_sentence(gate, card) for card in cards]
+    tables = [_label_table(card) for card in cards] if len(cards) <= 3 else [_label_grid(rows)]
+    return Document(
+        method="power",
+        inputs=result.inputs,
+        tables=tables,
+        rows=rows,
+        sentence=" ".join(sentences),
+        citations=("Cochran1977", "Webber2008"),
+    )
+
+
+def _label_table(card: LabelCard) -> Table:
+    words = {"difference": card.difference, "power": card.power}
+    among = f", two of {card.systems} systems" if card.is_family else ""
+    shown = {name: text for name, text in LABEL_ROWS.items() if card.is_family or not name.startswith("pair_")}
+    values = {**card.to_dict(), "power": card.achieved_power}
+    rows = [
+        (text.format(**words, among=among), *([values[name]] if card.judged_topics else []), values[f"human_{name}"])
+        for name, text in shown.items()
+    ]
+    columns = [Column("question", "what"), Column("value", "with the model", "score")]
+    columns = columns if card.judged_topics else columns[:1]
+    return Table((*columns, Column("human", "people alone", "score")), rows, _label_title(card))
+
+
+def _label_title(card: LabelCard) -> str:
+    name = f"{card.measure}: " if card.measure else ""
+    among = f" among {card.judged_topics:,} by the model" if card.judged_topics else " alone"
+    alone = "" if card.human_topics == card.topics else f" (or {card.human_topics:,} by people alone)"
+    return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:g}"
+
+
+def _label_grid(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Many cards as one table, one row each; inputs with the same value everywhere are in the title."""
+    inputs = ("measure", "systems", "test", "sd", "alpha", "power", "difference")
+    told = [word for word in inputs if len({row[word] for row in rows}) == 1]
+    words = [word for word in (*inputs, *LABEL_TITLES) if word not in told]
+    words = [word for word in words if any(row[word] == row[word] for row in rows)]
+    if all(row["topics"] == row["human_topics"] for row in rows):
+        words.remove("human_topics")
+    counts, texts = ("topics", "judged_topics", "human_topics", "systems"), ("measure", "test")
+    kinds = {**dict.fromkeys(counts, "count"), **dict.fromkeys(texts, "text")}
+    columns = tuple(
+        Column(word, LABEL_TITLES.get(word, word.replace("_", " ")), kinds.get(word, "number")) for word in words
+    )
+    title = ", ".join(f"{word} {rows[0][word]}" for word in told if rows[0][word] != "")
+    return Table(columns, [tuple(row[word] for word in words) for row in rows], title)
+
+
 def document(result: PowerResult) -> Document:
     """A card for each measure where there is one each, else a table of all."""
+    if result.labels:
+        return label_document(result)
     return (card_document if _is_one_each(result) else grid_document)(result.cards, result.inputs, result.gate)
 
 
@@ -119,6 +202,8 @@ def _is_one_each(result: PowerResult) -> bool:
 
 def curve(result: PowerResult) -> Any:
     """Detectable differences against the number of topics: of the cards, or around the only one."""
+    if result.labels:
+        return line_chart(_label_curve(result.labels[0]), x="topics", y="value", colour="what", titles=LABEL_AXES)
     if len(result.cards) > 1:
         return card_chart([card.to_dict() for card in result.cards])
     (card,) = result.cards
@@ -130,6 +215,38 @@ def curve(result: PowerResult) -> Any:
     return card_chart(rows)
 
 
+LABEL_AXES = {"topics": "topics labelled by people", "value": "detectable difference", "what": ""}
+
+
+def _label_curve(card: LabelCard) -> list[dict[str, Any]]:
+    """Detectable differences against topics labelled by people, with the model's labels and without."""
+    highest = max(FEWEST + 1, min(card.judged_topics or 2 * card.topics, 4 * card.topics))
+    counts = np.unique(np.append(np.geomspace(FEWEST, highest, 25).round(), card.topics)).astype(int)
+    level = card.level
+    known: dict[str, Any] = {"sd": card.sd, "alpha": level, "power": card.power}
+    whole = np.maximum(card.judged_topics, counts)
+    curves = {"people alone": detectable_difference(topics=counts, **known)}
+    if card.judged_topics:
+        judged = judged_detectable(counts, whole, correlation=card.judge_correlation, **known)
+        curves = {f"among {card.judged_topics:,} labelled by the model": judged} | curves
+    return [
+        {"topics": n, "value": value, "what": name}
+        for name, values in curves.items()
+        for n, value in zip(counts.tolist(), values.tolist(), strict=True)
+    ]
+
+
+def _label_sketch(card: LabelCard) -> tuple[str, str]:
+    rows = _label_curve(card)
+    names = dict.fromkeys(row["what"] for row in rows)
+    curves = [
+        Curve(name, [(float(row["topics"]), float(row["value"])) for row in rows if row["what"] == name])
+        for name in names
+    ]
+    here = (float(card.topics), card.detectable_difference)
+    return line_sketch(curves, x_title=LABEL_AXES["topics"], y_title=LABEL_AXES["value"], here=here), card.measure
+
+
 def _curves(card: Card) -> tuple[Sequence[int], dict[str, list[float]]]:
     """Detectable differences for numbers of topics around those of a card."""
     return card_curves(
@@ -139,6 +256,8 @@ def _curves(card: Card) -> tuple[Sequence[int], dict[str, list[float]]]:
 
 def sketch(result: PowerResult) -> tuple[str, str]:
     """The curves that the first card lies on; nothing where cards differ in more than their measure."""
+    if result.labels:
+        return _label_sketch(result.labels[0])
     card = result.cards[0]
     if not _is_one_each(result):
         return "", card.measure
@@ -154,7 +273,7 @@ def sketch(result: PowerResult) -> tuple[str, str]:
 
 def badge(result: PowerResult) -> str:
     """The first card as a small SVG: topics, and the difference they detect."""
-    card = result.cards[0]
+    card = (result.labels or result.cards)[0]
     left, right = (
         f"{card.topics} topics",
         f"detect {card.detectable_difference:.3f}" + (f" {card.measure}" if card.measure else ""),

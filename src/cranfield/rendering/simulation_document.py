@@ -349,6 +349,7 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "alpha",
         "power",
         "topics",
+        *(["judged_topics", "judge_correlation"] if any("judged_topics" in row for row in rows) else []),
         "promised_power",
         "achieved_power",
         "lower",
@@ -360,6 +361,8 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "topics_needed_upper",
     ]
     titles = {
+        "judged_topics": "judged",
+        "judge_correlation": "r",
         "promised_power": "formula",
         "achieved_power": "power",
         "power": "wanted",
@@ -373,6 +376,7 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "systems",
         "shards",
         "topics",
+        "judged_topics",
         "collections",
         "topics_needed",
         "topics_needed_lower",

@@ -9,6 +9,7 @@ from typing import Any
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
+from cranfield.methods.judging.label_plan import LabelSize, plan_labels
 from cranfield.questions.size import SizeResult
 from cranfield.rendering.document import Column, Document, Table, View
 
@@ -185,7 +186,89 @@ def _pilot_sentence(pilot: PilotSize) -> str:
     )
 
 
+LABEL_CITATION = "Cochran1977"
+
+
+def label_document(plans: Sequence[LabelSize], inputs: Mapping[str, Any]) -> Document:
+    """Topics for people and for the model, beside those of human labels alone; one row for each design."""
+    tables = []
+    for goal in dict.fromkeys(_goal(each.size) for each in plans):
+        mine = [each for each in plans if _goal(each.size) == goal]
+        tables.append(_label_table(mine))
+    return Document(
+        method="size",
+        inputs=inputs,
+        tables=tables,
+        rows=[row for each in plans for row in each.to_dict()],
+        sentence=_label_sentence(plans),
+        citations=(LABEL_CITATION, *dict.fromkeys(each.size.method.citation for each in plans)),
+    )
+
+
+def _label_table(plans: Sequence[LabelSize]) -> Table:
+    """Return one row per design; inputs that are the same in all rows are in the title, not in columns."""
+    rows = [row | {"test": _LABEL_TESTS.get(row["test"], row["test"])} for each in plans for row in each.to_dict()]
+    achieved = f"achieved_{plans[0].size.method.achieves}"
+    inputs = [name for name in ORDER if any(name in _input_names(each.size) for each in plans)]
+    words = [*(["measure", "estimate"] if plans[0].measure else []), "test", *inputs, *LABEL_TITLES]
+    words[words.index("human_topics") : words.index("human_topics")] = [achieved]
+    titles = {**LABEL_TITLES, achieved: plans[0].size.method.achieves}
+    told = [name for name in words if name not in LABEL_TITLES and name != achieved and _is_constant(rows, name)]
+    shown = [word for word in words if word not in told and any(row.get(word) is not None for row in rows)]
+    columns = tuple(Column(word, titles.get(word, word.replace("_", " ")), _label_kind(word)) for word in shown)
+    title = ", ".join(
+        f"{name.replace('_', ' ')} {_plain(rows[0][name])}" for name in told if rows[0].get(name) is not None
+    )
+    return Table(columns, [tuple(row.get(word) for word in shown) for row in rows], title)
+
+
+LABEL_TITLES = {
+    "judge_correlation": "r",
+    "topics": "people",
+    "judged_topics": "model",
+    "cost": "cost",
+    "topics_lower": "people, low",
+    "topics_upper": "people, high",
+    "human_topics": "people alone",
+    "human_topics_cost": "their cost",
+}
+_LABEL_TESTS = {"t": "t, one pair"}
+
+
+def _label_kind(word: str) -> str:
+    if word in ("measure", "estimate", "test"):
+        return "text"
+    if word.startswith("achieved_"):
+        return "score"
+    return "count" if "topics" in word and "cost" not in word else "number"
+
+
+def _is_constant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether all rows that have an input have the same."""
+    return len({row[name] for row in rows if row.get(name) is not None}) == 1
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _label_sentence(plans: Sequence[LabelSize]) -> str:
+    """Return the sentences about the first method of each measure, and about a pair named in advance."""
+    if any(len(each.designs) > 1 for each in plans):
+        names = ", ".join(dict.fromkeys(each.size.method.name for each in plans))
+        return (
+            f"Each row has the topics that people and the model label at the lowest cost (regression estimator; "
+            f"{names}), and the topics that people alone would label."
+        )
+    firsts = list({each.measure: each for each in reversed(plans)}.values())[::-1]
+    pairs = [each for each in plans if each.size.method.name == "t" and not each.measure]
+    told = dict.fromkeys((*firsts, *pairs))
+    return " ".join(each.summary() for each in told)
+
+
 def document(result: SizeResult) -> Document:
+    if result.labels:
+        return label_document(result.labels, result.inputs)
     if result.pilot:
         return pilot_size_document(result.pilot, result.inputs)
     return size_document(result.sizes, result.inputs)
@@ -204,6 +287,8 @@ def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
     from cranfield.rendering.charts import TITLES, is_wide, size_curves
     from cranfield.rendering.sketch import Curve, line_sketch
 
+    if result.labels:
+        return _label_sketch(result, axis)
     first = result.sizes[0]
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.method.name)
     rows = plan(curve_through(request, axis))[0].to_dict()
@@ -221,6 +306,52 @@ def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
         here = (float(row[x]), float(row["topics"]))
     drawn = line_sketch(curves, x_title=TITLES[x], y_title=TITLES["topics"], log=is_wide(labelled), here=here)
     return drawn, _caption(result)
+
+
+CORRELATIONS = (0.0, *(round(0.05 * step, 2) for step in range(2, 20)))
+"""The r of a curve."""
+
+
+def _label_sketch(result: SizeResult, axis: str | None) -> tuple[str, str]:
+    """The cost against r, or topics along ``axis``, beside that of human labels alone; a mark at the design itself."""
+    from cranfield.rendering.charts import TITLES
+    from cranfield.rendering.sketch import Curve, line_sketch
+
+    first = result.labels[0]
+    rows = _label_curve(result, axis)
+    x = axis or "judge_correlation"
+    y, other = ("topics", "human_topics") if first.costs.judge is None or axis else ("cost", "human_topics_cost")
+    known = [row for row in rows if row[y] is not None and row[other] is not None]
+    if len(known) < 2:
+        return "", ""
+    curves = [
+        Curve(name, sorted((float(row[x]), float(row[word])) for row in known))
+        for name, word in (("with the model's labels", y), ("people alone", other))
+    ]
+    here = None
+    if len(first.designs) == 1 and first.designs[0].topics is not None:
+        row = first.to_dict()[0]
+        here = (float(row[x]), float(row[y]))
+    words = "Cost" if y == "cost" else "Topics labelled by people"
+    caption = f"{words}; regression estimator, {first.size.method.title}."
+    return line_sketch(curves, x_title=TITLES[x], y_title=TITLES[y], here=here), caption
+
+
+def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
+    from cranfield.methods.design.power_card import curve_through
+
+    first, sides = result.labels[0], result.request.sides
+    request = _pilot_request(result) if result.pilot else replace(result.request, method=first.size.method.name)
+    if axis is not None:
+        rs = first.correlations[:1]
+        return plan_labels(plan(curve_through(request, axis))[:1], rs, first.costs, sides=sides)[0].to_dict()
+    rs = tuple(sorted({*CORRELATIONS, *first.correlations}))
+    one = replace(first.size, **{name: getattr(first.size, name).ravel()[:1] for name in _CELLS})
+    one = replace(one, inputs={name: values.ravel()[:1] for name, values in one.inputs.items()})
+    return plan_labels([one], rs, first.costs, sides=sides)[0].to_dict()
+
+
+_CELLS = ("topics", "reached", "achieved", "below")
 
 
 def _pilot_request(result: SizeResult) -> Request:

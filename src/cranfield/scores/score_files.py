@@ -16,6 +16,7 @@ import numpy as np
 
 from cranfield.collection import open_collection
 from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+from cranfield.formats.board_folders import MEASURE, read_board_folder
 from cranfield.formats.file_check import FileKind, OtherFormat
 from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
 from cranfield.formats.problems import Problem, Severity, refuse
@@ -190,6 +191,28 @@ def read_score_files(
         first, *others = found
         return {f"{first} and {len(others)} more": _joined(list(found.values()))}
     return found
+
+
+def read_board(path: str) -> ScoreTable:
+    """The table of models on tasks in a folder of MTEB's results; models stand for systems and tasks for topics."""
+    found = read_board_folder(path)
+    table = ScoreTable.from_rows([(MEASURE, task, model, score) for model, task, score in found.rows])
+    said = (
+        ("external-results", found.external, "are those that others reported, as there are no own"),
+        ("several-revisions", found.replaced, "are there in several revisions, of which the last counts"),
+        ("subsets-averaged", found.averaged, "are of tasks whose subsets were averaged"),
+    )
+    count = len(found.rows)
+    cautions = [
+        Caution(
+            slug,
+            f"{len(names):,} of {count:,} results {what} (such as {names[0]})",
+            "Check that this is what you want.",
+        )
+        for slug, names, what in said
+        if names
+    ]
+    return replace(table, warnings=(*table.warnings, *cautions))
 
 
 def _are_one(tables: Sequence[ScoreTable]) -> bool:

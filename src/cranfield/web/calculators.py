@@ -36,13 +36,14 @@ GOALS = {
     "sensitivity": "a mean known to within ±",
 }
 _PAIR = ("sd", "variance", "correlation", "alpha", "power")
+_JUDGE = ("judge_correlation", "human_cost", "judge_cost", "judged_topics")
 GOAL_INPUTS: dict[str, tuple[str, ...]] = {
-    "difference": ("difference", "systems", "test", *_PAIR),
+    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE),
     "min_range": ("systems", "min_range", "variance", "correlation", "alpha", "power"),
-    "effect_size": ("effect_size", "systems", "test", "alpha", "power"),
+    "effect_size": ("effect_size", "systems", "test", "alpha", "power", *_JUDGE),
     "equivalence": ("equivalence", "true_difference", *_PAIR),
     "non_inferiority": ("non_inferiority", "true_difference", *_PAIR),
-    "width": ("width", "probability", "sd", "variance", "correlation", "alpha"),
+    "width": ("width", "probability", "sd", "variance", "correlation", "alpha", *_JUDGE),
     "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha"),
 }
 _OF_GOALS = ("true_difference", "probability")

@@ -39,12 +39,13 @@ class Query(BaseModel):
     """A mistyped name is refused, not ignored; a field left empty takes its default.
 
     ``choices`` are the words for a field's values in a form, ``front`` the fields that stand in front; the others are
-    folded away.
+    folded away, those of ``groups`` under their titles.
     """
 
     model_config = ConfigDict(extra="forbid")
     choices: ClassVar[Choices] = {}
     front: ClassVar[tuple[str, ...]] = ()
+    groups: ClassVar[dict[str, tuple[str, ...]]] = {}
     scored_by: ClassVar[str] = "AP"  # what runs are scored by unless something is named
 
     @model_validator(mode="before")
@@ -70,23 +71,34 @@ class FormField:
 
 
 @dataclass(frozen=True)
-class Form:
-    """The fields in front, and those folded away."""
+class FormGroup:
+    """Fields that are folded away together under a title."""
 
-    front: list[FormField]
-    more: list[FormField]
+    title: str
+    fields: list[FormField]
 
     @property
     def used(self) -> bool:
         """Whether something is said in what is folded away."""
-        return any(each.value not in ("", each.usual) for each in self.more)
+        return any(each.value not in ("", each.usual) for each in self.fields)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields in front, and groups of those folded away."""
+
+    front: list[FormField]
+    groups: list[FormGroup]
 
 
 def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
     """The form of a query with what was typed into it."""
     made = {name: _field(model, name, info, typed.get(name)) for name, info in model.model_fields.items()}
     front = [made[name] for name in model.front]
-    return Form(front, [each for name, each in made.items() if name not in model.front])
+    groups = [FormGroup(title, [made[name] for name in names]) for title, names in model.groups.items()]
+    shown = {*model.front, *(name for names in model.groups.values() for name in names)}
+    rest = [each for name, each in made.items() if name not in shown]
+    return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])])
 
 
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormField:

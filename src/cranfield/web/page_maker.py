@@ -167,6 +167,7 @@ def make_query(
     model = create_model(f"{question.name.title().replace('_', '')}Query", __base__=Query, **fields)
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
     model.front, model.scored_by = front, scored_by
+    model.groups = _groups(asked, front)
     model.choices = {
         name: {**({"": "–"} if each.default is None else {}), **{value: value for value in each.choices}}
         | dict(each.about.titles)
@@ -174,6 +175,16 @@ def make_query(
         if each.choices
     }
     return model
+
+
+JUDGE_FIELDS = ("judge_correlation", "judged_topics", "budget", "human_cost", "judge_cost")
+
+
+def _groups(asked: Mapping[str, Any], front: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Fields that make sense together only: those about a judge, where a question has one."""
+    if "judge_correlation" not in asked:
+        return {}
+    return {"Labels of a model": tuple(name for name in JUDGE_FIELDS if name in asked and name not in front)}
 
 
 def _field(parameter: declared.Parameter) -> tuple[Any, Any]:

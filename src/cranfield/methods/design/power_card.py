@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -75,6 +75,13 @@ class Card:
     def is_family(self) -> bool:
         """Whether the card is for all pairs of several systems."""
         return self.test != "t" and self.systems > 2
+
+    def power_for(self, difference: float, test: str) -> float:
+        """The power for a difference under a test."""
+        family: dict[str, Any] = {} if test == "t" else {"systems": self.systems, "test": test}
+        return float(
+            power_for_difference(topics=self.topics, difference=difference, sd=self.sd, alpha=self.alpha, **family)
+        )
 
     def sentence(self) -> str:
         """Return the conclusion in sentences."""
@@ -254,6 +261,15 @@ def card_cautions(cards: Sequence[Card], variances: Variances | None) -> tuple[C
     return (correlation_caution(),) if assumed else ()
 
 
+class Gated(Protocol):
+    """What a gate needs of a card."""
+
+    @property
+    def test(self) -> str: ...
+
+    def power_for(self, difference: float, test: str) -> float: ...
+
+
 @dataclass(frozen=True)
 class Gate:
     """A requirement: ``power`` for a ``difference`` under ``test``, by default the test of the card."""
@@ -262,18 +278,14 @@ class Gate:
     power: float
     test: str | None = None
 
-    def test_of(self, card: Card) -> str:
+    def test_of(self, card: Gated) -> str:
         return self.test or card.test
 
-    def power_of(self, card: Card) -> float:
+    def power_of(self, card: Gated) -> float:
         """Return the power of the card for this difference and test."""
-        test = self.test_of(card)
-        family: dict[str, Any] = {} if test == "t" else {"systems": card.systems, "test": test}
-        return float(
-            power_for_difference(topics=card.topics, difference=self.difference, sd=card.sd, alpha=card.alpha, **family)
-        )
+        return card.power_for(self.difference, self.test_of(card))
 
-    def passes(self, card: Card) -> bool:
+    def passes(self, card: Gated) -> bool:
         return self.power_of(card) >= self.power
 
 

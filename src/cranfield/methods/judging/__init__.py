@@ -38,19 +38,24 @@ from cranfield.methods.judging.judge_effects import (
 )
 from cranfield.methods.judging.judged_comparison import JudgedComparison, compare_judged
 from cranfield.methods.judging.label_design import (
+    LabelCosts,
     LabelDesign,
     best_share,
+    design_for_budget,
     design_for_power,
     design_for_width,
+    judged_detectable,
     judged_power,
     judged_width,
 )
+from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
 
 __all__ = [
     "ESTIMATORS",
     "CombinedJudge",
     "CorrectedShares",
+    "Correlation",
     "DifferenceCorrelation",
     "Drift",
     "Estimate",
@@ -59,7 +64,10 @@ __all__ = [
     "Interval",
     "JudgedComparison",
     "JudgedScores",
+    "LabelCard",
+    "LabelCosts",
     "LabelDesign",
+    "LabelSize",
     "MatchedGrades",
     "OrderAgreement",
     "SampleCheck",
@@ -72,6 +80,7 @@ __all__ = [
     "coincidences_of",
     "compare_judged",
     "compare_scales",
+    "design_for_budget",
     "design_for_power",
     "design_for_width",
     "difference_correlation",
@@ -82,9 +91,11 @@ __all__ = [
     "estimate_pairs",
     "favour",
     "grade_agreement",
+    "judged_detectable",
     "judged_power",
     "judged_width",
     "krippendorff_alpha",
+    "label_size",
     "match_grades",
     "order_agreement",
     "rank_biased_overlap",

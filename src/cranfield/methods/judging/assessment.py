@@ -13,6 +13,7 @@ from cranfield.methods.comparison.comparison import Comparison, LabelsUsed
 from cranfield.methods.comparison.tukey import Intervals
 from cranfield.methods.judging.agreement import (
     GradeAgreement,
+    Interval,
     MatchedGrades,
     OrderAgreement,
     ScaleDifference,
@@ -471,6 +472,24 @@ def not_sampled(judge: str, measure: str, sample: SampleCheck) -> Caution:
         f"others {sample.other_mean:.4f} (p = {sample.p_value:.2g})",
         "Draw the topics to label at random: `judges()` with `draw`.",
     )
+
+
+# --- pilots
+
+
+def pilot_correlations(human: LabelSet, judges: Mapping[str, LabelSet], *, seed: Seed = 1) -> dict[str, Interval]:
+    """By measure, the correlation of paired differences of a pilot with both label sets, with its interval.
+
+    Several judges are combined, with weights from the topics with human labels (cross-fitted).
+    """
+    matched, found = match_labels(human, judges), {}
+    for measure in common_measures([human, *judges.values()]):
+        scores = {name: _named(name, matched.scores, human, each, measure) for name, each in judges.items()}
+        name, used = next(iter(scores.items()))
+        if len(scores) > 1:
+            used = _together(scores, seed)[COMBINATION][0]
+        found[measure] = _named(name, difference_correlation, used).median
+    return found
 
 
 # --- comparisons

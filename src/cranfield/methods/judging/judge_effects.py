@@ -155,6 +155,10 @@ def favour(
     -----
     A line or a curve is fitted to the means of the other systems, or of the systems of other groups. Standard errors
     and the resampled largest |t| are those of jackknife pseudo-values over topics.
+
+    On TREC Deep Learning 2019 (37 runs, 43 topics, four judges made to favour none) some system is named in .01–.05 of
+    samples with ``curve`` and .01–.07 with ``shift``. As they are, the three Llama judges distort comparisons in favour
+    of lexical runs (``shift``: 3 to 7 runs are favoured), and none of the four favours a run beyond the curve.
     """
     common = common or ("curve" if scores.systems >= _CURVED else "shift")
     if common not in COMMON:

@@ -188,7 +188,7 @@ class DunnettTest:
         margin = dunnett_critical(self.alpha, tally.shape[0] - 1, df) * np.sqrt(2 * ms / tally.topics)
         gaps = np.delete(tally.means, BASELINE, axis=1) - tally.means[:, [BASELINE]]
         significant = (np.abs(gaps) >= margin[:, np.newaxis]) & (gaps != 0)
-        return _by_pair(significant, gaps)
+        return by_pair(significant, gaps)
 
 
 # --- tests that need each pair's own standard error
@@ -237,16 +237,20 @@ class HolmTest:
 
     def decide(self, tally: Any) -> BatchVerdicts:
         t = tally.t()
-        p_value = 2 * special.stdtr(tally.topics - 1, -np.abs(t))
-        order = p_value.argsort(axis=1, kind="stable")
-        # Holm 1979: the k-th smallest of K is compared with α/(K − k + 1), and none after the first that fails.
-        steps = np.take_along_axis(p_value, order, axis=1) <= self.alpha / np.arange(t.shape[1], 0, -1)
-        significant = np.empty_like(steps)
-        np.put_along_axis(significant, order, np.logical_and.accumulate(steps, axis=1), axis=1)
-        return _by_pair(significant, t)
+        return by_pair(holm_significant(2 * special.stdtr(tally.topics - 1, -np.abs(t)), self.alpha), t)
 
 
-def _by_pair(significant: Array, t: Array) -> BatchVerdicts:
+def holm_significant(p_value: Array, alpha: float) -> Array:
+    """Which pairs are significant by Holm's procedure, collections × pairs."""
+    order = p_value.argsort(axis=1, kind="stable")
+    # Holm 1979: the k-th smallest of K is compared with α/(K − k + 1), and none after the first that fails.
+    steps = np.take_along_axis(p_value, order, axis=1) <= alpha / np.arange(p_value.shape[1], 0, -1)
+    significant = np.empty_like(steps)
+    np.put_along_axis(significant, order, np.logical_and.accumulate(steps, axis=1), axis=1)
+    return significant
+
+
+def by_pair(significant: Array, t: Array) -> BatchVerdicts:
     """Return the verdicts; pairs are in the order of ``np.triu_indices``, so the first is best and worst."""
     pair, gap = significant[:, 0], t[:, 0]
     return BatchVerdicts(pair & (gap > 0), np.asarray(significant.any(axis=1)), pair & (gap < 0))
@@ -331,7 +335,7 @@ class MaxTTest:
             for at in range(0, count, step)
         ]
         significant, t = (np.concatenate(each) for each in zip(*found, strict=True))
-        return _by_pair(significant, t)
+        return by_pair(significant, t)
 
 
 def _largest_t_verdicts(

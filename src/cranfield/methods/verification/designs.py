@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import whole
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import Size, power_of
+from cranfield.methods.judging.label_design import LabelCosts, judged_power
+from cranfield.methods.judging.label_plan import check_labels, plan_labels
 from cranfield.methods.names import fix_for_test
 from cranfield.methods.sharding.shard_models import SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance
@@ -46,7 +49,8 @@ class Design:
 
     ``goal`` is ``min_range`` or ``difference``: the best and the worst of the systems are that far apart, the others
     half way between them. ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the
-    formula gives for ``topics``; both are nan where there is no formula.
+    formula gives for ``topics``; both are nan where there is no formula. With a judge, people label ``topics`` among
+    ``judged_topics`` that it labels, and differences under both correlate by ``judge_correlation``.
     """
 
     source: str
@@ -63,6 +67,8 @@ class Design:
     sides: int = 2
     shards: int = 1
     measure: str = ""
+    judged_topics: int = 0
+    judge_correlation: float = NO_NUMBER
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -77,6 +83,11 @@ class Design:
             "alpha": self.alpha,
             "power": self.power,
             "topics": self.topics,
+            **(
+                {"judged_topics": self.judged_topics, "judge_correlation": self.judge_correlation}
+                if self.judged_topics
+                else {}
+            ),
             "promised_power": self.promised_power,
         }
 
@@ -123,6 +134,8 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
         promised_power=float(row.get("achieved_power") or NO_NUMBER),
         sides=sides if test == "t" else 2,
         measure=str(row.get("measure", measure)),
+        judged_topics=int(row.get("judged_topics") or 0),
+        judge_correlation=float(row.get("judge_correlation", NO_NUMBER)) if row.get("judged_topics") else NO_NUMBER,
     )
 
 
@@ -320,6 +333,8 @@ class DesignRequest:
 
     design: str | None = None
     grids: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    judge_correlation: Sequence[float] | None = None
+    costs: LabelCosts | None = None
     topics: int | None = None
     sides: int = 2
     method: str | None = None
@@ -331,6 +346,8 @@ class DesignRequest:
         if self.design is not None:
             made = [self._filled(each, pilot) for each in self._read()]
             return [each for each in made if _is_for(each, pilot)]
+        if self.costs is not None:
+            return self._judged(pilot, self.costs)
         if self.models or (pilot is not None and pilot.shards):
             self._refuse("a design with shards", variance=True, sd=True, one_sided=True, method=True, test=True)
             return self._sharded(pilot)
@@ -340,6 +357,27 @@ class DesignRequest:
             self._refuse(TITLES[test], variance=True, one_sided=True, method=True)
             return pair_designs(request, test, pilot, topics=self.topics)
         return self._of_formula(request, pilot)
+
+    def _judged(self, pilot: ScoreTable | None, costs: LabelCosts) -> list[Design]:
+        """Designs with a judge: the cheapest, or the topics that are given."""
+        if self.models or (pilot is not None and pilot.shards):
+            raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
+        self._refuse("a design with a judge", variance=True, method=True)
+        request = replace(self._request(), test=self.test)
+        _one_goal(request)
+        check_labels(request)
+        measure = "" if pilot is None else pilot.measures[0]
+        sizes = plan(request)[:1] if pilot is None else [plan_from_pilot(request, estimate_variance(pilot))[0].size]
+        rs = self.judge_correlation or ()
+        if self.topics is None:
+            rows = [row for found in plan_labels(sizes, rs, costs, sides=self.sides) for row in found.to_dict()]
+            return _from_rows(rows, self.sides, measure)
+        if costs.judged_topics is None:
+            raise RequestError(
+                "the number of topics that the model labels is missing", fix="Add `judged_topics=200`, for instance."
+            )
+        made = _with_topics(sizes, self.topics, self.sides, measure)
+        return [_among(each, costs.judged_topics, r) for each, r in product(made, rs)]
 
     def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:
         """For a range of systems, or for two systems."""
@@ -390,6 +428,7 @@ class DesignRequest:
         closed = [name for name in (*self.grids, *(["method"] if self.method else [])) if name not in open_flags]
         closed += ["one_sided"] if self.sides == 1 else []
         closed += ["model"] if self.models else []
+        closed += ["judge_correlation"] if self.judge_correlation is not None else []
         if closed:
             raise RequestError(f"`{closed[0]}` has no effect on a design from a file", fix="Leave it out, or `design`.")
         return made
@@ -440,6 +479,14 @@ class DesignRequest:
     def _whole(self, name: str) -> int | None:
         value = self._one(name)
         return None if value is None else whole(value, name)
+
+
+def _among(design: Design, judged_topics: int, correlation: float) -> Design:
+    """A design whose topics are among those that a judge labels."""
+    level = design.alpha if design.test == "t" else float(LEVELS[design.test](design.alpha, design.systems, np.inf))
+    n, sd = min(design.topics, judged_topics), (2 * design.variance) ** 0.5
+    power = judged_power(max(4, n), judged_topics, design.difference, sd, correlation, level, sides=design.sides)
+    return replace(design, judged_topics=judged_topics, judge_correlation=correlation, promised_power=float(power))
 
 
 def _is_for(design: Design, pilot: ScoreTable | None) -> bool:

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.judging.estimators import JudgedScores
+from cranfield.methods.judging.label_design import FEWEST
+from cranfield.methods.judging.label_plan import LABEL_TESTS
 from cranfield.methods.simulation.simulator import fit_simulator
 from cranfield.methods.verification.batch_tests import RESIDUAL, TITLES, WITHIN, BatchVerdicts, Sums, Test, make_test
 from cranfield.methods.verification.designs import Design
+from cranfield.methods.verification.judged_batches import JudgedNormalWorld, JudgedPilotWorld, JudgedTest, JudgedWorld
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld, World
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import tasks
@@ -78,6 +82,44 @@ def run_batch(task: BatchTask, batch: int) -> Counts:
     # A mean square of shards is that of their sum over √S; scores speak of their mean.
     variances = np.array([extra.mean_square(names)[0].sum() / extra.shape[1] for names in (WITHIN, RESIDUAL)])
     return Counts(BATCH, verdicts, variances)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedTask:
+    """The same of a design with a judge: ``looks`` are topics with human labels, among ``judged_topics`` or more."""
+
+    world: JudgedWorld
+    test: JudgedTest
+    difference: float
+    judged_topics: int
+    looks: tuple[int, ...]
+    seed: Seed
+    power_only: bool = False
+
+
+def run_judged_batch(task: JudgedTask, batch: int) -> Counts:
+    """One batch of collections with two label sets, from streams of its own."""
+    streams = [generator(task.seed, word, batch) for word in ("systems", "judge", "topics")]
+    cast = task.world.cast(streams[0], BATCH)
+    most = task.looks[-1]
+    equal, judge = task.world.scores(streams[1], streams[2], cast, most, max(most, task.judged_topics))
+    shift = np.zeros(cast.shape[1])
+    shift[0], shift[1] = task.difference / 2, -task.difference / 2
+    differing = equal + shift
+    verdicts = np.zeros((len(task.looks), 2, 3), np.int64)
+    for at, n in enumerate(task.looks):
+        among = judge[: max(n, task.judged_topics)]
+        for truth, human in enumerate((differing,) if task.power_only else (differing, equal)):
+            found = task.test.decide(human[:n], among, sequence(task.seed, "test", batch))
+            verdicts[at, truth] = _counted(found)
+    sums = Sums()
+    sums.add(differing[..., np.newaxis])
+    return Counts(BATCH, verdicts, np.array([sums.mean_square(names)[0].sum() for names in (WITHIN, RESIDUAL)]))
+
+
+def run_task(task: BatchTask | JudgedTask, batch: int) -> Counts:
+    """One batch of either kind."""
+    return run_judged_batch(task, batch) if isinstance(task, JudgedTask) else run_batch(task, batch)
 
 
 def _counted(found: BatchVerdicts) -> list[int]:
@@ -200,10 +242,14 @@ class Verification:
         """Return the result in sentences."""
         design, (lower, upper) = self.design, self.power.interval
         meant = "" if math.isnan(design.promised_power) else f" (the formula says {design.promised_power:.2f})"
+        among, estimator = "", ""
+        if design.judged_topics:
+            among = f" labelled by people among {design.judged_topics:,} labelled by the model"
+            estimator = f"regression estimator, r = {design.judge_correlation:g}; "
         text = (
-            f"{design.topics:,} topics were meant to give a power of {design.power:g}{meant}; {self.collections:,} "
-            f"collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
-            f"({TITLES[design.test]}). "
+            f"{design.topics:,} topics{among} were meant to give a power of {design.power:g}{meant}; "
+            f"{self.collections:,} collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
+            f"({estimator}{TITLES[design.test]}). "
         )
         within = self.tolerance
         text += {
@@ -252,7 +298,7 @@ def _span(low: int | None, high: int | None) -> str:
 
 def verify(
     design: Design,
-    pilot: ScoreTable | None = None,
+    pilot: ScoreTable | JudgedScores | None = None,
     *,
     collections: int = 20_000,
     tolerance: float = 0.02,
@@ -270,7 +316,8 @@ def verify(
     Parameters
     ----------
     pilot
-        Scores from which collections are simulated; by default scores are normal with the variance of the design.
+        Scores from which collections are simulated; by default scores are normal with the variance of the design. For
+        a design with a judge, scores under both label sets; under human labels alone, those of the judge are simulated.
     margins, dependence
         How the scores of the pilot are simulated, as in ``fit_simulator``: by default ``auto`` and ``rows``.
     resamples
@@ -291,13 +338,20 @@ def verify(
     (73, True, True)
     """
     _check(design, collections, tolerance, confidence)
-    world, left_out = make_world(design, pilot, margins=margins, dependence=dependence, seed=seed)
     # Measures have collections of their own; designs for one measure are tried on the same ones.
     stream = sequence(seed, "verify", design.measure)
-    test = make_test(
-        design.test, alpha=design.alpha, systems=design.systems, sides=design.sides, resamples=resamples, seed=stream
-    )
-    task = BatchTask(world, test, (design.topics,), stream)
+    task: BatchTask | JudgedTask
+    left_out: tuple[str, ...] = ()
+    if design.judged_topics:
+        _check_unsimulated(margins, dependence)
+        task = _judged_task(design, pilot, resamples, stream)
+    elif isinstance(pilot, JudgedScores):
+        raise RequestError("this design has no judge", fix="Give its `judged_topics` and `judge_correlation`.")
+    else:
+        world, left_out = make_world(design, pilot, margins=margins, dependence=dependence, seed=seed)
+        given: dict[str, Any] = {"alpha": design.alpha, "systems": design.systems, "sides": design.sides}
+        test = make_test(design.test, **given, resamples=resamples, seed=stream)
+        task = BatchTask(world, test, (design.topics,), stream)
     found, verdict = _rounds(task, design.power, collections, tolerance, confidence, workers, progress)
     curve: tuple[Look, ...] = ()
     needed: tuple[int | None, int | None, int | None] = (None, None, None)
@@ -308,7 +362,7 @@ def verify(
     within, residual = found.variances / found.collections
     return Verification(
         design=design,
-        world=world.title,
+        world=task.world.title,
         power=arms[0][0],
         anything=arms[0][1],
         error=arms[1][1],
@@ -357,6 +411,45 @@ def make_world(
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
 
 
+def _check_unsimulated(margins: str | None, dependence: str | None) -> None:
+    if margins is not None or dependence is not None:
+        raise RequestError(
+            "`margins` and `dependence` have no effect on a design with a judge",
+            fix="Leave them out: topics of a pilot are drawn as they are.",
+        )
+
+
+def _judged_task(
+    design: Design, pilot: ScoreTable | JudgedScores | None, resamples: int | None, stream: Seed
+) -> JudgedTask:
+    """What a design with a judge is simulated by."""
+    if design.test not in LABEL_TESTS:
+        raise RequestError(
+            f"there is no corrected comparison by {TITLES[design.test]}",
+            fix=f"Choose one of: {', '.join(LABEL_TESTS)}.",
+        )
+    if design.topics > design.judged_topics or design.topics < FEWEST:
+        raise RequestError(
+            f"{design.topics} topics labelled by people among {design.judged_topics} labelled by the model are no "
+            "design",
+            fix=f"Have {FEWEST} topics or more labelled by people, and at least as many by the model.",
+        )
+    test = JudgedTest(name=design.test, alpha=design.alpha, sides=design.sides)
+    if resamples is not None:
+        if design.test != "max-t":
+            raise RequestError(f"{TITLES[design.test]} draws no resamples", fix="Leave out `resamples`.")
+        test = replace(test, resamples=resamples)
+    world: JudgedWorld
+    if pilot is not None:
+        scores = pilot.of(pilot.measures[0]) if isinstance(pilot, ScoreTable) else pilot
+        world = JudgedPilotWorld.of(scores, design.systems, design.judge_correlation)
+    else:
+        world = JudgedNormalWorld(
+            systems=design.systems, sd=math.sqrt(design.variance), correlation=design.judge_correlation
+        )
+    return JudgedTask(world, test, design.difference, design.judged_topics, (design.topics,), stream)
+
+
 def _check(design: Design, collections: int, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
@@ -371,7 +464,7 @@ def _check(design: Design, collections: int, tolerance: float, confidence: float
 
 
 def _rounds(
-    task: BatchTask,
+    task: BatchTask | JudgedTask,
     power: float,
     collections: int,
     tolerance: float,
@@ -385,7 +478,7 @@ def _rounds(
     verdict = UNDECIDED
     while len(parts) < most and verdict == UNDECIDED:
         until = min(max(_FIRST, len(parts) + max(_FIRST, len(parts) // 2)), most)
-        parts += tasks(run_batch, range(len(parts), until), shared=task, workers=workers)
+        parts += tasks(run_task, range(len(parts), until), shared=task, workers=workers)
         found = _together(parts)
         verdict = _verdict(found, power, tolerance, confidence)
         if progress is not None:
@@ -404,7 +497,12 @@ def _verdict(found: Counts, power: float, tolerance: float, confidence: float) -
 
 
 def _search(
-    task: BatchTask, design: Design, batches: int, confidence: float, workers: int | None, progress: Progress | None
+    task: BatchTask | JudgedTask,
+    design: Design,
+    batches: int,
+    confidence: float,
+    workers: int | None,
+    progress: Progress | None,
 ) -> tuple[tuple[Look, ...], tuple[int | None, int | None, int | None]]:
     """Power against topics around the target: first apart, then ever closer, on the same collections grown longer."""
     seen: dict[int, CollectionRate] = {}
@@ -416,7 +514,7 @@ def _search(
         if not new:
             return
         counts = _together(
-            tasks(run_batch, range(batches), shared=replace(task, looks=new, power_only=True), workers=workers)
+            tasks(run_task, range(batches), shared=replace(task, looks=new, power_only=True), workers=workers)
         )
         for at, n in enumerate(new):
             seen[n] = CollectionRate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)

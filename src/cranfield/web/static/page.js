@@ -25,6 +25,8 @@ function live(form) {
     const chosen = form.querySelector("[name=goal]:checked");
     const wanted = chosen ? goals.inputs[chosen.value] : [];
     for (const name of goals.all) form.querySelector(`[data-field="${name}"]`).hidden = !wanted.includes(name);
+    for (const group of form.querySelectorAll("details"))
+      group.hidden = [...group.querySelectorAll("[data-field]")].every((field) => field.hidden);
   };
 
   const ask = async () => {

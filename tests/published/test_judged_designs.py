@@ -1,0 +1,64 @@
+"""Designs for TREC DL 2019 with two label sets: planned from r and sd, tried on its topics drawn with replacement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.methods.judging import JudgedScores, difference_correlation
+from cranfield.methods.judging.label_design import LabelCosts, design_for_power
+from cranfield.methods.verification import Design, verify
+
+MEASURE = "nDCG@10"
+DIFFERENCE = 0.08
+
+
+@pytest.fixture(scope="module")
+def dl19(shared: Path) -> dict[str, JudgedScores]:
+    """Scores of the 37 runs under human labels and under two of the judges."""
+    folder = shared / "data" / "dl19"
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}")
+    human = scores(folder, folder / "qrels.txt.gz")
+    judges = ("llama3-70b-4prompts", "llama3-8b-generated-query")
+    return {
+        name: JudgedScores(
+            human=human, judge=scores(folder, folder / "judges" / f"{name}.txt.gz"), rows=np.arange(len(human))
+        )
+        for name in judges
+    }
+
+
+def scores(folder: Path, qrels: Path) -> np.ndarray:
+    return cf.score(folder / "runs", qrels=str(qrels), measure=MEASURE).table.of(MEASURE)
+
+
+@pytest.mark.parametrize(("judge", "r"), [("llama3-70b-4prompts", 0.7305), ("llama3-8b-generated-query", 0.4681)])
+def test_a_design_from_the_pilot_has_about_its_power_on_the_pilots_topics(
+    dl19: dict[str, JudgedScores], judge: str, r: float
+) -> None:
+    """Pairs differ in sd and r: the average power of pairs is about that of a pair with the average sd and median r."""
+    pilot = dl19[judge]
+    found_r = difference_correlation(pilot).median.value
+    assert found_r == pytest.approx(r, abs=0.0005)
+    first, second = np.triu_indices(pilot.systems, k=1)
+    sd = float(np.sqrt(np.mean((pilot.human[:, first] - pilot.human[:, second]).var(axis=0, ddof=1))))
+    cheapest = design_for_power(DIFFERENCE, sd, found_r, LabelCosts(human=10, judge=0.1))
+    assert cheapest.topics is not None
+    design = Design(
+        source="size",
+        test="t",
+        systems=2,
+        topics=cheapest.topics,
+        judged_topics=cheapest.judged_topics,
+        judge_correlation=found_r,
+        difference=DIFFERENCE,
+        goal="difference",
+        variance=sd**2 / 2,
+    )
+    found = verify(design, pilot, collections=10_000, tolerance=0.001, search=False)
+    assert found.power.rate == pytest.approx(0.8, abs=0.03)
+    assert found.error.rate == pytest.approx(0.05, abs=0.015)
