@@ -252,9 +252,7 @@ def load_labels(
         table = only_table(complete_tables(read, measures=measures, missing=missing))
         paths = paths_of(labels)
         if not measures and paths is not None and table.measures == (_stem(paths[0]),):
-            table = table.replaced(
-                measures=("score",)
-            )  # it had no name but that of its file
+            table = table.replaced(measures=("score",))  # it had no name but that of its file
         return LabelSet(table=table)
     collection = load_collection(scores, qrels=labels)
     table = score_collection(collection, measures or ("AP",), missing=missing or "zero")
