@@ -19,8 +19,8 @@ from cranfield.web.page_list import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex"}
 """What the terminal adds to every question it fits."""
-PAGE_EXTRAS = {"goal", "curve", "chart"}  # the goal of those in a form, what its curve is over; the chart shown
-COMMANDS_ALONE = {"verify": {"gate"}}  # what only changes the exit code
+PAGE_EXTRAS = {"goal", "curve", "chart", "human"}  # of those in a form, over what; the chart; the file of human labels
+COMMANDS_ALONE = {"verify": {"gate"}, "compare": {"estimator", "sampled"}}  # what changes the exit code; with a judge
 QUESTION_NAMES = sorted(MODULES)
 
 

@@ -60,6 +60,12 @@ JUDGES = make_page(
     answer=judges_answer,
     human=HUMAN_FILE,
 )
+LEADERBOARD = make_page(
+    "leaderboard",
+    front=("measure", "weights", "test", "correct", "alpha", "lower_is_better"),
+    of=("scores",),
+    alone=True,
+)
 SHARDS = make_page("shards", front=("measure", "shards", "samples", "alpha"), of=("collection", "shards"), alone=True)
 RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))
 SIMULATE = make_page(
@@ -113,7 +119,7 @@ REPORT = make_page(
 GROUPS: dict[str, tuple[DataPage, ...]] = {
     "Data": (CHECK, SCORE, VARIANCE),
     "Topics": (SIZE, POWER, PILOT, BUDGET),
-    "Systems": (COMPARE, JUDGES, SHARDS, RELIABILITY),
+    "Systems": (COMPARE, LEADERBOARD, JUDGES, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
     "Everything": (REPORT,),
