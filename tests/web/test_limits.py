@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import polars
 import pytest
 from starlette.exceptions import HTTPException
 
@@ -162,6 +164,20 @@ def _sleep(*, progress: Progress) -> None:
     Path("process").write_text(str(os.getpid()))
     progress(1, 2)
     time.sleep(600)
+
+
+def test_a_parquet_file_that_ends_its_process_ends_no_other(
+    page: str, upload: Callable[..., httpx.Response], wait: Callable[[str], httpx.Response]
+) -> None:
+    data = io.BytesIO()
+    polars.DataFrame({"topic": ["1", "2"], "a": [0.5, 0.25]}).write_parquet(data)
+    good = data.getvalue()
+    at = good.index(b"\x2c\x15") + 2  # the number of values of the first page of data, as a zigzag integer
+    sent = upload(page, [("a.parquet", good[:at] + b"\x03" + good[at + 1 :])])  # −2
+    refused = wait(f"{page}{sent.json()['link']}.json")
+    assert refused.status_code == 400
+    assert refused.json()["error"]["what"]
+    assert http.get(f"{page}/size.json", params=PAIR).status_code == 200
 
 
 def _has_ended(process: int) -> bool:
