@@ -27,6 +27,7 @@ ROOMS = {
     "methods.variance": "Variance",
     "methods.design": "How many topics",
     "methods.comparison": "Which systems differ",
+    "methods.judging": "Judges",
     "methods.sharding": "Shards and replicates",
     "methods.leave_out": "Pilots",
     "methods.pooling": "Budgets",

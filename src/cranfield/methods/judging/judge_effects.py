@@ -28,7 +28,7 @@ class DifferenceCorrelation:
 
     ``of_pairs`` is in the order of ``np.triu_indices``, nan for pairs that do not vary. ``median`` is over pairs, its
     interval by the jackknife over topics on the scale of Fisher's z. ``effective_topics`` is what the topics with human
-    labels are worth at the median, at its lower and at its upper end.
+    labels are worth at the median, and the least and the most within its interval.
     """
 
     of_pairs: Array
@@ -49,7 +49,9 @@ def difference_correlation(scores: JudgedScores, *, alpha: float = 0.05) -> Diff
     left_out = _median_without_each(scores, first, second)
     median = jackknife_interval(float(np.nanmedian(of_pairs)), left_out, alpha=alpha, transform=np.arctanh)
     n, whole = scores.topics, scores.judged_topics
-    worth = [float(effective_topics(n, whole, r)) for r in (median.value, median.lower, median.upper)]
+    least = 0.0 if median.lower < 0 < median.upper else min(abs(median.lower), abs(median.upper))
+    most = max(abs(median.lower), abs(median.upper))
+    worth = [float(effective_topics(n, whole, r)) for r in (median.value, least, most)]
     return DifferenceCorrelation(
         of_pairs=of_pairs, median=median, topics=n, judged_topics=whole, effective_topics=(worth[0], worth[1], worth[2])
     )
@@ -93,24 +95,29 @@ def _median_without_each(scores: JudgedScores, first: Array, second: Array) -> A
     return median
 
 
+COMMON = ("shift", "line", "curve")
+"""What a judge may do to all systems without favouring any."""
+_CURVED = 8  # systems from which on a curve is fitted unless another is named
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Favour:
     """Which systems, or groups of systems, a judge favours.
 
-    ``value`` is the mean over topics of the judge's score minus the human one, relative to the average over all
-    systems: a judge that is lenient to all alike favours none. Intervals are simultaneous and exclude 0 exactly when
-    p ≤ α. ``beyond_scale`` is what is left of it after a straight line of the judge's means on the human ones: a judge
-    that spreads all systems less, or more, favours the weak, or the strong, without preferring any for what it is.
+    ``value`` is how much the mean of a system under the judge's labels exceeds what ``common`` predicts from its mean
+    under human labels. Intervals are simultaneous, and exclude 0 exactly when p ≤ α. All are nan (p is 1) where
+    nothing can be said: the judge departs from the human scores by the same on every topic, or too few systems are left
+    to fit ``common`` to.
     """
 
+    common: str
     value: Array
     standard_error: Array
     lower: Array
     upper: Array
     p_value: Array
     alpha: float
-    beyond_scale: Array
-    scale: float
+    resamples: int
 
     @property
     def favoured(self) -> Array:
@@ -126,6 +133,7 @@ class Favour:
 def favour(
     scores: JudgedScores,
     *,
+    common: str | None = None,
     groups: Array | None = None,
     alpha: float = 0.05,
     resamples: int = RESAMPLES,
@@ -135,50 +143,86 @@ def favour(
 
     Parameters
     ----------
+    common
+        What counts as no favour. ``shift``: the judge scores all systems higher by the same; any other difference
+        distorts comparisons. ``curve`` (default for 8 systems or more, else ``shift``): its means are a quadratic
+        function of the human ones, as where the best systems of a lenient judge come close to the highest score; what
+        departs from it is a preference for the system as such. ``line``: a linear function of them.
     groups
         The number of the group of every system, from 0, such as its team: groups are tested instead of systems.
+
+    Notes
+    -----
+    A line or a curve is fitted to the means of the other systems, or of the systems of other groups. Standard errors
+    and the resampled largest |t| are those of jackknife pseudo-values over topics.
     """
-    members = np.eye(scores.systems) if groups is None else _members(groups)
-    lenience = scores.judge_beside_human - scores.human
-    relative = (lenience - lenience.mean(axis=1, keepdims=True)) @ members
-    n = len(relative)
-    value, sd = relative.mean(axis=0), relative.std(axis=0, ddof=1)
-    error, vary = sd / np.sqrt(n), sd > 1e-12 * max(float(np.abs(lenience).max()), TINY)
-    p_value, critical = np.ones(len(value)), np.nan
-    if vary.any():
-        columns = np.column_stack([relative[:, vary] - value[vary], np.zeros(n)])
-        count = int(vary.sum())
-        pairs = CentredPairs(columns, np.arange(count), np.full(count, count), sd[vary])
-        largest = largest_t(pairs, resamples=resamples, seed=sequence(seed, "judges", "favour"))
-        p_value[vary] = np.maximum(resampled_p(largest, value[vary] / error[vary]), TINY)
-        critical = resampled_critical(largest, alpha)
+    common = common or ("curve" if scores.systems >= _CURVED else "shift")
+    if common not in COMMON:
+        raise RequestError(f"there is no common effect «{common}»", fix=f"Choose one of: {', '.join(COMMON)}.")
+    members = None if groups is None else [np.flatnonzero(groups == at) for at in range(int(np.max(groups)) + 1)]
+    human, judge, n = scores.human, scores.judge_beside_human, scores.topics
+    value = _departures(human.mean(axis=0), judge.mean(axis=0), common, members)
+    sums = human.sum(axis=0), judge.sum(axis=0)
+    left_out = np.array(
+        [
+            _departures((sums[0] - h) / (n - 1), (sums[1] - j) / (n - 1), common, members)
+            for h, j in zip(human, judge, strict=True)
+        ]
+    )
+    pseudo = n * value - (n - 1) * left_out
+    error = pseudo.std(axis=0, ddof=1) / np.sqrt(n)
+    vary = error > 1e-9 * max(float(np.abs(human).max()), float(np.abs(judge).max()), TINY)  # and not nan
+    p_value, critical = _against_largest(pseudo[:, vary], value[vary], alpha, resamples, seed)
     reach = np.where(vary, critical * error, np.nan)
-    scale, beyond = _beyond_scale(scores)
+    p_values = np.ones(len(value))
+    p_values[vary] = p_value
     return Favour(
+        common=common,
         value=value,
         standard_error=error,
         lower=value - reach,
         upper=value + reach,
-        p_value=p_value,
+        p_value=p_values,
         alpha=alpha,
-        beyond_scale=beyond @ members,
-        scale=scale,
+        resamples=resamples,
     )
 
 
-def _members(groups: Array) -> Array:
-    """The weights of systems in the mean of each group: systems × groups."""
-    members = (np.asarray(groups)[:, np.newaxis] == np.arange(int(np.max(groups)) + 1)).astype(float)
-    return np.asarray(members / np.maximum(members.sum(axis=0), 1))
+def _against_largest(columns: Array, value: Array, alpha: float, resamples: int, seed: Seed) -> tuple[Array, float]:
+    """p of means by the largest |t| of all columns in resamples of the topics, and what |t| must exceed."""
+    n, count = columns.shape
+    if not count:
+        return np.empty(0), float("nan")
+    sd = columns.std(axis=0, ddof=1)
+    with_zero = np.column_stack([columns - columns.mean(axis=0), np.zeros(n)])  # a pair is a column and nothing
+    pairs = CentredPairs(with_zero, np.arange(count), np.full(count, count), sd)
+    largest = largest_t(pairs, resamples=resamples, seed=sequence(seed, "judges", "favour"))
+    p_value = np.maximum(resampled_p(largest, value / (sd / np.sqrt(n))), TINY)
+    return p_value, resampled_critical(largest, alpha)
 
 
-def _beyond_scale(scores: JudgedScores) -> tuple[float, Array]:
-    """The slope of the judge's means on the human ones over systems, and what it leaves of each."""
-    human, judge = (each.mean(axis=0) for each in (scores.human, scores.judge_beside_human))
-    human, judge = human - human.mean(), judge - judge.mean()
-    spread = float(human @ human)
-    slope = float(human @ judge) / spread if spread > 0 else float("nan")
-    return slope, np.asarray(judge - slope * human if spread > 0 else judge)
+def _departures(human: Array, judge: Array, common: str, members: list[Array] | None) -> Array:
+    """How far the judge's means are above what those of the other systems, or of other groups, predict."""
+    if common == "shift":
+        above = judge - human - (judge - human).mean()
+        return np.asarray(above if members is None else [above[each].mean() for each in members])
+    degree = {"line": 1, "curve": 2}[common]
+    spread = float(np.ptp(human)) or 1.0
+    terms = ((human - human.mean()) / spread)[:, np.newaxis] ** np.arange(degree + 1)
+    basis = np.linalg.qr(terms)[0]
+    residual = judge - basis @ (basis.T @ judge)
+    if members is None:
+        own = 1 - np.square(basis).sum(axis=1)
+        return np.asarray(np.divide(residual, own, out=np.full(len(own), np.nan), where=own > 1e-6))
+    return np.array([_departure(residual[each], basis[each], len(human) - degree - 2) for each in members])
+
+
+def _departure(residual: Array, basis: Array, most: int) -> float:
+    """The mean residual of a group from a fit to all other systems: (I − H)⁻¹r, H the part of the group in the fit."""
+    if not 0 < len(residual) <= most:
+        return float("nan")
+    own = np.eye(len(residual)) - basis @ basis.T
+    return float(np.linalg.lstsq(own, residual, rcond=1e-9)[0].mean())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,8 +2,9 @@
 
 The test is that of the regression estimator: d̄ + b(ē_N − ē_n) over its standard error, against Student's t with n − 2
 degrees of freedom. For normal d and e with correlation r the residual variance estimate is σ²(1 − r²)χ²/(n − 2), and
-(ē_N − ē_n)²/SS_e is (1/n − 1/N)·F(1, n − 1)/(n − 1); power and width are integrals over these two. The estimate of
-b²s²_e/N has its expectation in place of its distribution.
+(ē_N − ē_n)²/SS_e is (1/n − 1/N)·F(1, n − 1)/(n − 1); power and width are integrals over these two. In the
+standard error b² is taken at its expected value: with fewer than 8 topics among few judged ones the power is
+understated by up to .03, else it is right to about .005.
 """
 
 from __future__ import annotations

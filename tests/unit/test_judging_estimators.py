@@ -1,0 +1,322 @@
+"""Differences and verdicts from human labels on some topics and a judge's labels on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import special
+
+from cranfield.errors import InputError, RequestError
+from cranfield.methods.comparison.families import Pairs, judge
+from cranfield.methods.judging import (
+    ESTIMATORS,
+    JudgedScores,
+    average_judge,
+    best_combination,
+    compare_judged,
+    estimate_means,
+    estimate_pairs,
+    rogan_gladen,
+)
+from cranfield.methods.names import ESTIMATOR_TITLES
+from cranfield.runtime.random import sequence
+
+Array = npt.NDArray[Any]
+
+
+@pytest.fixture(scope="session")
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("judge_error_rates")
+
+
+@pytest.fixture(scope="session")
+def dl19(script: ModuleType, shared: Path) -> Any:
+    """Scores of TREC Deep Learning 2019 under human labels and under four judges' labels."""
+    return script.read_population(shared)
+
+
+def drawn(n: int = 12, whole: int = 40, systems: int = 5, seed: int = 1, noise: float = 0.1) -> JudgedScores:
+    rng = np.random.default_rng(seed)
+    human = rng.normal(0.5, 0.15, (whole, 1)) + rng.normal(0, 0.15, (whole, systems)) + 0.03 * np.arange(systems)
+    scores = 0.3 + 0.6 * human + rng.normal(0, noise, human.shape)
+    rows = rng.permutation(whole)[:n]
+    return JudgedScores(human=human[rows], judge=scores, rows=rows)
+
+
+# --- estimators
+
+
+def test_the_regression_is_cochrans_formula_pair_by_pair() -> None:
+    scores = drawn()
+    found = estimate_pairs(scores)
+    n, whole = scores.topics, scores.judged_topics
+    for at, (a, b) in enumerate(zip(*np.triu_indices(5, k=1), strict=True)):
+        d = scores.human[:, a] - scores.human[:, b]
+        everywhere = scores.judge[:, a] - scores.judge[:, b]
+        e = everywhere[scores.rows]
+        slope, start = np.polyfit(e, d, 1)
+        squares, gap = np.square(e - e.mean()).sum(), everywhere.mean() - e.mean()
+        residual = np.square(d - start - slope * e).sum() / (n - 2)
+        variance = residual * (1 / n + gap**2 / squares) + slope**2 * everywhere.var(ddof=1) / whole
+        assert found.value[at] == pytest.approx(d.mean() + slope * gap, abs=1e-13)
+        assert found.standard_error[at] == pytest.approx(np.sqrt(variance), abs=1e-13)
+        assert found.slope[at] == pytest.approx(slope, abs=1e-12)
+    assert found.df.tolist() == [n - 2.0] * 10
+    lower, upper = found.interval(0.1)
+    assert np.allclose(upper - lower, -2 * special.stdtrit(n - 2, 0.05) * found.standard_error)
+
+
+def test_means_are_estimated_as_differences_from_a_system_that_scores_nothing() -> None:
+    scores = drawn()
+    with_zero = JudgedScores(
+        human=np.column_stack([scores.human, np.zeros(12)]),
+        judge=np.column_stack([scores.judge, np.zeros(40)]),
+        rows=scores.rows,
+    )
+    for name in ESTIMATORS:
+        means = estimate_means(scores, name)
+        pairs = estimate_pairs(with_zero, name, first=np.arange(5), second=np.full(5, 5))
+        np.testing.assert_allclose(means.value, pairs.value, atol=1e-13)
+        np.testing.assert_allclose(means.standard_error, pairs.standard_error, atol=1e-13)
+
+
+def test_human_and_judge_alone_are_paired_t_tests() -> None:
+    scores = drawn()
+    for name, table in (("human", scores.human), ("judge", scores.judge)):
+        found = estimate_pairs(scores, name)
+        pairs = Pairs(table, *np.triu_indices(5, k=1))
+        alone = judge(pairs, "t", correct="none", alpha=0.05, resamples=0, seed=1)
+        np.testing.assert_allclose(found.p_value, alone.p_value, rtol=1e-9)
+        np.testing.assert_allclose(found.interval(0.05), (alone.lower, alone.upper), atol=1e-12)
+
+
+def test_with_human_labels_everywhere_every_estimate_but_the_judges_is_the_human_mean() -> None:
+    scores = drawn(n=40)
+    human = estimate_pairs(scores, "human")
+    for name in ("regression", "ppi"):
+        np.testing.assert_allclose(estimate_pairs(scores, name).value, human.value, atol=1e-13)
+    assert estimate_pairs(scores, "ppi").fallback.all()  # no other topic to learn from
+    np.testing.assert_allclose(estimate_pairs(scores).standard_error, human.standard_error, rtol=0.05)
+
+
+def test_a_judge_constant_on_a_pair_falls_back_to_human_labels_for_that_pair_alone() -> None:
+    scores = drawn()
+    table = scores.judge.copy()
+    table[scores.rows, 1] = table[scores.rows, 0] + 0.1  # constant where people labelled, not elsewhere
+    mixed = JudgedScores(human=scores.human, judge=table, rows=scores.rows)
+    for name in ("regression", "ppi"):
+        found, human = estimate_pairs(mixed, name), estimate_pairs(mixed, "human")
+        assert found.fallback.tolist() == [True] + [False] * 9
+        for column in ("value", "standard_error", "df"):
+            assert getattr(found, column)[0] == getattr(human, column)[0]
+        assert (found.value[1:] != human.value[1:]).sum() >= 8  # λ of one pair is 0
+    constant = JudgedScores(human=scores.human, judge=np.full((40, 5), 0.3), rows=scores.rows)
+    assert estimate_pairs(constant).fallback.all()
+
+
+def test_near_duplicates_lose_no_digits() -> None:
+    scores = drawn()
+    rng = np.random.default_rng(5)
+    human, table = scores.human.copy(), scores.judge.copy()
+    human[:, 1] = human[:, 0] + 1e-7 * rng.normal(size=12)
+    table[:, 1] = table[:, 0] + 1e-7 * rng.normal(size=40)
+    close = JudgedScores(human=human, judge=table, rows=scores.rows)
+    d, e = human[:, 0] - human[:, 1], (table[:, 0] - table[:, 1])[scores.rows]
+    assert estimate_pairs(close).slope[0] == pytest.approx(np.polyfit(e, d, 1)[0], rel=1e-6)
+
+
+def test_systems_with_the_same_scores_are_claimed_nothing_of() -> None:
+    scores = drawn().chosen(np.array([0, 0, 1]))
+    found = compare_judged(scores, test="max-t", resamples=199)
+    same = np.flatnonzero(found.estimates.standard_error == 0)
+    assert len(same) == 1
+    assert found.pairs.columns.p_adjusted[same].tolist() == [1.0]
+    assert np.isnan(found.pairs.columns.lower[same]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": np.array([0, 1, 2, 2])}, "each once"),
+        ({"rows": np.array([0, 1, 2, 9])}, "each once"),
+        ({"judge": np.ones((6, 3))}, "same systems"),
+        ({"human": np.array([[0.1, np.nan]] * 4)}, "missing"),
+        ({"human": np.ones((2, 2)), "rows": np.arange(2)}, "3 are the fewest"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(change: dict[str, Array], message: str) -> None:
+    fitting: dict[str, Array] = {"human": np.eye(4, 2), "judge": np.eye(6, 2), "rows": np.arange(4)}
+    with pytest.raises(InputError, match=message):
+        JudgedScores(**{**fitting, **change})
+
+
+def test_every_estimator_has_a_title_and_others_are_refused() -> None:
+    assert tuple(ESTIMATORS) == tuple(ESTIMATOR_TITLES)
+    with pytest.raises(RequestError, match="no estimator «magic»"):
+        estimate_pairs(drawn(), "magic")
+    with pytest.raises(RequestError, match="no test «tukey»"):
+        compare_judged(drawn(), test="tukey")
+
+
+# --- verdicts
+
+
+@pytest.mark.parametrize("test", ["t", "max-t"])
+def test_verdicts_intervals_groups_and_the_top_group_agree(test: str) -> None:
+    found = compare_judged(drawn(n=25, systems=8, noise=0.03), test=test, resamples=499)
+    columns = found.pairs.columns
+    apart = (columns.lower > 0) | (columns.upper < 0)
+    assert apart.tolist() == found.significant.tolist()
+    assert 0 < found.significant.sum() < 28
+    assert (np.diff(found.means.value) <= 0).all()
+    assert found.top_group == (
+        0,
+        *(b for a, b, s in zip(columns.first, columns.second, apart, strict=True) if a == 0 and not s),
+    )
+    for first, last in found.groups():
+        inside = (columns.first >= first) & (columns.second <= last)
+        assert not found.significant[inside].any()
+
+
+def test_the_same_seed_gives_the_same_verdicts_on_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = drawn()
+    one, two = (compare_judged(scores, test="max-t", resamples=600, seed=3) for _ in range(2))
+    monkeypatch.setattr("cranfield.runtime.threads.available_workers", lambda: 1)
+    alone = compare_judged(scores, test="max-t", resamples=600, seed=3)
+    assert one.critical == two.critical == alone.critical
+    assert compare_judged(scores, test="max-t", resamples=600, seed=4).critical != one.critical
+
+
+def test_one_pair_is_tested_by_t_and_baselines_by_their_own_pairs() -> None:
+    scores = drawn()
+    pair = compare_judged(scores.chosen(np.array([0, 1])))
+    assert (pair.test, pair.correct, pair.interval) == ("t", "none", "95 %")
+    assert pair.pairs.columns.p_adjusted[0] == pair.estimates.p_value[0]
+    against = compare_judged(scores, baselines=[2], test="max-t", resamples=499)
+    place = int(np.flatnonzero(against.order == 2)[0])
+    assert against.pairs.columns.second.tolist() == [place] * 4
+    assert against.top_group == ()
+    assert against.critical < compare_judged(scores, test="max-t", resamples=499).critical
+
+
+def test_labels_of_one_kind_are_compared_as_compare_does() -> None:
+    scores = drawn()
+    for name, table in (("human", scores.human), ("judge", scores.judge)):
+        found = compare_judged(scores, estimator=name, test="max-t", resamples=499)
+        pairs = Pairs(table[:, found.order], *np.triu_indices(5, k=1))
+        stream = sequence(1, "judges", "max-t", name)
+        expected = judge(pairs, "max-t", alpha=0.05, resamples=499, seed=stream)
+        np.testing.assert_array_equal(found.pairs.columns.p_adjusted, expected.p_adjusted)
+        np.testing.assert_allclose(found.pairs.columns.lower, expected.lower)
+
+
+def test_holm_is_the_correction_of_the_pairs_p() -> None:
+    found = compare_judged(drawn(n=25, noise=0.03))
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    expected = multitest.multipletests(found.estimates.p_value, method="holm")[1]
+    np.testing.assert_allclose(found.pairs.columns.p_adjusted, expected)
+
+
+# --- the real judges: what METHODS promises
+
+
+@pytest.mark.parametrize(
+    ("judge_name", "alone", "width"),
+    [
+        ("llama3-70b-4prompts", 0.29, 0.75),
+        ("flan-t5-large-4prompts", 0.61, 0.87),
+        ("llama3-8b-baseline", 0.14, 0.85),
+        ("llama3-8b-generated-query", 0.17, 0.93),
+    ],
+)
+def test_coverage_on_dl19_is_that_of_human_labels_at_less_width(
+    script: ModuleType, dl19: Any, judge_name: str, alone: float, width: float
+) -> None:
+    found = script.coverage(dl19.human, dl19.judges[judge_name], topics=15, judged=200, draws=600, seed=1)
+    assert found["regression"][0] >= found["human"][0] - 0.01
+    assert found["human"][0] == pytest.approx(0.938, abs=0.02)
+    assert found["judge"][0] == pytest.approx(alone, abs=0.02)
+    assert found["regression"][1] == pytest.approx(width, abs=0.02)
+    assert found["ppi"][0] < found["regression"][0]
+
+
+@pytest.mark.parametrize("null", ["permuted", "permuted together"])
+@pytest.mark.parametrize(("test", "tables"), [("t", 150), ("max-t", 12)])
+def test_the_family_error_of_equal_systems_is_held(
+    script: ModuleType, dl19: Any, null: str, test: str, tables: int
+) -> None:
+    options = {"topics": 15, "judged": 200, "tables": tables, "seed": 5}
+    equal = script.equal_tables(dl19, "llama3-70b-4prompts", null, **options)
+    assert script.family_error(equal, "regression", test) <= 0.06 + 0.03 * (tables < 100)
+
+
+def test_more_pairs_are_found_with_the_judge_than_without(dl19: Any) -> None:
+    found = {"regression": 0, "human": 0}
+    for seed in range(10):
+        chosen = np.random.default_rng(seed).integers(0, 43, 200)
+        scores = JudgedScores(
+            human=dl19.human[chosen[:15]], judge=dl19.judges["llama3-70b-4prompts"][chosen], rows=np.arange(15)
+        )
+        for name in found:
+            found[name] += int(compare_judged(scores, estimator=name).significant.sum())
+    assert found["regression"] > 1.5 * found["human"]
+
+
+# --- several judges
+
+
+def test_the_best_combination_takes_no_part_of_a_topic_from_its_own_labels() -> None:
+    scores, other = drawn(n=20, seed=1), drawn(n=20, seed=1, noise=0.5)
+    judges = [scores.judge, other.judge]
+    found = best_combination(scores.human, judges, scores.rows, seed=2)
+    changed = scores.human.copy()
+    changed[4] += np.array([0.5, -0.4, 0.3, 0.9, 0.1])
+    again = best_combination(changed, judges, scores.rows, seed=2)
+    assert (found.judge[scores.rows[4]] == again.judge[scores.rows[4]]).all()
+    assert (found.judge != again.judge).any()
+    assert found.weights[0] > found.weights[1]  # the one with less noise
+    np.testing.assert_allclose(average_judge(judges).judge, (judges[0] + judges[1]) / 2)
+
+
+def test_the_combination_is_no_worse_than_the_average_and_covers(script: ModuleType, dl19: Any) -> None:
+    rates = {
+        name: script.combination_coverage(dl19, combine, topics=15, judged=200, draws=60, seed=1)
+        for name, combine in script.COMBINATIONS.items()
+    }
+    for coverage, width in rates.values():
+        assert coverage > 0.90
+        assert width < 0.87
+
+
+# --- passes and failures
+
+
+def test_rogan_gladen_covers_the_true_share_and_its_judge_alone_does_not() -> None:
+    rng, inside, alone = np.random.default_rng(1), 0, 0
+    for _ in range(400):
+        passes = (rng.random((300, 3)) < np.array([0.3, 0.5, 0.7])).astype(float)
+        wrong = rng.random((300, 3))
+        judged = np.where(passes == 1, wrong < 0.9, wrong < 0.25).astype(float)
+        found = rogan_gladen(JudgedScores(human=passes[:60], judge=judged, rows=np.arange(60)))
+        lower, upper = found.interval()
+        inside += int(lower[0] <= 0.3 <= upper[0])
+        reach = 2 * np.sqrt(judged[:, 0].var() / 300)
+        alone += int(abs(judged[:, 0].mean() - 0.3) <= reach)
+    assert 0.91 <= inside / 400 <= 0.98
+    assert alone / 400 < 0.1
+
+
+def test_rogan_gladen_refuses_scores_that_are_no_passes_and_a_judge_of_chance_has_no_answer() -> None:
+    with pytest.raises(InputError, match="neither 0 nor 1"):
+        rogan_gladen(drawn())
+    table = np.array([[0.0], [0], [1], [1]] * 3)
+    blind = JudgedScores(human=table, judge=np.array([[0.0], [1], [0], [1]] * 3), rows=np.arange(12))
+    assert np.isnan(rogan_gladen(blind).value).all()
+    with pytest.raises(InputError, match="all the same"):
+        rogan_gladen(JudgedScores(human=np.ones((4, 1)), judge=np.ones((5, 1)), rows=np.arange(4)))
