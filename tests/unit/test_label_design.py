@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -439,6 +440,16 @@ def test_a_pilot_of_people_alone_gets_a_judge_with_the_given_r() -> None:
     moments = _pair_moments(human, judge)
     r = moments.products / np.sqrt(moments.human_squares * moments.judge_squares)
     assert float(r.mean()) == pytest.approx(0.6, abs=0.02)
+
+
+@pytest.mark.parametrize("r", [0.3, 0.6, 0.9])
+def test_stopping_at_a_width_costs_little_coverage(r: float, stopped_coverage: Callable[..., float]) -> None:
+    """Five topics at a time from 20 on, until the interval is as narrow as 40 topics are expected to make it."""
+    rng = np.random.default_rng(1)
+    e = rng.standard_normal((300, 4000))
+    d = r * e + np.sqrt(1 - r**2) * rng.standard_normal(e.shape)
+    covered = stopped_coverage(d, e, width=float(judged_width(40, 300, 1.0, r)), looks=range(20, 121, 5), truth=0.0)
+    assert covered == pytest.approx(0.945, abs=0.01)
 
 
 @pytest.mark.parametrize(
