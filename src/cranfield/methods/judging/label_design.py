@@ -352,7 +352,8 @@ def _design(
     )
     without = int(counts[0])
     human_cost = costs.human * without if reached[0] else float("inf")
-    most = without - 1 if reached[0] else costs.limit
+    # N ≥ n, so that more topics cost more than people alone.
+    most = int(human_cost / (costs.human + (costs.judge or 0.0))) if reached[0] else costs.limit
     if costs.judged_topics is not None:
         n, whole, cost = _fewest_labelled(value, target, costs)
     else:
