@@ -68,39 +68,6 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], str]:
     return write_file
 
 
-@pytest.fixture(scope="session")
-def stopped_coverage() -> Callable[..., float]:
-    """The coverage of the regression estimator's interval where people label topics until it is narrow enough."""
-    import numpy as np
-
-    from cranfield.methods.judging.estimators import Moments, regression
-
-    def coverage(d: Any, e: Any, *, width: float, looks: Sequence[int], truth: float) -> float:
-        """``d`` and ``e`` are differences under human and the judge's labels, topics × studies."""
-        whole, e = e.mean(axis=0), np.asarray(e)
-        open_, covered = np.ones(d.shape[1], bool), np.zeros(d.shape[1], bool)
-        for n in looks:
-            mean, beside = d[:n].mean(axis=0), e[:n].mean(axis=0)
-            moments = Moments(
-                topics=n,
-                judged_topics=len(e),
-                human_mean=mean,
-                judge_mean=beside,
-                whole_mean=whole,
-                human_squares=np.square(d[:n] - mean).sum(axis=0),
-                judge_squares=np.square(e[:n] - beside).sum(axis=0),
-                products=((d[:n] - mean) * (e[:n] - beside)).sum(axis=0),
-                whole_squares=np.square(e - whole).sum(axis=0),
-            )
-            lower, upper = regression(moments).interval()
-            stops = open_ & ((upper - lower <= width) | (n == looks[-1]))
-            covered |= stops & (lower <= truth) & (truth <= upper)
-            open_ &= ~stops
-        return float(covered.mean())
-
-    return coverage
-
-
 @contextmanager
 def serving(**settings: Any) -> Iterator[str]:
     """The web page on a free port of this machine, as ``cranfield serve`` runs it; gives its address."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ from typer.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.app import app
-from cranfield.errors import RequestError
+from cranfield.errors import InputError, RequestError
 from cranfield.methods.design import size_for_difference, size_for_width
 from cranfield.methods.design.power_functions import paired_t_power
-from cranfield.methods.judging import JudgedScores, difference_correlation, judged_power, judged_width
+from cranfield.methods.judging import JudgedScores, difference_correlation, estimate_pairs, judged_power, judged_width
 from cranfield.methods.judging.label_design import (
     FEWEST,
     LabelCosts,
@@ -30,6 +29,7 @@ from cranfield.methods.judging.label_design import (
     judged_detectable,
 )
 from cranfield.methods.judging.label_plan import Correlation, label_size
+from cranfield.methods.judging.label_stopping import stopped
 from cranfield.methods.verification import Design, verify
 from cranfield.stats.family import LEVELS
 
@@ -443,13 +443,66 @@ def test_a_pilot_of_people_alone_gets_a_judge_with_the_given_r() -> None:
 
 
 @pytest.mark.parametrize("r", [0.3, 0.6, 0.9])
-def test_stopping_at_a_width_costs_little_coverage(r: float, stopped_coverage: Callable[..., float]) -> None:
+def test_stopping_at_a_width_costs_little_coverage(r: float) -> None:
     """Five topics at a time from 20 on, until the interval is as narrow as 40 topics are expected to make it."""
     rng = np.random.default_rng(1)
     e = rng.standard_normal((300, 4000))
     d = r * e + np.sqrt(1 - r**2) * rng.standard_normal(e.shape)
-    covered = stopped_coverage(d, e, width=float(judged_width(40, 300, 1.0, r)), looks=range(20, 121, 5), truth=0.0)
+    width = float(judged_width(40, 300, 1.0, r))
+    covered, topics = stopped(d, e, 0.0, width=width, alpha=0.05, first=20, step=5)
     assert covered == pytest.approx(0.945, abs=0.01)
+    assert topics == pytest.approx(42, abs=1)
+
+
+def two_systems(human: int, judged: int = 200) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Scores of two systems that differ by 0.05, as dicts, under human labels of some topics and a judge's of all."""
+    rng = np.random.default_rng(8)
+    own = 0.1 * rng.normal(size=(judged, 2))
+    labels = 0.4 + own + np.array([0.05, 0.0])
+    judge = 0.6 + 0.7 * own + 0.07 * rng.normal(size=own.shape)
+    tables = (labels[:human], judge)
+    made = [
+        {name: {f"t{at}": float(x) for at, x in enumerate(each[:, k])} for k, name in enumerate("ab")}
+        for each in tables
+    ]
+    return made[0], made[1]
+
+
+def test_a_study_says_when_the_interval_is_narrow_enough_and_what_that_costs() -> None:
+    early = cf.study_width(two_systems(12)[0], judge=two_systems(12)[1], width=0.05, studies=1000)
+    assert early.exit_code == 1
+    assert "The first look is at 20 topics: label 8 more." in early.summary()
+    human, judge = two_systems(40)
+    found = cf.study_width(human, judge=judge, width=0.05, studies=2000)
+    status = found.status
+    assert (status.topics, status.judged_topics, status.enough, found.exit_code) == (40, 200, False, 1)
+    assert status.more is not None
+    assert float(judged_width(40 + status.more, 200, status.sd, status.judge_correlation)) <= 0.05
+    assert float(judged_width(39 + status.more, 200, status.sd, status.judge_correlation)) > 0.05
+    scores = JudgedScores(
+        human=np.array([list(human[name].values()) for name in "ab"]).T,
+        judge=np.array([list(judge[name].values()) for name in "ab"]).T,
+        rows=np.arange(40),
+    )
+    estimate = estimate_pairs(scores)
+    assert status.difference == pytest.approx(float(estimate.value[0]))
+    assert (status.lower, status.upper) == pytest.approx([float(end[0]) for end in estimate.interval()])
+    assert 0.9 < status.coverage < 0.96
+    assert f"{100 * status.coverage:.1f} % cover the true difference" in found.summary()
+    assert found.to_dict()["rows"][0]["difference"] is None  # not shown before the study may stop
+    wide = cf.study_width(human, judge=judge, width=0.2, studies=200)
+    assert (wide.exit_code, wide.status.enough) == (0, True)
+    assert "stop. The difference of a and b is" in wide.summary()
+    assert wide.to_dict()["rows"][0]["lower"] == wide.status.lower
+
+
+def test_a_study_with_a_judge_refuses_topics_and_systems_that_the_judge_has_not() -> None:
+    human, judge = two_systems(30)
+    fewer = {name: {topic: x for topic, x in scores.items() if topic != "t7"} for name, scores in judge.items()}
+    with pytest.raises(InputError, match="topic t7 has human labels"):
+        cf.study_width(human, judge=fewer, width=0.1)
+    with pytest.raises(InputError, match="lack «b»"):
+        cf.study_width(human, judge={"a": judge["a"]}, width=0.1)
 
 
 @pytest.mark.parametrize(
