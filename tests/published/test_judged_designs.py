@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.methods.judging import JudgedScores, difference_correlation
+from cranfield.methods.judging import JudgedScores, difference_correlation, judged_width
 from cranfield.methods.judging.label_design import LabelCosts, design_for_power
+from cranfield.methods.judging.label_stopping import stopped
 from cranfield.methods.verification import Design, verify
 
 MEASURE = "nDCG@10"
@@ -62,3 +63,16 @@ def test_a_design_from_the_pilot_has_about_its_power_on_the_pilots_topics(
     found = verify(design, pilot, collections=10_000, tolerance=0.001, search=False)
     assert found.power.rate == pytest.approx(0.8, abs=0.03)
     assert found.error.rate == pytest.approx(0.05, abs=0.015)
+
+
+def test_stopping_at_a_width_costs_some_coverage_on_real_topics(dl19: dict[str, JudgedScores]) -> None:
+    """Pairs of runs drawn at random; 300 studies each on topics drawn with replacement, the first look at 20."""
+    pilot, rng, found = dl19["llama3-8b-generated-query"], np.random.default_rng(3), []
+    for _ in range(40):
+        first, second = rng.choice(pilot.systems, 2, replace=False)
+        d, e = (scores[:, first] - scores[:, second] for scores in (pilot.human, pilot.judge))
+        rows = rng.integers(0, pilot.topics, (200, 300))
+        width = float(judged_width(40, 200, d.std(), np.corrcoef(d, e)[0, 1]))
+        covered, _ = stopped(d[rows], e[rows], float(d.mean()), width=width, alpha=0.05, first=20, step=5)
+        found.append(covered)
+    assert float(np.mean(found)) == pytest.approx(0.926, abs=0.012)

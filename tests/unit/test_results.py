@@ -75,6 +75,9 @@ EXAMPLES: dict[str, Ask] = {
     "report": lambda runs, scores: cf.report(scores, section=["size", "compare"]),
     "study_plans": lambda runs, scores: cf.study_plans(difference=0.05, sd=0.15),
     "study_past": lambda runs, scores: cf.study_past(scores, difference=0.05),
+    "study_width": lambda runs, scores: cf.study_width(
+        scores, judge=scores, width=0.1, system="cleverdon2", baseline="cleverdon1", studies=200
+    ),
     "study_trial": lambda runs, scores: cf.study_trial(difference=0.05, sd="0.12,0.15"),
     "study_simulate": lambda runs, scores: cf.study_simulate(scores, pairs=2, repeats=50),
     "study_peek": lambda runs, scores: cf.study_peek(scores, first=10, low=0.0, high=1.0, repeats=5),

@@ -22,7 +22,7 @@ MODULES = {
     "pilot": "pilot",
     "budget": "budget",
     **{f"study_{step}": "study_file" for step in ("new", "add", "next", "status", "test", "edit", "log")},
-    **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek")},
+    **{f"study_{step}": "study" for step in ("plans", "past", "trial", "simulate", "peek", "width")},
     "reliability": "reliability",
     "simulate": "simulate",
     "verify": "verify",

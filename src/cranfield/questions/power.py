@@ -156,7 +156,7 @@ def power(
     given: dict[str, Any] = {"difference": difference or [0.05], "alpha": alpha or [0.05], "power": power or [0.8]}
     costs: dict[str, Any] = {"budget": budget, "human_cost": human_cost, "judge_cost": judge_cost}
     rs, counts, humans = (cast("Any", each) for each in (judge_correlation, judged_topics, topics))
-    judge = LabelRequest(correlations=rs, judged_topics=counts, **costs)
+    judge = LabelRequest(correlations=rs, judged_topics=counts, test=test, **costs)
     design: dict[str, Any] = {"topics": judge.topics(humans), "systems": systems, "test": test}
     design |= {"variance": variance, "correlation": correlation, "sd": sd}
     if scores is None:
@@ -173,5 +173,5 @@ def power(
         gate=demand,
         labels=labels,
         inputs=given,
-        warnings=(*warnings, *card_cautions(cards, variances), *label_cautions([card.topics for card in labels])),
+        warnings=(*warnings, *card_cautions(cards, variances), *label_cautions([card.topics for card in labels], test)),
     )

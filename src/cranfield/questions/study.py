@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import InputError, RequestError
 from cranfield.methods.names import SPENDING_TITLES, SpendingName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -16,6 +16,8 @@ from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
+    from cranfield.methods.judging.estimators import JudgedScores
+    from cranfield.methods.judging.label_stopping import WidthStatus
     from cranfield.methods.sequential import (
         NearMisses,
         PairedDifferences,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         TrialPlan,
     )
     from cranfield.methods.sequential.trial import TrialCoverage
+    from cranfield.scores import ScoreTable
 
 LEAST, MOST = 1e-5, 1e3  # differences and sds
 Difference = Annotated[
@@ -85,6 +88,18 @@ class StudyPeekResult(Result):
     """Pairs just short of significance, and how many become significant at some look (``near_misses``)."""
 
     near_misses: NearMisses
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StudyWidthResult(Result):
+    """Whether the corrected interval is narrow enough, how many topics are missing, and its coverage (``status``)."""
+
+    status: WidthStatus
+
+    @property
+    def exit_code(self) -> int:
+        """1 where more topics are to be labelled."""
+        return 0 if self.status.enough else 1
 
 
 @question(
@@ -451,3 +466,97 @@ def study_peek(
         all_pairs(tables.only, measure), low=low, high=high, first=first, alpha=alpha, repeats=repeats, seed=seed
     )
     return StudyPeekResult(near_misses=found, warnings=tables.warnings, seed=seed)
+
+
+@question(
+    "Human labels until an interval is narrow",
+    examples=("cranfield study width human.csv --judge judge.csv --width 0.08 --system mine --baseline theirs",),
+    working="simulating studies",
+)
+def study_width(
+    scores: Annotated[
+        sources.ScoresLike,
+        Source("Scores under human labels, of the topics that people have labelled so far.", metavar="HUMAN"),
+    ],
+    *,
+    judge: Annotated[sources.ScoresLike, Source("Scores under a model's labels, of all topics.", metavar="SCORES")],
+    width: Annotated[float, Param("Widest confidence interval for the difference.", gt=0, le=MOST, metavar="W")],
+    system: Annotated[str | None, Param("The system that is tested.", metavar="NAME")] = None,
+    baseline: Annotated[str | None, Param("The system it is compared with.", metavar="NAME")] = None,
+    first: Annotated[
+        int, Param("Topics labelled by people at the first look.", label="First look at", ge=5, le=1_000_000)
+    ] = 20,
+    step: Annotated[int, Param("Topics labelled by people between looks.", ge=1, le=1_000_000)] = 5,
+    alpha: Alpha = 0.05,
+    studies: Annotated[int, Param("Number of simulated studies.", ge=100, le=1_000_000)] = 4000,
+    columns: sources.Columns = None,
+    measure: shared.Measure = None,
+    missing: shared.Missing = None,
+    seed: shared.Seed = 1,
+) -> StudyWidthResult:
+    """Whether people have labelled enough topics: the interval of a difference, corrected by a model's labels.
+
+    The topics that people label must be drawn at random from those that the model has labelled. Exit code 1 while more
+    are to be labelled. The interval covers the true difference somewhat less often than 1 − α, as it decides when to
+    stop; how often is simulated on the topics that have both labels.
+
+    Returns
+    -------
+    StudyWidthResult
+        The interval, the topics that are missing, and the coverage.
+
+    References
+    ----------
+    .. [1] W. G. Cochran, "Sampling Techniques", third edition, Wiley, 1977, chapter 12.
+
+    Examples
+    --------
+    >>> import numpy as np, cranfield as cf
+    >>> rng = np.random.default_rng(1)
+    >>> judge = rng.normal(size=(120, 2))
+    >>> human = judge[:30] + 0.5 * rng.normal(size=(30, 2))
+    >>> of = lambda scores: {name: {str(t): x for t, x in enumerate(scores[:, at])} for at, name in enumerate("ab")}
+    >>> found = cf.study_width(of(human), judge=of(judge), width=0.4, studies=400).status
+    >>> found.topics, found.judged_topics, found.enough
+    (30, 120, False)
+    """
+    from cranfield.methods.judging.label_stopping import width_status
+
+    source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
+    tables = [sources.load_tables(each, **source) for each in (scores, judge)]
+    pair, name, both = _judged_pair(tables[0].only, tables[1].only, system, baseline, measure)
+    found = width_status(
+        both, width=width, systems=pair, measure=name, alpha=alpha, first=first, step=step, studies=studies, seed=seed
+    )
+    return StudyWidthResult(status=found, warnings=tables[0].warnings, seed=seed)
+
+
+def _judged_pair(
+    human: ScoreTable, judge: ScoreTable, system: str | None, baseline: str | None, measure: str | None
+) -> tuple[tuple[str, str], str, JudgedScores]:
+    """The names of two systems, the measure, and their scores under both label sets."""
+    import numpy as np
+
+    from cranfield.methods.judging.estimators import JudgedScores
+    from cranfield.methods.sequential.paired_differences import one_pair
+
+    found = one_pair(human, system=system, baseline=baseline, measure=measure)
+    pair, name = found.names[0], found.measure
+    absent = [each for each in pair if each not in judge.systems]
+    if absent:
+        raise InputError(f"the model's scores lack «{absent[0]}»", fix="Give scores of both systems under its labels.")
+    place = {topic: at for at, topic in enumerate(judge.topics)}
+    others = [topic for topic in human.topics if topic not in place]
+    if others:
+        raise InputError(
+            f"topic {others[0]} has human labels, and the model has not labelled it",
+            fix="Let the model label every topic, or leave those out that it has not.",
+        )
+    columns = [[table.systems.index(each) for each in pair] for table in (human, judge)]
+    both = JudgedScores(
+        human=human.of(name)[:, columns[0]],
+        # A wide table has no name of its measure but that of its file.
+        judge=judge.of(judge.measures[0] if len(judge.measures) == 1 else name)[:, columns[1]],
+        rows=np.array([place[topic] for topic in human.topics]),
+    )
+    return pair, name, both

@@ -255,6 +255,7 @@ MODULES = {
     "StudyPlansResult": "study_document",
     "StudySimulationResult": "study_document",
     "StudyTrialResult": "study_document",
+    "StudyWidthResult": "study_document",
     "VerificationResult": "simulation_document",
     "ReportResult": "report_sections",
 }

@@ -255,7 +255,7 @@ def _plain(value: Any) -> str:
 def _label_sentence(plans: Sequence[LabelSize]) -> str:
     """Return the sentences about the first method of each measure, and about a pair named in advance."""
     if any(len(each.designs) > 1 for each in plans):
-        names = ", ".join(dict.fromkeys(each.size.method.name for each in plans))
+        names = ", ".join(dict.fromkeys(each.test for each in plans))
         return (
             f"Each row has the topics that people and the model label at the lowest cost (regression estimator; "
             f"{names}), and the topics that people alone would label."
@@ -344,11 +344,12 @@ def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.size.method.name)
     if axis is not None:
         rs = first.correlations[:1]
-        return plan_labels(plan(curve_through(request, axis))[:1], rs, first.costs, sides=sides)[0].to_dict()
+        sizes = plan(curve_through(request, axis))[:1]
+        return plan_labels(sizes, rs, first.costs, sides=sides, test=result.request.test)[0].to_dict()
     rs = tuple(sorted({*CORRELATIONS, *first.correlations}))
     one = replace(first.size, **{name: getattr(first.size, name).ravel()[:1] for name in _CELLS})
     one = replace(one, inputs={name: values.ravel()[:1] for name, values in one.inputs.items()})
-    return plan_labels([one], rs, first.costs, sides=sides)[0].to_dict()
+    return plan_labels([one], rs, first.costs, sides=sides, test=result.request.test)[0].to_dict()
 
 
 _CELLS = ("topics", "reached", "achieved", "below")

@@ -18,6 +18,7 @@ from cranfield.questions.study import (
     StudyPlansResult,
     StudySimulationResult,
     StudyTrialResult,
+    StudyWidthResult,
 )
 from cranfield.questions.study_file import StudyLogResult
 from cranfield.rendering.document import Column, Document, Table, View, show
@@ -682,6 +683,40 @@ def simulation_pictures(result: StudySimulationResult) -> list[tuple[str, Any]]:
     return found
 
 
+def width_document(result: StudyWidthResult) -> Document:
+    """Return the interval, the topics that are missing, and the coverage of the rule."""
+    row = result.status.to_dict()
+    titles = {
+        "topics": "people",
+        "judged_topics": "model",
+        "judge_correlation": "r",
+        "difference": "difference",
+        "lower": "low",
+        "upper": "high",
+        "width": "width",
+        "target": "wanted",
+        "more": "more topics",
+        "coverage": "coverage",
+    }
+    counts, numbers = ("topics", "judged_topics", "more"), ("judge_correlation", "target")
+    columns = tuple(
+        Column(word, title, "count" if word in counts else "number" if word in numbers else "score")
+        for word, title in titles.items()
+    )
+    shown = {**row, "more": 0 if row["enough"] else row["more"]}
+    title = f"{row['measure']}, {row['system']} – {row['baseline']}"
+    table = Table(columns, [tuple(shown[word] for word in titles)], title)
+    return Document(
+        method="study width",
+        inputs=result.inputs,
+        tables=[table],
+        rows=[row],
+        sentence=result.status.summary(),
+        citations=("Cochran1977",),
+        seed=result.seed,
+    )
+
+
 VIEWS = {
     "StudyNewResult": View(lambda result: new_document(result.status, result.expected, result.inputs)),
     "StudyAddResult": View(lambda result: added_document(result.added, result.inputs)),
@@ -699,6 +734,7 @@ VIEWS = {
         {"sds": past_chart},
         pictures=lambda result: [("Distribution of the sds of the pairs", past_chart(result))],
     ),
+    "StudyWidthResult": View(width_document),
     "StudyTrialResult": View(trial_document, {"trial": trial}, trial_sketch, trial_pictures),
     "StudySimulationResult": View(simulate_document, SIMULATION_CHARTS, pictures=simulation_pictures),
     "StudyPeekResult": View(

@@ -49,6 +49,7 @@ from cranfield.methods.judging.label_design import (
     judged_width,
 )
 from cranfield.methods.judging.label_plan import Correlation, LabelCard, LabelSize, label_size
+from cranfield.methods.judging.label_stopping import WidthStatus, stopping_coverage, width_status
 from cranfield.methods.judging.topic_draw import SampleCheck, check_sample, draw_topics
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "OrderAgreement",
     "SampleCheck",
     "ScaleDifference",
+    "WidthStatus",
     "average_judge",
     "best_combination",
     "best_share",
@@ -100,4 +102,6 @@ __all__ = [
     "order_agreement",
     "rank_biased_overlap",
     "rogan_gladen",
+    "stopping_coverage",
+    "width_status",
 ]

@@ -28,15 +28,17 @@ from cranfield.methods.judging.label_design import (
     judged_width,
 )
 from cranfield.methods.names import TEST_LABELS
-from cranfield.stats.family import LEVELS
+from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 LABEL_GOALS = ("difference", "effect_size", "width")
-LABEL_METHODS = ("max-t", "holm", "t", "interval")
+LABEL_METHODS = ("holm", "max-t", "t", "interval")
 """Methods with a standard error of each pair's own, which is what the regression estimator has."""
-LABEL_TESTS = ("max-t", "holm", "t")
+LABEL_TESTS = ("holm", "max-t", "t")
+FAMILY_TEST = "holm"
+"""The test of all pairs that a comparison with a judge runs by default."""
 MOST_DESIGNS = 2_000
-FEW_TOPICS = 10
-"""Topics with human labels below which the power depends on differences being normal."""
+FEW_TOPICS, FEW_FOR_MAX_T = 10, 50
+"""Topics with human labels below which power depends on differences being normal, and max-t has less than planned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +80,14 @@ class LabelSize:
         The correlations r, one design each for every cell: ``designs`` are in this order within a cell.
     lower, upper
         The same at the ends of the intervals of the variance and of r, where they are estimated; the first is cheaper.
+    test
+        The test with a judge, or ``interval``; that of people alone is ``size.method.name``.
     measure, estimate
         What the variance was estimated from, and how; empty where it is given.
     """
 
     size: Size
+    test: str
     costs: LabelCosts
     correlations: tuple[float, ...]
     designs: tuple[LabelDesign, ...]
@@ -101,11 +106,16 @@ class LabelSize:
         ]
         rows = []
         for (cell, r), design in zip(product(cells, self.correlations), self.designs, strict=True):
-            rows.append({**cell, "judge_correlation": r, **_answer(design, word)})
+            test = self.test if design.judge_pays else self.size.method.name
+            names = {"method": test, "test": "t" if test == "interval" else test}
+            rows.append({**cell, **names, "judge_correlation": r, **_answer(design, word), **self._human_test()})
         if self.lower is not None and self.upper is not None:
             for row, lower, upper in zip(rows, self.lower.designs, self.upper.designs, strict=True):
                 row |= _ends("lower", lower) | _ends("upper", upper)
         return rows
+
+    def _human_test(self) -> dict[str, str]:
+        return {} if self.test == self.size.method.name else {"human_test": self.size.method.name}
 
     def summary(self) -> str:
         """Return one sentence about the first design."""
@@ -135,7 +145,7 @@ def _ends(word: str, design: LabelDesign) -> dict[str, Any]:
 def explain_labels(plan: LabelSize, row: Mapping[str, Any]) -> str:
     """Return a sentence that states n and N, the goal, the cost, and the same of human labels alone."""
     method = plan.size.method
-    how = f"regression estimator, {_test_words(method.name)}; r = {row['judge_correlation']:g}"
+    how = f"regression estimator, {_test_words(plan.test)}; r = {row['judge_correlation']:g}"
     name = f"{plan.measure}: " if plan.measure else ""
     cost = "" if row["cost"] is None else f", at a cost of {_money(row['cost'])}"
     if row["topics"] is None:
@@ -172,7 +182,8 @@ def _human_words(row: Mapping[str, Any]) -> str:
     if row["human_topics"] is None:
         return "people alone cannot reach it"
     cost = "" if row["human_topics_cost"] is None else f", {_money(row['human_topics_cost'])}"
-    return f"people alone need {row['human_topics']:,} topics{cost}"
+    test = f" ({TEST_LABELS[row['human_test']]})" if "human_test" in row else ""
+    return f"people alone need {row['human_topics']:,} topics{test}{cost}"
 
 
 def _range_words(row: Mapping[str, Any]) -> str:
@@ -218,7 +229,7 @@ def check_labels(request: Request) -> None:
             raise _refused(goal, "It goes with `difference`, `effect_size` or `width`.")
     if request.test is not None and request.test not in LABEL_TESTS:
         raise _refused(
-            f'test="{request.test}"', "The corrected comparison has max-t, holm, or t for a pair named in advance."
+            f'test="{request.test}"', "The corrected comparison has holm, max-t, or t for a pair named in advance."
         )
     if request.method is not None and request.method not in LABEL_METHODS:
         raise _refused(f'method="{request.method}"', f"Choose one of: {', '.join(LABEL_METHODS)}.")
@@ -232,28 +243,46 @@ def _refused(name: str, fix: str) -> RequestError:
     return RequestError(f"`judge_correlation` has no effect on `{name}`", fix=fix)
 
 
+def judged_test(planned: str, named: str | None) -> str:
+    """The test with a judge for what people alone are planned by: Holm's correction for all pairs unless one is named.
+
+    >>> judged_test("max-t", None), judged_test("max-t", "max-t"), judged_test("t", None)
+    ('holm', 'max-t', 't')
+    """
+    return FAMILY_TEST if planned == ALL_PAIRS_TEST and named is None else planned
+
+
 def plan_labels(
-    sizes: Sequence[Size], correlations: Sequence[float], costs: LabelCosts, *, sides: int = 2
+    sizes: Sequence[Size], correlations: Sequence[float], costs: LabelCosts, *, sides: int = 2, test: str | None = None
 ) -> list[LabelSize]:
-    """The cheapest topics for people and for the judge, for the sizes of `plan` that have such a design."""
-    mine = [size for size in sizes if size.method.name in LABEL_METHODS]
+    """The cheapest topics for people and for the judge, for the sizes of `plan` that have such a design.
+
+    ``test`` is the one that was named: without any, all pairs are compared by max-t where people label alone, and by
+    Holm's correction with a judge, as comparisons do.
+    """
     known = [Correlation.of(r) for r in correlations]
-    return [label_size(size, known, costs, sides=sides) for size in mine]
+    mine = [size for size in sizes if size.method.name in LABEL_METHODS]
+    return [label_size(size, known, costs, sides=sides, test=judged_test(size.method.name, test)) for size in mine]
 
 
 def plan_labels_from_pilot(
-    pilots: Sequence[PilotSize], correlations: Sequence[Correlation], costs: LabelCosts, *, sides: int = 2
+    pilots: Sequence[PilotSize],
+    correlations: Sequence[Correlation],
+    costs: LabelCosts,
+    *,
+    sides: int = 2,
+    test: str | None = None,
 ) -> list[LabelSize]:
     """The same with the variance of a pilot, and r with its interval where it comes from one too."""
-    return [
-        replace(
-            label_size(each.size, correlations, costs, sides=sides, ends=(each.lower, each.upper)),
-            measure=each.measure,
-            estimate=each.estimate.method,
-        )
-        for each in pilots
-        if each.size.method.name in LABEL_METHODS
-    ]
+    found = []
+    for each in pilots:
+        method = each.size.method.name
+        if method not in LABEL_METHODS:
+            continue
+        ends = (each.lower, each.upper)
+        one = label_size(each.size, correlations, costs, sides=sides, ends=ends, test=judged_test(method, test))
+        found.append(replace(one, measure=each.measure, estimate=each.estimate.method))
+    return found
 
 
 def label_size(
@@ -263,6 +292,7 @@ def label_size(
     *,
     sides: int = 2,
     ends: tuple[Size, Size] | None = None,
+    test: str | None = None,
 ) -> LabelSize:
     """Topics for people and for the judge at every r, with a range where r or the variance is estimated.
 
@@ -274,6 +304,8 @@ def label_size(
         r, with its interval where it is estimated.
     ends
         The size at the lower and at the upper end of the interval of the variance.
+    test
+        The test with a judge, by default that of ``size``.
 
     Examples
     --------
@@ -284,34 +316,44 @@ def label_size(
     >>> row["topics"], row["topics_lower"], row["topics_upper"], row["human_topics"]
     (52, 38, 66, 73)
     """
-    at = _sized(size, [each.value for each in correlations], costs, sides)
+    test = test or size.method.name
+    at = _sized(size, [each.value for each in correlations], costs, sides, test)
     if ends is None and not any(each.is_range for each in correlations):
         return at
     low, high = ends or (size, size)
     return replace(
         at,
-        lower=_sized(low, [each.ends[0] for each in correlations], costs, sides),
-        upper=_sized(high, [each.ends[1] for each in correlations], costs, sides),
+        lower=_sized(low, [each.ends[0] for each in correlations], costs, sides, test),
+        upper=_sized(high, [each.ends[1] for each in correlations], costs, sides, test),
     )
 
 
-def _sized(size: Size, correlations: Sequence[float], costs: LabelCosts, sides: int) -> LabelSize:
+def _sized(size: Size, correlations: Sequence[float], costs: LabelCosts, sides: int, test: str) -> LabelSize:
     cells = [{name: float(values.flat[at]) for name, values in size.inputs.items()} for at in range(size.topics.size)]
     count = len(cells) * len(correlations)
     if count > MOST_DESIGNS:
         raise RequestError(
             f"the grid has {count:,} cells", fix=f"With a judge, ask for at most {MOST_DESIGNS:,} at a time."
         )
-    designs = [_cell(size.method.name, cell, r, costs, sides) for cell, r in product(cells, correlations)]
-    return LabelSize(size=size, costs=costs, correlations=tuple(correlations), designs=tuple(designs))
+    methods = (test, size.method.name)
+    designs = [_cell(methods, cell, r, costs, sides) for cell, r in product(cells, correlations)]
+    return LabelSize(size=size, test=test, costs=costs, correlations=tuple(correlations), designs=tuple(designs))
 
 
-def _cell(method: str, cell: Mapping[str, float], r: float, costs: LabelCosts, sides: int) -> LabelDesign:
-    if method == "interval":
+def _cell(methods: tuple[str, str], cell: Mapping[str, float], r: float, costs: LabelCosts, sides: int) -> LabelDesign:
+    """The design of one cell, by the test with a judge and by that of people alone."""
+    if methods[0] == "interval":
         return design_for_width(cell["width"], cell["sd"], r, costs, alpha=cell["alpha"])
-    level = _level(method, cell["alpha"], cell.get("systems", 2.0))
+    level, human_level = (_level(test, cell["alpha"], cell.get("systems", 2.0)) for test in methods)
     return design_for_power(
-        cell["difference"], cell["sd"], r, costs, power=cell["power"], alpha=level, sides=sides if method == "t" else 2
+        cell["difference"],
+        cell["sd"],
+        r,
+        costs,
+        power=cell["power"],
+        alpha=level,
+        human_alpha=human_level,
+        sides=sides if methods[0] == "t" else 2,
     )
 
 
@@ -320,18 +362,30 @@ def _level(test: str, alpha: float, systems: float) -> float:
     return alpha if test == "t" else float(LEVELS[test](alpha, systems, np.inf))
 
 
-def label_cautions(topics: Sequence[int | None]) -> tuple[Caution, ...]:
-    """The warning about designs with very few topics for people."""
-    fewest = min((n for n in topics if n is not None), default=FEW_TOPICS)
-    if fewest >= FEW_TOPICS:
-        return ()
-    return (
-        Caution(
-            "few-human-topics",
-            f"with {fewest} topics labelled by people the slope of the regression is hardly known, and the power holds "
-            "for normal differences only",
-            f"Have {FEW_TOPICS} topics or more labelled by people.",
-        ),
+def label_cautions(topics: Sequence[int | None], test: str | None) -> tuple[Caution, ...]:
+    """The warnings about designs with few topics for people."""
+    fewest = min((n for n in topics if n is not None), default=FEW_FOR_MAX_T)
+    found = []
+    if test == "max-t" and fewest < FEW_FOR_MAX_T:
+        found.append(
+            Caution(
+                "max-t-few-topics",
+                f"with {fewest} topics labelled by people max-t has less power than its formula says (20 topics among "
+                "200, five systems, r = 0.6: 0.77 in place of 0.86)",
+                'Plan for `test="holm"`, or check the design with `verify()`.',
+            )
+        )
+    if fewest < FEW_TOPICS:
+        found.append(_few_topics(fewest))
+    return tuple(found)
+
+
+def _few_topics(fewest: int) -> Caution:
+    return Caution(
+        "few-human-topics",
+        f"with {fewest} topics labelled by people the slope of the regression is hardly known, and the power holds "
+        "for normal differences only",
+        f"Have {FEW_TOPICS} topics or more labelled by people.",
     )
 
 
@@ -364,6 +418,7 @@ class LabelCard:
     effective_topics: float
     cost: float
     human_topics: int
+    human_test: str
     human_power: float
     human_detectable_difference: float
     human_pair_power: float
@@ -386,9 +441,7 @@ class LabelCard:
 
     def power_for(self, difference: float, test: str) -> float:
         """The power for a difference under a test."""
-        if test not in LABEL_TESTS:
-            raise _refused(f'test="{test}"', f"Choose one of: {', '.join(LABEL_TESTS)}.")
-        level = _level(test, self.alpha, self.systems)
+        level = _level(_checked(test), self.alpha, self.systems)
         if not self.judged_topics:
             return float(power_for_difference(topics=self.topics, difference=difference, sd=self.sd, alpha=level))
         return float(judged_power(self.topics, self.judged_topics, difference, self.sd, self.judge_correlation, level))
@@ -397,6 +450,7 @@ class LabelCard:
         """Return the conclusion in sentences."""
         name = f"{self.measure}: " if self.measure else ""
         among = f"two of {self.systems} systems" if self.is_family else "two systems named in advance"
+        alone = "" if self.human_test == self.test else f" ({TEST_LABELS[self.human_test]})"
         cost = "" if np.isnan(self.cost) else f", at a cost of {_money(self.cost)},"
         if not self.judge_pays:
             return (
@@ -409,7 +463,7 @@ class LabelCard:
             f"{cost} detect a difference of {self.detectable_difference:.3f} between {among} with power {self.power:g} "
             f"at α = {self.alpha:g} (regression estimator, {TEST_LABELS[self.test]}; r = {self.judge_correlation:g}), "
             f"and one of {self.difference:g} with power {self.achieved_power:.2f}; {self.human_topics:,} topics "
-            f"labelled by people alone detect {self.human_detectable_difference:.3f}."
+            f"labelled by people alone detect {self.human_detectable_difference:.3f}{alone}."
         )
 
 
@@ -417,11 +471,13 @@ class LabelCard:
 class LabelRequest:
     """A request for cards with a judge: its ``correlations``, and the topics that it labels or a budget for all labels.
 
-    Without ``correlations`` there is no judge, and nothing else may be given.
+    ``test`` is the one that was named, as in `plan_labels`. Without ``correlations`` there is no judge, and no topics,
+    costs or budget may be given.
     """
 
     correlations: Sequence[float] | None = None
     judged_topics: Sequence[int] | None = None
+    test: str | None = None
     budget: float | None = None
     human_cost: float | None = None
     judge_cost: float | None = None
@@ -466,14 +522,17 @@ class LabelRequest:
         return tuple(self._card(card, whole, r, costs) for card, whole, r in grid)
 
     def _card(self, card: Card, whole: int, r: float, costs: LabelCosts) -> LabelCard:
+        test = _checked(judged_test(card.test, self.test))
         if self.budget is None:
             _check_part(card.topics, whole)
             cost = float(costs.of(np.asarray(card.topics), np.asarray(whole)))
-            return _card(card, r, card.topics, whole, cost)
-        level = _level(_checked(card.test), card.alpha, card.systems)
-        design = design_for_budget(self.budget, card.sd, r, costs, power=card.power, alpha=level)
+            return _card(card, test, r, card.topics, whole, cost)
+        level, human_level = (_level(each, card.alpha, card.systems) for each in (test, card.test))
+        design = design_for_budget(
+            self.budget, card.sd, r, costs, power=card.power, alpha=level, human_alpha=human_level
+        )
         if design.judge_pays and design.topics is not None:
-            return _card(card, r, design.topics, design.judged_topics, design.cost)
+            return _card(card, test, r, design.topics, design.judged_topics, design.cost)
         return _human_card(card, r, design.cost)
 
 
@@ -489,17 +548,19 @@ def _check_part(topics: int, judged_topics: int) -> None:
 
 def _checked(test: str) -> str:
     if test not in LABEL_TESTS:
-        raise _refused(f'test="{test}"', "The corrected comparison has max-t, holm, or t for a pair named in advance.")
+        raise _refused(f'test="{test}"', "The corrected comparison has holm, max-t, or t for a pair named in advance.")
     return test
 
 
-def _card(card: Card, r: float, topics: int, judged_topics: int, cost: float) -> LabelCard:
-    level = _level(_checked(card.test), card.alpha, card.systems)
+def _card(card: Card, test: str, r: float, topics: int, judged_topics: int, cost: float) -> LabelCard:
+    level = _level(test, card.alpha, card.systems)
     design = (topics, judged_topics)
     known: dict[str, Any] = {"sd": card.sd, "correlation": r}
     detectable = float(judged_detectable(*design, **known, alpha=level, power=card.power))
     return LabelCard(
         **{name: getattr(card, name) for name in _OF_CARD},
+        test=test,
+        human_test=card.test,
         topics=topics,
         judged_topics=judged_topics,
         judge_correlation=r,
@@ -520,13 +581,15 @@ def _card(card: Card, r: float, topics: int, judged_topics: int, cost: float) ->
     )
 
 
-_OF_CARD = ("measure", "systems", "test", "sd", "alpha", "power", "difference")
+_OF_CARD = ("measure", "systems", "sd", "alpha", "power", "difference")
 
 
 def _human_card(card: Card, r: float, cost: float) -> LabelCard:
     """A card of human labels alone, where a judge does not pay."""
     return LabelCard(
         **{name: getattr(card, name) for name in _OF_CARD},
+        test=card.test,
+        human_test=card.test,
         topics=card.topics,
         judged_topics=0,
         judge_correlation=r,
