@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.methods.names import METHOD_TITLES, MethodName
 from cranfield.questions import shared_parameters as shared
@@ -225,7 +225,6 @@ def size(
     """
     from cranfield.methods.design.planning import cautions_of, plan, plan_from_pilot
     from cranfield.methods.design.request import Request
-    from cranfield.methods.judging.label_plan import check_labels, label_costs
 
     grids: dict[str, Any] = {
         "systems": systems,
@@ -254,15 +253,9 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
-    costs = label_costs(
-        cast("Any", judge_correlation),
-        human_cost=human_cost,
-        judge_cost=judge_cost,
-        judged_topics=judged_topics,
-        limit=limit,
+    costs = _costs(
+        request, judge_correlation, human_cost=human_cost, judge_cost=judge_cost, judged_topics=judged_topics
     )
-    if costs is not None:
-        check_labels(request)
     if scores is None:
         sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
         result = SizeResult(
@@ -279,6 +272,17 @@ def size(
         warnings=tables.warnings,
     )
     return result if costs is None else _with_judge(result, judge_correlation, costs)
+
+
+def _costs(request: Request, correlations: Any, **given: Any) -> LabelCosts | None:
+    """The costs of labels, checked with the request; None where there is no judge, and nothing is imported for it."""
+    if correlations is None and all(value is None for value in given.values()):
+        return None
+    from cranfield.methods.judging.label_plan import check_labels, label_costs
+
+    costs = label_costs(correlations, **given, limit=request.limit)
+    check_labels(request)
+    return costs
 
 
 def _with_judge(result: SizeResult, correlations: Any, costs: LabelCosts) -> SizeResult:
