@@ -218,6 +218,21 @@ def test_a_sample_is_said_to_be_assumed_and_one_that_is_none_is_found() -> None:
     assert "not-sampled" in slugs
 
 
+def test_a_pilot_with_both_label_sets_gives_r_and_its_range() -> None:
+    human, judge = tables(human=30)
+    assessment = cf.judges(human, judge={"model": judge}).assessment
+    assert assessment is not None
+    median = assessment.of("model").correlation.median
+    row = cf.size(human, judge={"model": judge}, difference=0.05, judge_cost=0.01).to_dict()["rows"][0]
+    assert row["judge_correlation"] == pytest.approx(median.value)
+    assert row["topics_lower"] < row["topics"] < row["topics_upper"]
+    assert row["topics"] < row["human_topics"]
+    with pytest.raises(RequestError, match="say the same"):
+        cf.size(human, judge={"model": judge}, judge_correlation=0.5, difference=0.05, judge_cost=0.01)
+    with pytest.raises(RequestError, match="without a pilot"):
+        cf.size(judge={"model": judge}, difference=0.05, sd=0.1, judge_cost=0.01)
+
+
 # --- what is refused
 
 

@@ -12,7 +12,7 @@ from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.methods.design.power_card import Card, Gate
-    from cranfield.methods.judging.label_plan import LabelCard
+    from cranfield.methods.judging.label_plan import LabelCard, LabelRequest
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -150,14 +150,19 @@ def power(
     (47, 300, 0.0528)
     """
     from cranfield.methods.design.power_card import card_cautions, cards_from_grid, cards_from_pilot, parse_gate
-    from cranfield.methods.judging.label_plan import LabelRequest, label_cautions
 
     demand = None if gate is None else parse_gate(gate)
     given: dict[str, Any] = {"difference": difference or [0.05], "alpha": alpha or [0.05], "power": power or [0.8]}
-    costs: dict[str, Any] = {"budget": budget, "human_cost": human_cost, "judge_cost": judge_cost}
-    rs, counts, humans = (cast("Any", each) for each in (judge_correlation, judged_topics, topics))
-    judge = LabelRequest(correlations=rs, judged_topics=counts, test=test, **costs)
-    design: dict[str, Any] = {"topics": judge.topics(humans), "systems": systems, "test": test}
+    judge = _judge(
+        correlations=judge_correlation,
+        judged_topics=judged_topics,
+        budget=budget,
+        human_cost=human_cost,
+        judge_cost=judge_cost,
+        test=test,
+    )
+    counts = topics if judge is None else judge.topics(cast("Any", topics))
+    design: dict[str, Any] = {"topics": counts, "systems": systems, "test": test}
     design |= {"variance": variance, "correlation": correlation, "sd": sd}
     if scores is None:
         sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing, small_pilot=small_pilot)
@@ -167,11 +172,21 @@ def power(
         tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
         cards = cards_from_pilot(tables.variances, **design, **given, small_pilot=small_pilot)
         variances, warnings = tables.variances, tables.warnings
-    labels = judge.cards(cards)
+    labels = () if judge is None else judge.cards(cards)
+    cautions = () if judge is None else judge.cautions(labels)
     return PowerResult(
         cards=tuple(cards),
         gate=demand,
         labels=labels,
         inputs=given,
-        warnings=(*warnings, *card_cautions(cards, variances), *label_cautions([card.topics for card in labels], test)),
+        warnings=(*warnings, *card_cautions(cards, variances), *cautions),
     )
+
+
+def _judge(*, test: str | None, **given: Any) -> LabelRequest | None:
+    """What is asked of a judge; None where nothing is, so that nothing is imported for it."""
+    if all(value is None for value in given.values()):
+        return None
+    from cranfield.methods.judging.label_plan import LabelRequest
+
+    return LabelRequest(test=test, **given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import RequestError
 from cranfield.methods.names import METHOD_TITLES, MethodName
@@ -229,7 +229,6 @@ def size(
     """
     from cranfield.methods.design.planning import cautions_of, plan, plan_from_pilot
     from cranfield.methods.design.request import Request
-    from cranfield.methods.judging.label_plan import check_labels, label_costs
 
     grids: dict[str, Any] = {
         "systems": systems,
@@ -262,15 +261,8 @@ def size(
         scores, judge, judge_correlation, qrels=qrels, columns=columns, measure=measure, missing=missing
     )
     measured = {} if labels is None else _correlations(labels)
-    costs = label_costs(
-        cast("Any", judge_correlation) or [each.value for each in measured.values()] or None,
-        human_cost=human_cost,
-        judge_cost=judge_cost,
-        judged_topics=judged_topics,
-        limit=limit,
-    )
-    if costs is not None:
-        check_labels(request)
+    known = judge_correlation or [each.value for each in measured.values()] or None
+    costs = _costs(request, known, human_cost=human_cost, judge_cost=judge_cost, judged_topics=judged_topics)
     if scores is None:
         sources.check_no_scores(qrels=qrels, columns=columns, measure=measure, missing=missing)
         result = SizeResult(
@@ -310,6 +302,17 @@ def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
 
     found = pilot_correlations(labels.required_human, labels.judges)
     return {name: Correlation.of(each.value, lower=each.lower, upper=each.upper) for name, each in found.items()}
+
+
+def _costs(request: Request, correlations: Any, **given: Any) -> LabelCosts | None:
+    """The costs of labels, checked with the request; None where there is no judge, and nothing is imported for it."""
+    if correlations is None and all(value is None for value in given.values()):
+        return None
+    from cranfield.methods.judging.label_plan import check_labels, label_costs
+
+    costs = label_costs(correlations, **given, limit=request.limit)
+    check_labels(request)
+    return costs
 
 
 def _with_judge(

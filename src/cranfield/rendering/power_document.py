@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.methods.design.power_card import Card, Gate, card_curves
 from cranfield.methods.design.sample_size import ORDER, detectable_difference
-from cranfield.methods.judging.label_design import FEWEST, judged_detectable
-from cranfield.methods.judging.label_plan import LabelCard
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
 from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.sketch import Curve, line_sketch
+
+if TYPE_CHECKING:
+    from cranfield.methods.judging.label_plan import LabelCard
 
 
 def card_rows(card: Card) -> list[tuple[str, str]]:
@@ -220,6 +221,8 @@ LABEL_AXES = {"topics": "topics labelled by people", "value": "detectable differ
 
 def _label_curve(card: LabelCard) -> list[dict[str, Any]]:
     """Detectable differences against topics labelled by people, with the model's labels and without."""
+    from cranfield.methods.judging.label_design import FEWEST, judged_detectable
+
     highest = max(FEWEST + 1, min(card.judged_topics or 2 * card.topics, 4 * card.topics))
     counts = np.unique(np.append(np.geomspace(FEWEST, highest, 25).round(), card.topics)).astype(int)
     level = card.level

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
-from cranfield.methods.judging.label_plan import LabelSize, plan_labels
 from cranfield.questions.size import SizeResult
 from cranfield.rendering.document import Column, Document, Table, View
+
+if TYPE_CHECKING:
+    from cranfield.methods.judging.label_plan import LabelSize
 
 
 def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
@@ -339,6 +341,7 @@ def _label_sketch(result: SizeResult, axis: str | None) -> tuple[str, str]:
 
 def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
     from cranfield.methods.design.power_card import curve_through
+    from cranfield.methods.judging.label_plan import plan_labels
 
     first, sides = result.labels[0], result.request.sides
     request = _pilot_request(result) if result.pilot else replace(result.request, method=first.size.method.name)

@@ -521,6 +521,10 @@ class LabelRequest:
         grid = product(cards, self.judged_topics or (0,), self.correlations or ())
         return tuple(self._card(card, whole, r, costs) for card, whole, r in grid)
 
+    def cautions(self, cards: Sequence[LabelCard]) -> tuple[Caution, ...]:
+        """The warnings about cards with few topics for people."""
+        return label_cautions([card.topics for card in cards], self.test)
+
     def _card(self, card: Card, whole: int, r: float, costs: LabelCosts) -> LabelCard:
         test = _checked(judged_test(card.test, self.test))
         if self.budget is None:
