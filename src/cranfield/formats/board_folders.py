@@ -73,7 +73,7 @@ def _main_score(file: Path) -> tuple[str, float, bool]:
     task = content.get("task_name") if isinstance(content, Mapping) else None
     if not isinstance(scores, Mapping) or not scores or not isinstance(task, str) or not task:
         raise InputError(
-            "this is no result of a task", where=show(file), fix="It should have `task_name` and `scores`."
+            "this is no result of a task", where=show(file), fix="It should have «task_name» and «scores»."
         )
     entries = scores.get("test", next(iter(scores.values())))
     chosen = _chosen(entries, file)
