@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -199,7 +200,8 @@ def scales(example: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Col
         cranfield.read_collection(runs, of / "qrels.txt", intents=of / "intents.txt", teams=teams)
         for of in (example, folder)
     )
-    assert (whole.arrays["grade"].dtype, half.arrays["grade"].dtype) == (np.int32, np.float64)
+    assert whole.arrays["grade"].dtype == np.int32
+    assert half.arrays["grade"].dtype == np.float64
     return whole, half
 
 
@@ -329,15 +331,19 @@ def test_a_shard_without_a_grade_at_the_threshold_is_undefined(tmp_path: Path) -
         assert undefined_cells(view, parse_measure(name)).tolist() == expected.tolist(), name
 
 
+def _studies(collection: Collection, measures: list[str]) -> tuple[Any, Any]:
+    pilots = pilot_study(collection, measures, left_out=[0, 2], trials=3)
+    return pilots, depth_study(collection, measures, depths=[2, 5])
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_pilots_and_pools_leave_out_topics_by_the_threshold_of_each_measure(
     scales: tuple[Collection, Collection], compiled: bool
 ) -> None:
     half = scales[1]
     with mock.patch.object(Rescorer, "compiled", compiled):
-        both, *each = (
-            (pilot_study(half, names, left_out=[0, 2], trials=3), depth_study(half, names, depths=[2, 5]))
-            for names in (["nDCG", "AP"], ["nDCG"], ["AP"])
+        both, *each = (  # studies of two kinds
+            _studies(half, names) for names in (["nDCG", "AP"], ["nDCG"], ["AP"])
         )
     for together, alone in zip(both, zip(*each, strict=True), strict=True):
         assert list(map(str, together.points)) == [str(point) for study in alone for point in study.points]  # nan too
@@ -391,7 +397,8 @@ def test_a_collection_without_its_best_documents_is_packed_with_its_scale(
         fewer.save(tmp_path / "fewer.cran")
         again = cranfield.open_collection(tmp_path / "fewer.cran")
         assert again.highest_grade == collection.highest_grade > fewer.arrays["grade"].max()
-        np.testing.assert_array_equal(*(score_collection(each, "ERR").values for each in (again, fewer)))
+        scores = [score_collection(each, "ERR").values for each in (again, fewer)]
+        np.testing.assert_array_equal(scores[0], scores[1])
 
 
 @pytest.mark.parametrize("name", ["grade", "highest_grade", "intent_grade"])

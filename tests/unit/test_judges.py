@@ -69,7 +69,8 @@ def test_labels_equal_to_human_ones_agree_in_everything(example: Path) -> None:
     assert found is not None
     same = found.of("same")
     assert found.labels["same"].agreement.kappa.value == 1
-    assert (same.order.tau, same.order.rbo) == (pytest.approx(1), pytest.approx(1))
+    assert same.order.tau == pytest.approx(1)
+    assert same.order.rbo == pytest.approx(1)
     assert same.correlation.median.value == pytest.approx(1)
     assert not same.favour.favoured.any()
     assert not same.favour.disfavoured.any()
@@ -283,6 +284,7 @@ def test_labels_of_other_documents_or_scales_are_refused_or_said(
 
 def test_parameters_that_do_not_go_together_are_refused() -> None:
     human, judge = tables(human=20)
+    more: dict[str, Any]
     for more in ({"audit": True}, {"equivalence": 0.1}, {"baseline": "s0", "non_inferiority": 0.1}):
         with pytest.raises(RequestError, match="cannot be combined with `judge`"):
             cf.compare(human, judge={"model": judge}, **more)

@@ -22,7 +22,9 @@ from cranfield.scores import ScoreTable
 
 
 def everything(example: Path) -> ReportResult:
-    files = {name: str(example / file) for name, file in (("qrels", "qrels.txt"), ("teams", "teams.tsv"))}
+    files: dict[str, Any] = {
+        name: str(example / file) for name, file in (("qrels", "qrels.txt"), ("teams", "teams.tsv"))
+    }
     judge = f"model={example / 'judge.txt'}"
     found = cranfield.report(example / "runs", **files, judge=judge, measure=["AP", "P@10"], shards=[2, 3])
     return found.with_inputs(scores=["runs"])

@@ -1,6 +1,6 @@
-"""Golden numbers for tests/oracles/test_judges.py, computed with ppi-python, scikit-learn and krippendorff.
+"""Golden numbers for tests/oracles/test_judge_agreement.py, computed with ppi-python, scikit-learn and krippendorff.
 
-Run: python judges.py > judges.csv. The inputs are drawn here from a seed, and test_judges.py draws the same.
+Run: python judges.py > judges.csv. The inputs are drawn here from a seed, and test_judge_agreement.py draws the same.
 """
 
 from __future__ import annotations
