@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import (
-    CORRECTION_TITLES,
-    ESTIMATOR_TITLES,
-    TEST_LABELS,
-    CorrectionName,
-    EstimatorName,
-    TestName,
-)
+from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, EstimatorName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
@@ -73,15 +66,7 @@ def compare(
             titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
         ),
     ] = None,
-    correct: Annotated[
-        CorrectionName | None,
-        Param(
-            "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
-            default="holm",
-            label="Correction of pairs",
-            titles={"": "Holm", **CORRECTION_TITLES},
-        ),
-    ] = None,
+    correct: shared.Correct = None,
     alpha: Annotated[
         float,
         Param(

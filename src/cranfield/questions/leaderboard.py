@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
+from cranfield.methods.names import TEST_LABELS, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import NamedData, Param, question
@@ -61,15 +61,7 @@ def leaderboard(
             titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
         ),
     ] = None,
-    correct: Annotated[
-        CorrectionName | None,
-        Param(
-            "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
-            default="holm",
-            label="Correction of pairs",
-            titles={"": "Holm", **CORRECTION_TITLES},
-        ),
-    ] = None,
+    correct: shared.Correct = None,
     alpha: Annotated[
         float, Param("Significance level; the ranks given hold together with probability 1 − α.", label="α", gt=0, lt=1)
     ] = 0.05,

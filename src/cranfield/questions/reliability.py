@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from cranfield.methods.names import CORRECTION_TITLES, TEST_LABELS, CorrectionName, TestName
+from cranfield.methods.names import TEST_LABELS, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Numbers, Param, question
@@ -78,15 +78,7 @@ def reliability(
             titles={name: TEST_LABELS[name] for name in get_args(TestName)},
         ),
     ] = "tukey",
-    correct: Annotated[
-        CorrectionName | None,
-        Param(
-            "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
-            default="holm",
-            label="Correction of pairs",
-            titles={"": "Holm", **CORRECTION_TITLES},
-        ),
-    ] = None,
+    correct: shared.Correct = None,
     alpha: Annotated[
         float, Param("Significance level, and the largest swap rate allowed.", label="α", ge=shared.LEAST_ALPHA, lt=0.5)
     ] = 0.05,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.methods.names import (
+    CORRECTION_TITLES,
     ESTIMATE_TITLES,
     MISSING_TITLES,
     PLANNED_TEST_TITLES,
+    CorrectionName,
     EstimateName,
     MissingName,
     PlannedTestName,
@@ -65,6 +67,15 @@ Power = Annotated[float, Param("Power (1 − β).", gt=0, lt=1)]
 Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]
 Resamples = Annotated[
     int | None, Param("Number of permutations or resamples.", default="10,000", ge=100, le=10_000_000, metavar="N")
+]
+Correct = Annotated[
+    CorrectionName | None,
+    Param(
+        "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
+        default="holm",
+        label="Correction of pairs",
+        titles={"": "Holm", **CORRECTION_TITLES},
+    ),
 ]
 SmallPilot = Annotated[
     bool, Param("Accept a pilot of fewer than 5 topics; the result is then a range.", label="accept a small pilot")
