@@ -234,6 +234,16 @@ def test_a_pilot_with_both_label_sets_gives_r_and_its_range() -> None:
         cf.size(judge={"model": judge}, difference=0.05, sd=0.1, judge_cost=0.01)
 
 
+def test_a_design_is_verified_on_topics_with_both_label_sets() -> None:
+    human, judge = tables()
+    given: dict[str, Any] = {"judge": {"model": judge}, "difference": 0.06, "human_cost": 10, "judge_cost": 0.1}
+    found = cf.verify(human, **given, test="t", collections=2000, search=False).verifications[0]
+    planned = next(row for row in cf.size(human, **given).to_dict()["rows"] if row["method"] == "t")
+    assert (found.design.topics, found.design.judged_topics) == (planned["topics"], planned["judged_topics"])
+    assert found.power.rate == pytest.approx(0.8, abs=0.04)
+    assert found.error.rate == pytest.approx(0.05, abs=0.02)
+
+
 # --- what is refused
 
 

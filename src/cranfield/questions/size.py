@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
 from cranfield.methods.names import METHOD_TITLES, MethodName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -257,7 +256,7 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
-    labels = _label_sets(
+    labels = sources.load_judged_pilot(
         scores, judge, judge_correlation, qrels=qrels, columns=columns, measure=measure, missing=missing
     )
     measured = {} if labels is None else _correlations(labels)
@@ -284,23 +283,13 @@ def size(
     return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
 
 
-def _label_sets(scores: Any, judge: Any, correlation: Any, **more: Any) -> sources.LabelSets | None:
-    """The labels of a pilot by people and by a judge, where there is one."""
-    if judge is None:
-        return None
-    if correlation is not None:
-        raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
-    if scores is None:
-        raise RequestError("`judge` has no effect without a pilot", fix="Give its scores, or `judge_correlation`.")
-    return sources.load_label_sets(scores, judge, **more)
-
-
 def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:
     """r of the pilot by measure, with its interval."""
-    from cranfield.methods.judging.assessment import pilot_correlations
+    from cranfield.methods.judging.assessment import judged_pilots
     from cranfield.methods.judging.label_plan import Correlation
 
-    found = pilot_correlations(labels.required_human, labels.judges)
+    pilots = judged_pilots(labels.required_human, labels.judges)
+    found = {name: each.correlation for name, each in pilots.items()}
     return {name: Correlation.of(each.value, lower=each.lower, upper=each.upper) for name, each in found.items()}
 
 

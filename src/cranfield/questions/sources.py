@@ -238,6 +238,17 @@ def load_label_sets(
     return LabelSets(human, judges, table_warnings({"human labels": human.table}))
 
 
+def load_judged_pilot(scores: Any, judge: Any, correlation: Any, **more: Any) -> LabelSets | None:
+    """The labels of a pilot by people and by a judge; None where there is no judge."""
+    if judge is None:
+        return None
+    if correlation is not None:
+        raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
+    if scores is None:
+        raise RequestError("`judge` has no effect without a pilot", fix="Give its scores, or `judge_correlation`.")
+    return load_label_sets(scores, judge, **more)
+
+
 def load_labels(
     scores: Any, labels: Any, *, is_runs: bool, columns: str | None, measure: Names, missing: str | None
 ) -> LabelSet:

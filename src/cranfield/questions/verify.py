@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cranfield.errors import RequestError
@@ -14,7 +15,10 @@ from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
+    from cranfield.methods.judging.assessment import JudgedPilot
+    from cranfield.methods.judging.estimators import JudgedScores
     from cranfield.methods.verification import Verification
+    from cranfield.methods.verification.designs import Design, DesignRequest
     from cranfield.scores import ScoreTable
 
 VerifiedTestName = Literal[
@@ -60,6 +64,7 @@ class VerificationResult(Result):
         "cranfield verify --systems 10 --difference 0.05 --sd 0.15 --test tukey",
         "cranfield verify pilot.csv -m AP --difference 0.05 --test wilcoxon",
         "cranfield verify --difference 0.05 --sd 0.15 --judge-correlation 0.6 --human-cost 10 --judge-cost 0.1",
+        "cranfield verify human.csv --judge model.csv --difference 0.05 --human-cost 10 --judge-cost 0.1",
     ),
     charts=("power",),
     working="verifying",
@@ -90,6 +95,7 @@ def verify(
     ] = None,
     alpha: Annotated[Numbers, Param("Significance level.", default="0.05", label="α", metavar="A")] = None,
     power: Annotated[Numbers, Param("Power (1 − β).", default="0.8", metavar="P")] = None,
+    judge: sources.Judge = None,
     judge_correlation: shared.JudgeCorrelation = None,
     judged_topics: Annotated[
         int | None,
@@ -209,7 +215,10 @@ def verify(
         "alpha": alpha,
         "power": power,
     }
-    rs = cast("Any", judge_correlation)
+    source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
+    labels = sources.load_judged_pilot(scores, judge, judge_correlation, **source)
+    judged = {} if labels is None else _judged_pilots(labels)
+    rs = cast("Any", judge_correlation) or [each.correlation.value for each in judged.values()] or None
     request = DesignRequest(
         design=design,
         judge_correlation=rs,
@@ -221,10 +230,12 @@ def verify(
         test=test,
         models=tuple(name for each in model or () for name in each.split(",")),
     )
-    pilots, warnings = _pilots(
-        scores, qrels=qrels, columns=columns, measure=measure, missing=missing, shards=shards, seed=seed
-    )
-    todo = [(each, pilot) for pilot in pilots for each in request.designs(pilot)]
+    todo: list[tuple[Design, ScoreTable | JudgedScores | None]]
+    if labels is None:
+        pilots, warnings = _pilots(scores, **source, shards=shards, seed=seed)
+        todo = [(each, pilot) for pilot in pilots for each in request.designs(pilot)]
+    else:
+        todo, warnings = _judged_designs(labels, judged, request, shards=shards), labels.warnings
     if not todo:
         raise RequestError(
             "no design is for this pilot", fix="Give scores of the measure and the shards it was made for."
@@ -246,9 +257,31 @@ def verify(
         for each, pilot in todo
     )
     resolved = {} if design is not None else {"alpha": alpha or [0.05], "power": power or [0.8]}
-    if scores is not None:
+    if scores is not None and labels is None:
         resolved |= {"margins": margins or "auto", "dependence": dependence or "rows"}
     return VerificationResult(verifications=found, inputs=resolved, warnings=warnings, seed=seed)
+
+
+def _judged_pilots(labels: sources.LabelSets) -> dict[str, JudgedPilot]:
+    from cranfield.methods.judging.assessment import judged_pilots
+
+    return judged_pilots(labels.required_human, labels.judges)
+
+
+def _judged_designs(
+    labels: sources.LabelSets, pilots: Mapping[str, JudgedPilot], request: DesignRequest, *, shards: int | None
+) -> list[Any]:
+    """Designs with the judge of a pilot, each with the scores under both label sets that it is simulated from."""
+    if shards is not None:
+        raise RequestError("a design with shards has no judge", fix="Leave one of them out.")
+    human = labels.required_human.table
+    return [
+        (design, pilot.scores)
+        for measure, pilot in pilots.items()
+        for design in replace(request, judge_correlation=[pilot.correlation.value]).designs(
+            human.select(measures=[measure])
+        )
+    ]
 
 
 def _pilots(

@@ -477,8 +477,16 @@ def not_sampled(judge: str, measure: str, sample: SampleCheck) -> Caution:
 # --- pilots
 
 
-def pilot_correlations(human: LabelSet, judges: Mapping[str, LabelSet], *, seed: Seed = 1) -> dict[str, Interval]:
-    """By measure, the correlation of paired differences of a pilot with both label sets, with its interval.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JudgedPilot:
+    """Scores of a pilot under both label sets, and the correlation of their paired differences, with its interval."""
+
+    scores: JudgedScores
+    correlation: Interval
+
+
+def judged_pilots(human: LabelSet, judges: Mapping[str, LabelSet], *, seed: Seed = 1) -> dict[str, JudgedPilot]:
+    """By measure, a pilot with both label sets.
 
     Several judges are combined, with weights from the topics with human labels (cross-fitted).
     """
@@ -488,7 +496,8 @@ def pilot_correlations(human: LabelSet, judges: Mapping[str, LabelSet], *, seed:
         name, used = next(iter(scores.items()))
         if len(scores) > 1:
             used = _together(scores, seed)[COMBINATION][0]
-        found[measure] = _named(name, difference_correlation, used).median
+        correlation = _named(name, difference_correlation, used).median
+        found[measure] = JudgedPilot(scores=used, correlation=correlation)
     return found
 
 
