@@ -53,6 +53,18 @@ QUESTIONS: dict[str, Callable[[Path], tuple[list[str], dict[str, Any]]]] = {
     "study_trial": lambda _: ([], PAIR),
     "study_simulate": lambda folder: ([str(folder / "a.csv")], {"difference": 0.05}),
     "study_peek": _scores,
+    "study_width": lambda folder: (
+        [str(folder / "a.csv")],
+        {
+            "judge": str(folder / "a.csv"),
+            "width": 0.1,
+            "system": "cleverdon1",
+            "baseline": "cleverdon2",
+            "studies": 100,
+        },
+    ),
+    "judges": lambda folder: (_runs(folder)[0], {**_runs(folder)[1], "judge": str(folder / "judge.txt")}),
+    "leaderboard": _scores,
 }
 
 

@@ -62,6 +62,10 @@ EXAMPLES: dict[str, Ask] = {
     "size": lambda runs, scores: cf.size(scores, difference=[0.05, 0.1]),
     "power": lambda runs, scores: cf.power(scores),
     "compare": lambda runs, scores: cf.compare(scores, resamples=500),
+    "judges": lambda runs, scores: cf.judges(
+        runs / "runs", qrels=str(runs / "qrels.txt"), judge=str(runs / "judge.txt"), resamples=500
+    ),
+    "leaderboard": lambda runs, scores: cf.leaderboard(scores, resamples=500),
     "shards": lambda runs, scores: cf.shards(
         runs / "runs", qrels=str(runs / "qrels.txt"), shards="2", resamples=100, halvings=5
     ),

@@ -75,7 +75,8 @@ def judges(
         bool, Param("Draw from five groups of topics, by the judge's mean score of a topic.", label="draw from groups")
     ] = False,
     alpha: Annotated[
-        float, Param("Significance level of favour; intervals are those of 1 − α.", label="α", gt=0, lt=1)
+        float,
+        Param("Significance level of favour; intervals are those of 1 − α.", label="α", ge=shared.LEAST_ALPHA, lt=1),
     ] = 0.05,
     resamples: shared.Resamples = None,
     missing: shared.Missing = None,

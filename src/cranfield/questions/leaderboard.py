@@ -63,7 +63,13 @@ def leaderboard(
     ] = None,
     correct: shared.Correct = None,
     alpha: Annotated[
-        float, Param("Significance level; the ranks given hold together with probability 1 − α.", label="α", gt=0, lt=1)
+        float,
+        Param(
+            "Significance level; the ranks given hold together with probability 1 − α.",
+            label="α",
+            ge=shared.LEAST_ALPHA,
+            lt=1,
+        ),
     ] = 0.05,
     lower_is_better: Annotated[
         bool, Param("Small scores are good, as of latency or cost.", label="lower is better")

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-import krippendorff
 import numpy as np
-from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
-from sklearn.metrics import cohen_kappa_score
 
 SIZES = [(10, 40), (15, 200), (25, 60)]
 
 
 def main() -> None:
+    import krippendorff  # none of which the project installs
+    from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+    from sklearn.metrics import cohen_kappa_score
+
     versions = ", ".join(f"{name} {version(name)}" for name in ("ppi-python", "scikit-learn", "krippendorff"))
     print(f"# {versions}\nname,case,value")
     for n, whole in SIZES:

@@ -314,7 +314,7 @@ def label_size(
     >>> costs = LabelCosts(human=10, judge=0.1)
     >>> row = label_size(size, [Correlation.of(0.6, lower=0.4, upper=0.75)], costs).to_dict()[0]
     >>> row["topics"], row["topics_lower"], row["topics_upper"], row["human_topics"]
-    (52, 38, 66, 73)
+    (52, 38, 65, 73)
     """
     test = test or size.method.name
     at = _sized(size, [each.value for each in correlations], costs, sides, test)

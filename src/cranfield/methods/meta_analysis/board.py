@@ -433,7 +433,7 @@ def _cautions(table: ScoreTable, values: Array, missing: int, comparison: Compar
             Caution(
                 "ranks-apart",
                 "without control of the family-wise error rate, the best and worst ranks do not hold together",
-                "Leave out `correct`, or use `holm`.",
+                "Leave out `correct`, or use holm.",
             )
         )
     if missing:
