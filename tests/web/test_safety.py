@@ -102,7 +102,7 @@ def test_a_token_opens_and_nothing_else_does(serving: Any) -> None:
         assert http.get(f"{page}/?token={TOKEN}x").status_code == 401
         assert http.post(f"{page}/data?token={TOKEN}").status_code == 401
         assert http.get(f"{page}/power", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
-        with httpx.Client(base_url=page) as browser:
+        with httpx.Client(base_url=page, timeout=60) as browser:
             answer = browser.get(f"/size?systems=5&token={TOKEN}")
             assert answer.status_code == 303
             assert answer.headers["location"] == "/size?systems=5"
