@@ -270,6 +270,15 @@ def test_what_only_one_label_set_has_is_left_out_aloud() -> None:
     ]
 
 
+def test_what_is_odd_about_a_judges_file_is_said(
+    example: Path, judgments: list[tuple[str, str, float]], tmp_path: Path
+) -> None:
+    qrels = str(example / "qrels.txt")
+    odd = labels(tmp_path / "odd.txt", [(topic, doc, grade or -1) for topic, doc, grade in judgments])
+    found = cf.judges(example / "runs", qrels=qrels, judge=f"odd={odd}", measure="AP").to_dict()
+    assert odd in [each.get("file") for each in found["warnings"] if each["kind"] == "grade-negative"]
+
+
 def test_a_constant_judge_is_refused_by_name() -> None:
     human, judge = tables()
     constant = judge.replaced(values=np.full_like(judge.values, 0.5))

@@ -136,6 +136,25 @@ def test_lower_scores_are_better_for_costs() -> None:
     assert down.systems == up.systems[::-1]
     assert down.scores == pytest.approx(np.sort(values.mean(axis=0)))
     assert down.tier[-1] > 1
+    assert down.ranks.tolist() == up.ranks.tolist() == list(range(1, 9))
+    assert ((down.rank_lower <= down.ranks) & (down.ranks <= down.rank_upper)).all()
+    assert [row["rank"] for row in cf.leaderboard(table(values), lower_is_better=True).to_dict()["rows"]] == list(
+        range(1, 9)
+    )
+
+
+def test_the_same_scores_share_a_rank_and_their_order_is_that_of_the_pairs() -> None:
+    values = simulated(3, systems=4, gap=0.05)
+    board = make_board(table(np.column_stack([values, values[:, 1]])))
+    assert board.systems == board.comparison.systems
+    assert board.ranks.tolist() == [1, 2, 3, 3, 5]
+
+
+def test_resamples_are_those_of_the_test_too() -> None:
+    values = table(simulated(3))
+    assert make_board(values, test="permutation", resamples=200).comparison.resamples == 200
+    assert make_board(values).comparison.resamples == 10_000
+    assert make_board(values, test="tukey", resamples=200).resamples == 200
 
 
 # --- missing cells and weights
@@ -162,7 +181,7 @@ def test_pairs_are_compared_on_the_tasks_that_both_have() -> None:
         both = np.isfinite(values[:, a]) & np.isfinite(values[:, b])
         oracle = stats.ttest_rel(values[both, a], values[both, b])
         assert found.p_value[at] == pytest.approx(oracle.pvalue, rel=1e-9)
-        assert board.shared[at] == both.sum()
+        assert board.shared[found.first[at], found.second[at]] == both.sum()
     assert "missing-cells" in [each.slug for each in board.warnings]
 
 

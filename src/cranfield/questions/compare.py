@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, EstimatorName, TestName
+from cranfield.methods.names import ESTIMATOR_TITLES, EstimatorName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
@@ -63,7 +63,7 @@ def compare(
             "Test that compares the systems.",
             default="max-t; dunnett with a baseline; t for two systems and with a judge",
             metavar="NAME",
-            titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
+            titles=shared.TEST_CHOICES,
         ),
     ] = None,
     correct: shared.Correct = None,

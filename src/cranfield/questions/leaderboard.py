@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import TEST_LABELS, TestName
+from cranfield.methods.names import TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import NamedData, Param, question
@@ -58,7 +58,7 @@ def leaderboard(
             "Test that separates systems.",
             default="max-t; t, each pair on the tasks that both have, with missing scores or weights",
             metavar="NAME",
-            titles={"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}},
+            titles=shared.TEST_CHOICES,
         ),
     ] = None,
     correct: shared.Correct = None,
@@ -103,7 +103,7 @@ def leaderboard(
     >>> board.systems, board.tier.tolist()
     (('a', 'b', 'c'), [1, 1, 2])
     """
-    from cranfield.methods.meta_analysis.board import RESAMPLES, make_board
+    from cranfield.methods.meta_analysis.board import make_board
 
     table = sources.load_scores(scores, columns=columns, measure=measure, missing=None)
     given = _numbers(sources.named_files(weights, "weights"))
@@ -116,7 +116,7 @@ def leaderboard(
             correct=correct,
             alpha=alpha,
             lower_is_better=lower_is_better,
-            resamples=resamples or RESAMPLES,
+            resamples=resamples,
             seed=seed,
             progress=listener(),
         )

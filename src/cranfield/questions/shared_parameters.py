@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cranfield.methods.names import (
     CORRECTION_TITLES,
     ESTIMATE_TITLES,
     MISSING_TITLES,
     PLANNED_TEST_TITLES,
+    TEST_LABELS,
     CorrectionName,
     EstimateName,
     MissingName,
     PlannedTestName,
+    TestName,
 )
 from cranfield.questions.parameters import Names, Numbers, Param
 
@@ -68,6 +70,7 @@ Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]
 Resamples = Annotated[
     int | None, Param("Number of permutations or resamples.", default="10,000", ge=100, le=10_000_000, metavar="N")
 ]
+TEST_CHOICES = {"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}}
 Correct = Annotated[
     CorrectionName | None,
     Param(

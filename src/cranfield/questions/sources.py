@@ -232,10 +232,12 @@ def load_label_sets(
             fix="Give the runs, with the human judgments as `qrels`.",
         )
     judges = {name: load_labels(scores, each, **more) for name, each in files.items()}
+    odd = [each for labels in judges.values() for each in labels.table.warnings]
     if is_runs and qrels is None:
-        return LabelSets(None, judges)
+        return LabelSets(None, judges, tuple(dict.fromkeys(odd)))
     human = load_labels(scores, qrels if is_runs else scores, **more)
-    return LabelSets(human, judges, table_warnings({"human labels": human.table}))
+    warnings = (*table_warnings({"human labels": human.table}), *odd)
+    return LabelSets(human, judges, tuple(dict.fromkeys(warnings)))
 
 
 def load_judged_pilot(scores: Any, judge: Any, correlation: Any, **more: Any) -> LabelSets | None:

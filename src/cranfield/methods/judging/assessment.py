@@ -233,12 +233,12 @@ def assess_judges(
     matched = match_labels(human, judges)
     measures = common_measures([human, *judges.values()])
     labels, warnings = _agreements(human, judges, matched)
-    drifted, more = _agreements_over_time(judges, earlier or {}, matched)
+    drifted = _agreements_over_time(judges, earlier or {}, matched)
     groups = _teams_of(matched.systems, teams)
     found: list[JudgeOnMeasure] = []
     names = [*judges, *([AVERAGE, COMBINATION] if len(judges) > 1 else [])]
     for measure in measures:
-        scores = {name: _named(name, matched.scores, human, each, measure) for name, each in judges.items()}
+        scores = _scores_of(matched, human, judges, measure)
         several = _together(scores, seed) if len(scores) > 1 else {}
         for name, (each, weights) in {**{name: (each, {}) for name, each in scores.items()}, **several}.items():
             before = (earlier or {}).get(name)
@@ -250,7 +250,7 @@ def assess_judges(
                     measure,
                     each,
                     groups=groups,
-                    earlier=None if before is None else _scores_before(before, matched, measure),
+                    earlier=None if before is None else _named(name, _scores_before, before, matched, measure),
                     weights=weights,
                     alpha=alpha,
                     resamples=resamples,
@@ -273,7 +273,7 @@ def assess_judges(
         human_means={each: human.matrix(each, matched.topics, matched.systems).mean(axis=0) for each in measures},
         sizes=tuple(sizes) or tuple(n * times for times in (1, 2, 5, 10)),
         alpha=alpha,
-        warnings=(*matched.warnings, *warnings, *more, *_sample_cautions(found)),
+        warnings=(*matched.warnings, *warnings, *_sample_cautions(found)),
     )
 
 
@@ -318,6 +318,22 @@ def _assess(
         else drift(earlier, scores.judge, human=scores.human, rows=scores.rows, alpha=alpha),
         weights=weights,
     )
+
+
+def _scores_of(
+    matched: Matched, human: LabelSet, judges: Mapping[str, LabelSet], measure: str
+) -> dict[str, JudgedScores]:
+    return {name: _named(name, matched.scores, human, each, measure) for name, each in judges.items()}
+
+
+def _as_one(
+    matched: Matched, human: LabelSet, judges: Mapping[str, LabelSet], measure: str, seed: Seed
+) -> tuple[str, JudgedScores]:
+    """The judge and its scores; several are combined, with weights from the topics with human labels."""
+    scores = _scores_of(matched, human, judges, measure)
+    if len(scores) == 1:
+        return next(iter(scores.items()))
+    return " + ".join(scores), _together(scores, seed)[COMBINATION][0]
 
 
 def _together(scores: Mapping[str, JudgedScores], seed: Seed) -> dict[str, tuple[JudgedScores, dict[str, float]]]:
@@ -371,14 +387,14 @@ def _agreements(
 
 def _agreements_over_time(
     judges: Mapping[str, LabelSet], earlier: Mapping[str, LabelSet], matched: Matched
-) -> tuple[dict[str, GradesOfJudge], list[Caution]]:
+) -> dict[str, GradesOfJudge]:
     unknown = [name for name in earlier if name not in judges]
     if unknown:
         raise InputError(
             f"there are earlier labels of «{unknown[0]}», and no later ones", fix=f"Judges are: {', '.join(judges)}."
         )
     found = {name: _named(name, _agreement, each, judges[name], matched) for name, each in earlier.items()}
-    return {name: each for name, each in found.items() if each is not None}, []
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def _agreement(human: LabelSet, judge: LabelSet, matched: Matched) -> GradesOfJudge | None:
@@ -492,10 +508,7 @@ def judged_pilots(human: LabelSet, judges: Mapping[str, LabelSet], *, seed: Seed
     """
     matched, found = match_labels(human, judges), {}
     for measure in common_measures([human, *judges.values()]):
-        scores = {name: _named(name, matched.scores, human, each, measure) for name, each in judges.items()}
-        name, used = next(iter(scores.items()))
-        if len(scores) > 1:
-            used = _together(scores, seed)[COMBINATION][0]
+        name, used = _as_one(matched, human, judges, measure, seed)
         correlation = _named(name, difference_correlation, used).median
         found[measure] = JudgedPilot(scores=used, correlation=correlation)
     return found
@@ -534,10 +547,7 @@ def compare_labels(
         By estimator: the one asked for first, then human labels alone and the judge's alone.
     """
     matched = match_labels(human, judges)
-    scores = {name: _named(name, matched.scores, human, each, measure) for name, each in judges.items()}
-    name, used = next(iter(scores.items()))
-    if len(scores) > 1:
-        name, used = " + ".join(scores), _together(scores, seed)[COMBINATION][0]
+    name, used = _as_one(matched, human, judges, measure, seed)
     unknown = [each for each in baseline if each not in matched.systems]
     if unknown:
         raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(matched.systems[:10])}.")

@@ -562,9 +562,8 @@ def _card(card: Card, test: str, r: float, topics: int, judged_topics: int, cost
     known: dict[str, Any] = {"sd": card.sd, "correlation": r}
     detectable = float(judged_detectable(*design, **known, alpha=level, power=card.power))
     return LabelCard(
-        **{name: getattr(card, name) for name in _OF_CARD},
+        **_of_people(card),
         test=test,
-        human_test=card.test,
         topics=topics,
         judged_topics=judged_topics,
         judge_correlation=r,
@@ -575,25 +574,29 @@ def _card(card: Card, test: str, r: float, topics: int, judged_topics: int, cost
         width=float(judged_width(*design, card.sd, r, card.alpha)),
         effective_topics=float(effective_topics(*design, r)),
         cost=cost,
-        human_topics=card.topics,
-        human_power=card.achieved_power,
-        human_detectable_difference=card.detectable_difference,
-        human_pair_power=card.pair_power,
-        human_pair_detectable_difference=card.pair_detectable_difference,
-        human_width=card.width,
         judge_pays=detectable < card.detectable_difference,
     )
 
 
-_OF_CARD = ("measure", "systems", "sd", "alpha", "power", "difference")
+def _of_people(card: Card) -> dict[str, Any]:
+    """What a card with a judge has of that of human labels alone."""
+    asked = {name: getattr(card, name) for name in ("measure", "systems", "sd", "alpha", "power", "difference")}
+    return asked | {
+        "human_test": card.test,
+        "human_topics": card.topics,
+        "human_power": card.achieved_power,
+        "human_detectable_difference": card.detectable_difference,
+        "human_pair_power": card.pair_power,
+        "human_pair_detectable_difference": card.pair_detectable_difference,
+        "human_width": card.width,
+    }
 
 
 def _human_card(card: Card, r: float, cost: float) -> LabelCard:
     """A card of human labels alone, where a judge does not pay."""
     return LabelCard(
-        **{name: getattr(card, name) for name in _OF_CARD},
+        **_of_people(card),
         test=card.test,
-        human_test=card.test,
         topics=card.topics,
         judged_topics=0,
         judge_correlation=r,
@@ -604,11 +607,5 @@ def _human_card(card: Card, r: float, cost: float) -> LabelCard:
         width=card.width,
         effective_topics=float(card.topics),
         cost=cost,
-        human_topics=card.topics,
-        human_power=card.achieved_power,
-        human_detectable_difference=card.detectable_difference,
-        human_pair_power=card.pair_power,
-        human_pair_detectable_difference=card.pair_detectable_difference,
-        human_width=card.width,
         judge_pays=False,
     )

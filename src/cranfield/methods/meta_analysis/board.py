@@ -5,9 +5,10 @@ Tasks are the sample, as topics are in a comparison: a board says what would hol
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -15,7 +16,7 @@ from scipy import special
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
-from cranfield.methods.comparison.families import FAMILY, percent
+from cranfield.methods.comparison.families import FAMILY, RESAMPLED, percent
 from cranfield.methods.comparison.pairwise import correction, deciding_level
 from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
 from cranfield.methods.comparison.tukey import Intervals, critical_range
@@ -28,6 +29,7 @@ from cranfield.types import Array, Progress
 RESAMPLES = 10_000
 FEWEST_SHARED = 3
 """Tasks that two systems must share for a test of their difference."""
+_SAME = 1e-12  # means that differ by no more are the same
 _BLOCK = 1_000_000  # resampled means at a time
 
 
@@ -59,6 +61,8 @@ class Board:
     scores
         Weighted mean over tasks; where cells are missing, the mean of an additive model of systems and tasks, so that
         a system that left out the hard tasks gains nothing by it.
+    ranks
+        1 for the first; systems with the same score share the best of their ranks.
     rank_lower, rank_upper
         The best and the worst rank that the tests leave: all ranks of all systems lie within with probability 1 − α or
         more, where the tests control the family-wise error rate.
@@ -71,7 +75,7 @@ class Board:
     comparison
         Every pair, with the differences, intervals and p.
     shared
-        Of every pair in the comparison, the number of tasks that both have.
+        Systems × systems: the number of tasks that both have.
     without
         What the first place is without each task.
     """
@@ -79,6 +83,7 @@ class Board:
     measure: str
     systems: tuple[str, ...]
     scores: Array
+    ranks: Array
     rank_lower: Array
     rank_upper: Array
     p_best: Array
@@ -96,11 +101,6 @@ class Board:
     resamples: int
     warnings: tuple[Caution, ...] = ()
 
-    @property
-    def ranks(self) -> Array:
-        """1 for the first; systems with the same score share the best of their ranks."""
-        return np.asarray(1 + np.searchsorted(-self.scores, -self.scores - 1e-12, side="left"))
-
     @cached_property
     def decisive(self) -> tuple[TaskEffect, ...]:
         """The tasks without which another system is first."""
@@ -116,7 +116,7 @@ def make_board(
     correct: str | None = None,
     alpha: float = 0.05,
     lower_is_better: bool = False,
-    resamples: int = RESAMPLES,
+    resamples: int | None = None,
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Board:
@@ -132,57 +132,53 @@ def make_board(
         As in a comparison; with missing cells or weights ``t``, each pair on the tasks that both have.
     lower_is_better
         Whether small scores are good, as of latency and cost.
+    resamples
+        Of the tasks, for P(best), 10,000 unless given; and of the test where it draws some.
     """
     name = measure or table.measures[0]
     if table.shards:
         raise RequestError("there are several scores for each task and system", fix=REMEDY)
-    values = np.array(table.of(name), dtype=float)
-    values = -values if lower_is_better else values
+    turned = table.replaced(values=-table.values) if lower_is_better else table  # so that more is better
+    values = np.array(turned.of(name), dtype=float)
     _check_cells(table, values)
     weight = _weights(table.topics, weights)
-    missing = int(np.isnan(values).sum())
-    fitted = _fitted(values) if missing else values
+    fitted = _fitted(values)
     means = weight @ fitted / weight.sum()
-    order = np.argsort(-means, kind="stable")
-    systems = tuple(table.systems[at] for at in order.tolist())
-    values, fitted, means = values[:, order], fitted[:, order], means[order]
-    is_plain = not missing and bool((weight == weight[0]).all())
-    made = table.replaced(values=(-table.values if lower_is_better else table.values))
-    if is_plain:
-        comparison = compare(
-            made,
-            measure=name,
-            test=test,
-            correct=correct,
-            alpha=alpha,
-            seed=seed,
-            progress=progress,
-            resamples=resamples if chosen_test(test, systems=len(systems)) == "max-t" else None,
-        )
+    asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
+    if np.isfinite(values).all() and (weight == weight[0]).all():
+        if chosen_test(test, systems=len(table.systems)) in RESAMPLED:
+            asked["resamples"] = resamples
+        comparison = compare(turned, measure=name, **asked, seed=seed, progress=progress)
     else:
-        comparison = _by_pairs(values, means, systems, weight, name, test=test, correct=correct, alpha=alpha)
-    sign = -1.0 if lower_is_better else 1.0
-    better, worse = _separable(comparison, len(systems))
+        comparison = _by_pairs(values, means, table.systems, weight, name, **asked)
+    place = {system: at for at, system in enumerate(table.systems)}
+    order = np.array([place[system] for system in comparison.systems])
+    values, fitted, means = values[:, order], fitted[:, order], means[order]
+    there = np.isfinite(values).astype(np.int64)
+    shared = there.T @ there
+    better, worse = _separable(comparison)
+    resamples = resamples or RESAMPLES
     return Board(
         measure=name,
-        systems=systems,
-        scores=sign * means,
+        systems=comparison.systems,
+        scores=-means if lower_is_better else means,
+        ranks=1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1),
         rank_lower=1 + better,
-        rank_upper=len(systems) - worse,
+        rank_upper=len(order) - worse,
         p_best=_best_shares(fitted, weight, resamples, seed),
-        tier=_tiers(comparison, len(systems)),
+        tier=_tiers(comparison),
         tasks=table.topics,
         weights=weight,
-        tasks_of=np.isfinite(values).sum(axis=0),
+        tasks_of=there.sum(axis=0),
         comparison=comparison,
-        shared=_shared(values, comparison),
-        without=_without_each(values, weight, systems, table.topics, missing=bool(missing)),
-        friedman=None if missing or len(systems) < 3 else _friedman(values, alpha),
-        missing=missing,
+        shared=shared,
+        without=_without_each(values, weight, comparison.systems, table.topics),
+        friedman=_friedman(values, alpha),
+        missing=int((there == 0).sum()),
         alpha=alpha,
         seed=seed,
         resamples=resamples,
-        warnings=tuple(_cautions(table, values, missing, comparison)),
+        warnings=(*comparison.warnings, *_cautions(comparison, shared, there)),
     )
 
 
@@ -225,6 +221,8 @@ def _weights(tasks: Sequence[str], given: Mapping[str, float] | None) -> Array:
 def _fitted(values: Array) -> Array:
     """The scores, with those of an additive model of tasks and systems where there are none."""
     there = np.isfinite(values)
+    if there.all():
+        return values
     task, system = np.nonzero(there)
     # Least squares of x_ts = a_t + b_s: tasks are eliminated, which leaves m equations for the systems.
     counts, of_task = there.sum(axis=0), there / there.sum(axis=1, keepdims=True)
@@ -254,6 +252,8 @@ def _by_pairs(
             fix="Leave out `test`: pairs are tested by t.",
         )
     check_test("t", correct)
+    order = np.argsort(-means, kind="stable")
+    values, means, systems = values[:, order], means[order], tuple(systems[at] for at in order.tolist())
     first, second = np.triu_indices(len(systems), k=1)
     gap, error, df, shared = _paired_moments(values, weight, first, second)
     testable = (shared >= FEWEST_SHARED) & (error > 0)
@@ -341,15 +341,9 @@ def _wins(values: Array, first: Array, second: Array) -> tuple[Array, Array, Arr
     return counts[0], counts[1], counts[2]
 
 
-def _shared(values: Array, comparison: Comparison) -> Array:
-    there = np.isfinite(values).astype(float)
-    first, second = np.triu_indices(values.shape[1], k=1)
-    return (there.T @ there)[first, second].astype(np.int64) if len(comparison.pairs) == len(first) else np.empty(0)
-
-
-def _separable(comparison: Comparison, systems: int) -> tuple[Array, Array]:
+def _separable(comparison: Comparison) -> tuple[Array, Array]:
     """Of every system, how many are significantly better and how many worse."""
-    better, worse = np.zeros(systems, np.int64), np.zeros(systems, np.int64)
+    better, worse = np.zeros((2, len(comparison.systems)), np.int64)
     for pairs in comparison.parts():
         marked = pairs.p_adjusted <= comparison.alpha
         up = pairs.difference[marked] > 0
@@ -359,14 +353,13 @@ def _separable(comparison: Comparison, systems: int) -> tuple[Array, Array]:
     return better, worse
 
 
-def _tiers(comparison: Comparison, systems: int) -> Array:
+def _tiers(comparison: Comparison) -> Array:
     """Tiers from 1: each begins with the first system that is separable from the first of the tier before."""
-    tier, head, number = np.ones(systems, np.int64), 0, 1
+    tier, number = np.ones(len(comparison.systems), np.int64), 1
     same = set(comparison.pairs.not_different(0).tolist())
-    for at in range(1, systems):
+    for at in range(1, len(tier)):
         if at not in same:
-            number, head = number + 1, at
-            same = set(comparison.pairs.not_different(head).tolist())
+            number, same = number + 1, set(comparison.pairs.not_different(at).tolist())
         tier[at] = number
     return tier
 
@@ -379,30 +372,33 @@ def _best_shares(fitted: Array, weight: Array, resamples: int, seed: Seed) -> Ar
     for start in range(0, resamples, step):
         counts = rng.multinomial(n, np.full(n, 1 / n), size=min(step, resamples - start))
         means = (counts * weight) @ fitted
-        first = means >= means.max(axis=1, keepdims=True) - 1e-12
+        first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return share / resamples
 
 
 def _without_each(
-    values: Array, weight: Array, systems: tuple[str, ...], tasks: tuple[str, ...], *, missing: bool
+    values: Array, weight: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
-    """The first place and its lead without each task."""
+    """The first place and its lead without each task that the board can do without."""
     found = []
     for at, task in enumerate(tasks):
         left, rest = np.delete(values, at, axis=0), np.delete(weight, at)
-        if not rest.sum() or not np.isfinite(left).any(axis=0).all() or (missing and not _connected(np.isfinite(left))):
+        if not rest.sum() or not _connected(np.isfinite(left)):
             continue
-        means = rest @ (_fitted(left) if missing else left) / rest.sum()
+        means = rest @ _fitted(left) / rest.sum()
         best = int(np.argmax(means))
         others = np.delete(means, best)
         found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
     return tuple(found)
 
 
-def _friedman(values: Array, alpha: float) -> Friedman:
-    """Ranks within tasks, 1 for the best."""
+def _friedman(values: Array, alpha: float) -> Friedman | None:
+    """Ranks within tasks, 1 for the best; None where a score is missing, or for two systems."""
+    # scipy.stats has the test and the ranks, but loading it takes most of a second.
     n, m = values.shape
+    if m < 3 or np.isnan(values).any():
+        return None
     ranks = np.array([_average_ranks(-row) for row in values])
     average = ranks.mean(axis=0)
     ties = sum(
@@ -426,28 +422,22 @@ def _average_ranks(values: Array) -> Array:
     return np.asarray((last - (counts - 1) / 2)[place])
 
 
-def _cautions(table: ScoreTable, values: Array, missing: int, comparison: Comparison) -> list[Caution]:
-    found = list(comparison.warnings)
+def _cautions(comparison: Comparison, shared: Array, there: Array) -> Iterator[Caution]:
     if comparison.correct in ("bh", "none") and comparison.test not in FAMILY and len(comparison.pairs) > 1:
-        found.append(
-            Caution(
-                "ranks-apart",
-                "without control of the family-wise error rate, the best and worst ranks do not hold together",
-                "Leave out `correct`, or use holm.",
-            )
+        yield Caution(
+            "ranks-apart",
+            "without control of the family-wise error rate, the best and worst ranks do not hold together",
+            "Leave out `correct`, or use holm.",
         )
+    missing = int((there == 0).sum())
     if missing:
-        there = np.isfinite(values).astype(float)
-        shared = (there.T @ there)[np.triu_indices(values.shape[1], k=1)]
-        alone = int((shared < FEWEST_SHARED).sum())
+        counts = shared[np.triu_indices(len(shared), k=1)]
+        alone = int((counts < FEWEST_SHARED).sum())
         few = f"; {alone:,} pairs share fewer than {FEWEST_SHARED} and are not tested" if alone else ""
-        found.append(
-            Caution(
-                "missing-cells",
-                f"{missing:,} of {values.size:,} scores are missing: systems are ordered by what an additive model of "
-                f"systems and tasks expects on all tasks, and a pair is compared on the tasks that both have, "
-                f"{int(shared.min()):,} to {int(shared.max()):,} of {len(table.topics):,}{few}",
-                "Run the missing tasks, or leave out systems that have few.",
-            )
+        yield Caution(
+            "missing-cells",
+            f"{missing:,} of {there.size:,} scores are missing: systems are ordered by what an additive model of "
+            f"systems and tasks expects on all tasks, and a pair is compared on the tasks that both have, "
+            f"{int(counts.min()):,} to {int(counts.max()):,} of {len(there):,}{few}",
+            "Run the missing tasks, or leave out systems that have few.",
         )
-    return found
