@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -14,7 +15,9 @@ from typer.core import TyperCommand
 from cranfield.cli import options
 from cranfield.cli.options import FILES
 from cranfield.errors import RequestError, speak
+from cranfield.questions import MODULES
 from cranfield.questions.parameters import Parameter, Question
+from cranfield.questions.project_file import find_project
 from cranfield.runtime.threads import reporting
 
 _TYPES: dict[str, Any] = {"flag": bool, "count": int, "number": float, "names": list[str], "data": list[str]}
@@ -30,15 +33,47 @@ OLD_FLAGS = {
 
 
 class Command(TyperCommand):
-    """A command that knows what its flags were called in earlier versions."""
+    """A command that knows its project file, and what its flags were called in earlier versions."""
 
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        args = self._with_project(context, args)
         for each in args:
             flag = each.partition("=")[0]
             new = OLD_FLAGS.get(f"{self.name} {flag}") or OLD_FLAGS.get(flag)
             if new and flag not in {name for option in self.params for name in option.opts}:
                 raise RequestError(f"{flag} is called {new} now")
         return list(super().parse_args(context, args))
+
+    def _with_project(self, context: Any, args: list[str]) -> list[str]:
+        """Take defaults from the project file; ``--no-…`` turns off what is on there."""
+        name = getattr(self.callback, "__name__", "")
+        project = find_project() if name in MODULES and not {"-h", "--help"} & set(args) else None
+        if project is None:
+            return args
+        settings = project.of(name)
+        off = {f"--no-{each.replace('_', '-')}": each for each, value in settings.items() if value is True}
+        for flag in off.keys() & set(args):
+            settings.pop(off[flag])
+        context.default_map, context.obj = settings, project.file
+        return [each for each in args if each not in off]
+
+    def invoke(self, context: Any) -> Any:
+        """Run, once it is known which settings of the project file no flag replaces."""
+        taken = [name for name in context.default_map or () if context.get_parameter_source(name).name == "DEFAULT_MAP"]
+        _settings.set({"file": context.obj, "settings": taken} if taken else {})
+        return super().invoke(context)
+
+
+_settings: ContextVar[dict[str, Any]] = ContextVar("settings")
+
+
+def ask(question: Question, given: dict[str, Any]) -> Any:
+    """The result; it knows what came from a project file, and so does who reads the terminal."""
+    taken = _settings.get({})
+    if taken:
+        typer.echo(f"from {taken['file']}: {', '.join(taken['settings'])}", err=True)
+    result = question.ask(**given)
+    return result.with_inputs(project=taken) if taken else result
 
 
 Run = Callable[[Question, dict[str, Any]], None]
@@ -133,7 +168,7 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         file.check(written)
     work = options.machines(question.name, **where) if where else nullcontext()
     with work, options.progress_bar(question.working) as step, reporting(step):
-        result = question.ask(**given)
+        result = ask(question, given)
     if plot is not None:
         from cranfield.rendering.charts import write_chart
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cranfield.cli import options
-from cranfield.cli.command_maker import make_command
+from cranfield.cli.command_maker import ask, make_command
 from cranfield.errors import check_part, missing_part
 from cranfield.questions import find_question
 from cranfield.runtime.threads import reporting
@@ -44,7 +44,7 @@ def _run(question: Any, given: dict[str, Any]) -> None:
     endings = [ending for flag, ending in _ALSO.items() if given.pop(flag)]
     files, printed = _report_files(out, endings)
     with options.progress_bar(question.working) as step, reporting(step):
-        result = question.ask(**given)
+        result = ask(question, given)
     from cranfield.rendering.report_sections import make_report
 
     _output(make_report(result), files, printed)

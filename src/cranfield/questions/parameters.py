@@ -73,6 +73,11 @@ class Parameter:
         return isinstance(self.about, Source)
 
     @property
+    def names_files(self) -> bool:
+        """Whether its values are paths, or NAME=PATH."""
+        return self.is_source and (self.kind == "data" or self.about.metavar.endswith(("FILE", "FOLDER")))
+
+    @property
     def is_required(self) -> bool:
         return self.default is inspect.Parameter.empty
 
@@ -121,7 +126,7 @@ class Parameter:
         if value in self.choices:
             return str(value)
         name = str(value)
-        close = _closest(name, self.choices)
+        close = closest(name, self.choices)
         renamed = RENAMED.get(name)
         if renamed in self.choices:
             fix = f"It is called {renamed} now."
@@ -155,7 +160,8 @@ def path_list(value: Any) -> Any:
     return value
 
 
-def _closest(name: str, among: Iterable[str]) -> list[str]:
+def closest(name: str, among: Iterable[str]) -> list[str]:
+    """The most similar name, if one is similar at all."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(among), 1)
@@ -231,7 +237,7 @@ class Question:
         renamed = RENAMED.get(name)
         if renamed in self.parameters:
             return f": it is called {renamed!r} now"
-        close = _closest(name, self.parameters)
+        close = closest(name, self.parameters)
         return f": did you mean {close[0]!r}?" if close else ""
 
 
