@@ -71,7 +71,7 @@ def test_leaving_one_team_out_gives_nists_numbers_in_all_6450_cells(folder: Path
     # NIST drew this pool with ties as the runs' files have them, and judged what it had: two dozen documents on ten
     # topics are others' or nobody's there.
     by_file = cranfield.read_collection(
-        folder / "runs", folder / "qrels.txt.gz", teams=folder / "teams.tsv", order="file"
+        folder / "runs", folder / "qrels.txt.gz", teams=folder / "teams.tsv", ties="file"
     )
     assert own_unique_removed(trec8, by_file, also_unknown=True) == printed
     # With ties by document id, as in contributors.txt.gz, those topics differ a little and no other does.

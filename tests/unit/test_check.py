@@ -340,6 +340,11 @@ ODD_RUNS = [
         warning("rank-disagrees", "run", 2, "topic 1"),
     ),
     of_run(
+        "scores that single precision takes for tied are counted a list",
+        b"1 Q0 d1 1 0.30000002 tag\n1 Q0 d2 2 0.30000001 tag\n1 Q0 d3 3 0.3 tag\n1 Q0 d4 4 0.2 tag\n",
+        note("tie-in-single-precision", "run", 2, "topic 1", count=2),
+    ),
+    of_run(
         "ranks that disagree with scores are counted a list",
         b"1 Q0 d1 3 3.0 tag\n1 Q0 d2 2 2.0 tag\n1 Q0 d3 1 1.0 tag\n",
         warning("rank-disagrees", "run", 2, "topic 1", count=2),

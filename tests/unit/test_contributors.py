@@ -12,6 +12,8 @@ import cranfield
 from cranfield.collection import Collection
 from cranfield.collection.collection import NOWHERE
 from cranfield.errors import RequestError
+from cranfield.formats.file_check import check_files
+from cranfield.formats.runs import Precision, Ties
 from cranfield.scores.evaluation import score_collection
 
 Write = Callable[[str, str | bytes], str]
@@ -140,5 +142,33 @@ def test_condensed_lists_have_only_judged_documents(three: Collection) -> None:
 def test_ties_may_stay_as_the_file_has_them(write: Write) -> None:
     run = write("a", "1 Q0 d1 9 1.0 a\n1 Q0 d3 2 1.0 a\n1 Q0 d2 3 2.0 a\n1 Q0 d4 1 1.0 a\n")
     qrels = write("qrels", QRELS)
-    by = {order: cranfield.read_collection(run, qrels, order=order).ranking("a", "1") for order in ("score", "file")}
-    assert by == {"score": ["d2", "d4", "d3", "d1"], "file": ["d2", "d1", "d3", "d4"]}
+    by = {ties: cranfield.read_collection(run, qrels, ties=ties).ranking("a", "1") for ties in Ties}
+    assert by == {
+        "docid": ["d2", "d4", "d3", "d1"],
+        "docid-ascending": ["d2", "d1", "d3", "d4"],
+        "file": ["d2", "d1", "d3", "d4"],
+    }
+
+
+def test_ties_by_ascending_id_are_those_of_sorted_documents(write: Write) -> None:
+    rows = [(f"d{at * 7 % 40:02d}", (at * 13) % 5) for at in range(40)]
+    run = write("a", "".join(f"1 Q0 {document} 1 {score} a\n" for document, score in rows))
+    ranking = cranfield.read_collection(run, write("qrels", QRELS), ties="docid-ascending").ranking("a", "1")
+    assert ranking == [document for document, _ in sorted(rows, key=lambda row: (-row[1], row[0]))]
+
+
+def test_scores_may_be_compared_in_single_precision(write: Write) -> None:
+    run = write("a", "1 Q0 d1 1 0.30000001 a\n1 Q0 d2 2 0.3 a\n1 Q0 d3 3 0.2 a\n")
+    qrels = write("qrels", QRELS)
+    by = {each: cranfield.read_collection(run, qrels, precision=each).ranking("a", "1") for each in Precision}
+    assert by == {"double": ["d1", "d2", "d3"], "single": ["d2", "d1", "d3"]}
+    with pytest.raises(RequestError, match="`precision` is that of scores"):
+        cranfield.read_collection(run, qrels, order="rank", precision="single")
+    noticed = [each.slug for each in check_files([run, qrels]).problems]
+    assert noticed.count("tie-in-single-precision") == 1
+
+
+def test_the_former_name_of_ties_is_told(write: Write) -> None:
+    run, qrels = write("a", "1 Q0 d1 1 1 a\n"), write("qrels", QRELS)
+    with pytest.raises(RequestError, match="It is `ties=file` now"):
+        cranfield.score(run, qrels=qrels, order="file")  # type: ignore[arg-type]

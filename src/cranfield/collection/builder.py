@@ -103,9 +103,14 @@ def natural_order(names: Sequence[bytes]) -> list[bytes]:
 
 
 def build(
-    runs: Sequence[NamedRun], vocabularies: Sequence[Vocabulary], judged: Judged, teams: Mapping[str, str] | None
+    runs: Sequence[NamedRun],
+    vocabularies: Sequence[Vocabulary],
+    judged: Judged,
+    teams: Mapping[str, str] | None,
+    *,
+    ascending: bool = False,
 ) -> Collection:
-    """Put everything together."""
+    """Put everything together; documents with the same key are in descending order of their ids, or ``ascending``."""
     runs = sorted(runs, key=lambda named: named.system)
     rows, vocabulary, intents = _all_judgments(judged)
     vocabularies = list({id(each): each for each in (*vocabularies, vocabulary)}.values())
@@ -119,7 +124,7 @@ def build(
     arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
     if intents is not None:
         arrays |= intents.arrays(topics, order)
-    list_arrays, warnings = _lists(runs, tables, number)
+    list_arrays, warnings = _lists(runs, tables, number, ascending=ascending)
     arrays |= list_arrays | _hits(runs, len(documents), {**arrays, **list_arrays})
     warnings += _hit_warnings(runs, arrays, warnings)
     return Collection(
@@ -133,7 +138,7 @@ def build(
 
 
 def _lists(
-    runs: Sequence[NamedRun], tables: Sequence[Array], number: Mapping[bytes, int]
+    runs: Sequence[NamedRun], tables: Sequence[Array], number: Mapping[bytes, int], *, ascending: bool
 ) -> tuple[dict[str, Array], list[Problem]]:
     """All lists in one array, ranked."""
     systems = len(runs)
@@ -148,7 +153,12 @@ def _lists(
         run = named.run
         to = _segment_starts(target, np.diff(run.edges), edges[:-1].reshape(-1, systems)[:, system])
         _place(run, to, tables[named.vocabulary], documents, keys)
+    most = documents.max(initial=0)
+    if ascending:  # counted from the other end, and back
+        np.subtract(most, documents, out=documents)
     rank_lists(edges, documents, keys)
+    if ascending:
+        np.subtract(most, documents, out=documents)
     for named, target in zip(runs, targets, strict=True):
         _refuse_unjudged_duplicates(named, target)
     warnings = [

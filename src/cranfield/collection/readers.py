@@ -17,7 +17,7 @@ from cranfield.errors import RequestError
 from cranfield.formats.lines import collector_paused
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
-from cranfield.formats.runs import Order, inspect_run, parse_runs
+from cranfield.formats.runs import Order, Precision, Ties, in_single_precision, inspect_run, parse_runs
 from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
 from cranfield.formats.text import check_there, expand, file_stem, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
@@ -45,6 +45,8 @@ def read_collection(
     probabilities: Source | None = None,
     teams: Source | Mapping[str, str] | None = None,
     order: str = "score",
+    ties: str = "docid",
+    precision: str = "double",
     name: str = "auto",
     progress: Progress | None = None,
 ) -> Collection:
@@ -63,8 +65,12 @@ def read_collection(
     teams
         Which team each run is of: a file of ``run team`` lines, or a mapping.
     order
-        ``"score"``: by score, ties by document id descending, the rank column ignored (trec_eval's rule);
-        ``"rank"``: by the rank column; ``"file"``: by score, ties as the file has them (NIST's TREC-8 pools were).
+        ``"score"``: by score, the rank column ignored (trec_eval's rule); ``"rank"``: by the rank column.
+    ties
+        ``"docid"``: by document id, descending (trec_eval's rule); ``"docid-ascending"``; ``"file"``: as the file has
+        them (NIST's TREC-8 pools were).
+    precision
+        ``"double"``: scores as they are written; ``"single"``: rounded to single precision (pytrec_eval's).
     name
         What systems are called: ``"tag"`` (a file may hold several runs), ``"file"``, or ``"auto"``: the tag, where
         every file has one of its own.
@@ -93,7 +99,14 @@ def read_collection(
     if qrels is None and intents is None:
         check_there([runs] if isinstance(runs, str | Path) else runs)
         raise RequestError("runs cannot be scored without judgments", fix="Give `qrels`, `intents`, or both.")
-    how = _How(_choice(Order, order, "order"), _choice(Name, name, "name"))
+    how = _How(
+        _choice(Order, order, "order"),
+        _choice(Ties, ties, "ties"),
+        _choice(Precision, precision, "precision"),
+        _choice(Name, name, "name"),
+    )
+    if how.order is Order.RANK and how.precision is Precision.SINGLE:
+        raise RequestError("`precision` is that of scores, and ranks decide", fix="Leave out `precision` or `order`.")
     with collector_paused():
         return _read(runs, qrels, intents, probabilities, teams, how, progress)
 
@@ -119,7 +132,7 @@ def _read(
     team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
     named, vocabularies = _read_runs(files, how, scanner, progress)
     try:
-        collection = build(named, vocabularies, judged, team_of)
+        collection = build(named, vocabularies, judged, team_of, ascending=how.ties is Ties.ASCENDING)
     except DuplicateDocumentError as duplicate:
         _explain_duplicate(duplicate, named, how)
         raise
@@ -139,7 +152,15 @@ def _read_qrels(source: Source, scanner: Scanner) -> tuple[CodedJudgments, Vocab
 @dataclass(frozen=True)
 class _How:
     order: Order
+    ties: Ties
+    precision: Precision
     name: Name
+
+    def keyed(self, run: CodedRun) -> CodedRun:
+        """The run with the keys that order its lists."""
+        if self.precision is Precision.SINGLE:
+            run = replace(run, keys=in_single_precision(run.keys))
+        return _ties_as_they_come(run) if self.ties is Ties.FILE else run
 
 
 def _choice(kind: type[Choice], value: str, what: str) -> Choice:
@@ -183,7 +204,7 @@ class _Reader:
             runs = parse_runs(data, show(file), order=self.how.order, by_tag=by_tag)
             found = [self.scanner.code_run(run) for run in runs]
         counter.step()
-        return [_ties_as_they_come(run) for run in found] if self.how.order is Order.FILE else found
+        return [self.how.keyed(run) for run in found]
 
 
 def _ties_as_they_come(run: CodedRun) -> CodedRun:

@@ -98,7 +98,14 @@ KINDS = _kinds(
         _N,
         "tied scores",
         "Tied documents are ranked by id, descending, as trec_eval does.",
-        "Write distinct scores if the order in the file matters.",
+        "Write distinct scores if the order in the file matters, or see `ties`.",
+    ),
+    (
+        "tie-in-single-precision",
+        _N,
+        "scores that differ only in double precision",
+        "They are ordered by the difference; pytrec_eval and other tools in single precision take them for tied.",
+        'Use `precision="single"` to score as those tools do.',
     ),
     (
         "rank-disagrees",

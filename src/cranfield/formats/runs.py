@@ -22,14 +22,31 @@ Field = TypeVar("Field")
 
 
 class Order(StrEnum):
-    """What decides the order of a list: the score column, as trec_eval does, or the rank column.
-
-    ``FILE`` is by score too, but leaves ties as the file has them instead of ordering them by document id.
-    """
+    """What decides the order of a list: the score column, as trec_eval does, or the rank column."""
 
     SCORE = "score"
     RANK = "rank"
+
+
+class Ties(StrEnum):
+    """The order of documents with the same score: by id, descending as in trec_eval, or ascending; or as they come."""
+
+    DOCID = "docid"
+    ASCENDING = "docid-ascending"
     FILE = "file"
+
+
+class Precision(StrEnum):
+    """How scores are compared: as they are written, or rounded to single precision, as pytrec_eval has them."""
+
+    DOUBLE = "double"
+    SINGLE = "single"
+
+
+def in_single_precision(keys: Array) -> Array:
+    """The scores that pytrec_eval sees, and trec_eval before it had doubles."""
+    with np.errstate(over="ignore"):  # what is too large is infinite there
+        return keys.astype(np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -201,7 +218,7 @@ class RankedLines:
 
 
 def report_order(lines: RankedLines, topics: Sequence[bytes], order: Order, look: Inspection) -> None:
-    """Report ties, and ranks that disagree with scores, once for each list that has any."""
+    """Report ties, also in single precision, and ranks that disagree with scores, once for each list that has any."""
     best_first = lines.best_first()
     lists, keys, ranks, numbers = (
         column[best_first] for column in (lines.lists, lines.keys, lines.ranks, lines.numbers)
@@ -213,6 +230,9 @@ def report_order(lines: RankedLines, topics: Sequence[bytes], order: Order, look
         # Ranks among the tied are free; the last of them must still come before the next score.
         astray = together & ~tied & (ranks[:-1] >= ranks[1:])
         _report_lists("rank-disagrees", astray, lists[1:], numbers[1:], topics, look)
+        rounded = in_single_precision(keys)
+        near = together & ~tied & (rounded[:-1] == rounded[1:])
+        _report_lists("tie-in-single-precision", near, lists[1:], np.maximum(numbers[:-1], numbers[1:]), topics, look)
 
 
 def parse_numbers(texts: Sequence[bytes]) -> list[float]:

@@ -121,6 +121,8 @@ def budget(
         str | None, Source("Write the judgments of the pool of each depth into this folder.", metavar="FOLDER")
     ] = None,
     order: sources.Ordering = "score",
+    ties: sources.Tying = "docid",
+    precision: sources.Rounding = "double",
     name: sources.Naming = "auto",
     seed: shared.Seed = 1,
 ) -> BudgetResult:
@@ -158,7 +160,9 @@ def budget(
         _check_alone(pairs, reuse, unused)
     measures: Any = measure or ["AP"]
     asked: dict[str, Any] = {"depths": depths, "progress": listener()}
-    collections = sources.load_collections(runs, qrels=qrels, teams=teams, order=order, name=name)
+    collections = sources.load_collections(
+        runs, qrels=qrels, teams=teams, order=order, ties=ties, precision=precision, name=name
+    )
     target = _target(collections, choice, {**aims, "alpha": alpha, "power": power, "method": method})
     if write_qrels is not None:
         only = _only(collections, "write_qrels")

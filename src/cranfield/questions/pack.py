@@ -60,6 +60,8 @@ def pack(
     intents: sources.Intents = None,
     intent_probabilities: sources.IntentProbabilities = None,
     order: sources.Ordering = "score",
+    ties: sources.Tying = "docid",
+    precision: sources.Rounding = "double",
     name: sources.Naming = "auto",
     columns: sources.Columns = None,
     measure: shared.Measures = None,
@@ -107,7 +109,7 @@ def pack(
             "by its first lines this is no score table, and runs cannot be scored without judgments",
             fix="With runs, give `qrels` or `intents`. With scores, give `columns`; `check()` says what a file is.",
         )
-    collection = sources.load_collection(runs, **others, order=order, name=name)
+    collection = sources.load_collection(runs, **others, order=order, ties=ties, precision=precision, name=name)
     collection.save(out)
     return PackResult(collection=collection, file=out, bytes=getsize(out), warnings=tuple(collection.warnings))
 

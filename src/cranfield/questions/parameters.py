@@ -26,6 +26,7 @@ RENAMED = {
     "cluster": "dask",
     "figure": "chart",
     "matrix": "chart",
+    "order=file": "ties=file",
     **FORMER_TEST_NAMES,
 }
 """Words of earlier versions, and what they are called now."""
@@ -127,8 +128,10 @@ class Parameter:
             return str(value)
         name = str(value)
         close = closest(name, self.choices)
-        renamed = RENAMED.get(name)
-        if renamed in self.choices:
+        renamed, moved = RENAMED.get(name), RENAMED.get(f"{self.name}={name}")
+        if moved:
+            fix = f"It is `{moved}` now."
+        elif renamed in self.choices:
             fix = f"It is called {renamed} now."
         else:
             fix = f"Did you mean {close[0]}?" if close else f"Choose one of: {', '.join(self.choices)}."

@@ -85,6 +85,8 @@ def pilot(
         str | None, Source("Write the judgments without each team into this folder.", metavar="FOLDER")
     ] = None,
     order: sources.Ordering = "score",
+    ties: sources.Tying = "docid",
+    precision: sources.Rounding = "double",
     name: sources.Naming = "auto",
     seed: shared.Seed = 1,
 ) -> PilotResult:
@@ -113,7 +115,9 @@ def pilot(
     from cranfield.methods.design.target import target_for
     from cranfield.methods.leave_out import pilot_study, write_leave_outs
 
-    collection = sources.load_collection(runs, qrels=qrels, teams=teams, order=order, name=name)
+    collection = sources.load_collection(
+        runs, qrels=qrels, teams=teams, order=order, ties=ties, precision=precision, name=name
+    )
     target = target_for(
         len(collection.systems),
         systems=systems,

@@ -31,6 +31,8 @@ SHARED = (
     "qrels",
     "teams",
     "order",
+    "ties",
+    "precision",
     "name",
 )
 """What may stand outside the tables of questions: it means the same in all that have it."""

@@ -56,6 +56,8 @@ def score(
     intents: sources.Intents = None,
     intent_probabilities: sources.IntentProbabilities = None,
     order: sources.Ordering = "score",
+    ties: sources.Tying = "docid",
+    precision: sources.Rounding = "double",
     name: sources.Naming = "auto",
     missing: Annotated[
         Unscored,
@@ -117,6 +119,8 @@ def score(
         intents=intents,
         intent_probabilities=intent_probabilities,
         order=order,
+        ties=ties,
+        precision=precision,
         name=name,
     )
     return ScoreResult(

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 else:
     ScoresLike = RunsLike = Any
 
-Order = Literal["score", "rank", "file"]
+Order = Literal["score", "rank"]
+Ties = Literal["docid", "docid-ascending", "file"]
+Precision = Literal["double", "single"]
 SystemNames = Literal["auto", "tag", "file"]
 
 Scores = Annotated[
@@ -67,11 +69,18 @@ IntentProbabilities = Annotated[
     Source("Probabilities of intents, one per line: topic intent probability.", default="all equal", metavar="FILE"),
 ]
 Ordering = Annotated[
-    Order,
+    Order, Source("How a ranked list is ordered: by score, as in trec_eval (score), or by its rank column (rank).")
+]
+Tying = Annotated[
+    Ties,
     Source(
-        "How a ranked list is ordered: by score, with ties as in trec_eval (score); by its rank column (rank); or by "
-        "score, with ties in the order of the file (file)."
+        "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
+        "(docid-ascending); or in the order of the file (file)."
     ),
+]
+Rounding = Annotated[
+    Precision,
+    Source("Precision of the scores that order a list: as they are written (double), or as in pytrec_eval (single)."),
 ]
 Naming = Annotated[
     SystemNames,
@@ -356,6 +365,8 @@ def load_collection(
     intent_probabilities: str | None = None,
     teams: str | None = None,
     order: str = "score",
+    ties: str = "docid",
+    precision: str = "double",
     name: str = "auto",
 ) -> Collection:
     """Runs and judgments, a packed collection, or a collection that is there already."""
@@ -370,6 +381,8 @@ def load_collection(
             probabilities=intent_probabilities,
             teams=teams,
             order=order,
+            ties=ties,
+            precision=precision,
             name=name,
             progress=listener(),
         )
@@ -377,9 +390,9 @@ def load_collection(
     if any(others.values()):
         given = ", ".join(f"`{each}`" for each, value in others.items() if value)
         raise RequestError(f"a packed collection has its own judgments: {given} has no effect", fix="Leave it out.")
-    if order != "score" or name != "auto":
+    if (order, ties, precision, name) != ("score", "docid", "double", "auto"):
         raise RequestError(
-            "a packed collection is ranked and named already: `order` and `name` have no effect",
+            "a packed collection is ranked and named already: `order`, `ties`, `precision` and `name` have no effect",
             fix="Give them to `pack()`.",
         )
     if isinstance(runs, Collection):

@@ -155,6 +155,8 @@ class _Work:
     intents: str | None
     probabilities: str | None
     order: str
+    ties: str
+    precision: str
     name: str
     missing: str
     no_relevant: str
@@ -168,6 +170,8 @@ def score_files(
     intents: str | Path | None = None,
     probabilities: str | Path | None = None,
     order: str = "score",
+    ties: str = "docid",
+    precision: str = "double",
     name: str = "auto",
     missing: str = "zero",
     no_relevant: str = "zero",
@@ -182,7 +186,16 @@ def score_files(
         raise RequestError("standard input cannot be read on another machine", fix="Name files.")
     judged = [None if path is None else str(path) for path in (qrels, intents, probabilities)]
     work = _Work(
-        tuple(map(str, parse_measures(measures))), judged[0], judged[1], judged[2], order, name, missing, no_relevant
+        measures=tuple(map(str, parse_measures(measures))),
+        qrels=judged[0],
+        intents=judged[1],
+        probabilities=judged[2],
+        order=order,
+        ties=ties,
+        precision=precision,
+        name=name,
+        missing=missing,
+        no_relevant=no_relevant,
     )
     parts = [tuple(files[at : at + FILES_A_TASK]) for at in range(0, len(files), FILES_A_TASK)]
     if not parts:
@@ -192,7 +205,14 @@ def score_files(
 
 def _score_some(work: _Work, files: tuple[str, ...]) -> ScoreTable:
     collection = read_collection(
-        files, work.qrels, intents=work.intents, probabilities=work.probabilities, order=work.order, name=work.name
+        files,
+        work.qrels,
+        intents=work.intents,
+        probabilities=work.probabilities,
+        order=work.order,
+        ties=work.ties,
+        precision=work.precision,
+        name=work.name,
     )
     return score_collection(collection, work.measures, missing=work.missing, no_relevant=work.no_relevant)
 

@@ -20,7 +20,7 @@ CHECK = make_page("check", front=(), files=("order", "name"), of=("files", "coll
 SCORE = make_page(
     "score",
     front=("measure",),
-    files=("qrels", "intents", "order", "name"),
+    files=("qrels", "intents", "order", "ties", "precision", "name"),
     of=("collection",),
     scored_by="AP P@10 nDCG@10",
 )
@@ -38,13 +38,13 @@ POWER = make_page(
 PILOT = make_page(
     "pilot",
     front=("measure", "min_range", "difference", "systems", "leave_out", "topics", "trials"),
-    files=("qrels", "teams", "order", "name"),
+    files=("qrels", "teams", "order", "ties", "precision", "name"),
     of=("collection",),
 )
 BUDGET = make_page(
     "budget",
     front=("measure", "best", "min_range", "difference", "systems", "depths", "budget", "price", "topic_price"),
-    files=("qrels", "teams", "order", "name"),
+    files=("qrels", "teams", "order", "ties", "precision", "name"),
     of=("collection",),
 )
 COMPARE = make_page(
