@@ -172,6 +172,7 @@ WHOLE_FILES = [
     ),
     of_run("bytes that are no text are not read", b"1 Q0 d1\n\x00\x01\x02", error("not-text", "run", says="line 2")),
     of_run("a zip archive is not read", zipped(), error("not-text", "run", says="zip")),
+    of_run("a picture is not read", b"\x89PNG\r\n\x1a\n\n", error("not-text", "run", says="a PNG picture")),
     of_run("UTF-16 is not read", RUN.decode().encode("utf-16"), error("not-text", "run", says="UTF-16")),
     of_run("UTF-16 of the other end is not read", b"\xfe\xff\x00\x31", error("not-text", "run", says="UTF-16")),
     of_run("Parquet is not read as a run", parquet(), error("not-text", "run", says="Parquet"), told=True),

@@ -67,6 +67,9 @@ _FOREIGN = {
     b"\xfd7zXZ\x00": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
     b"%PDF-": "a PDF",
+    b"\x89PNG\r\n": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
