@@ -173,6 +173,7 @@ PARTS = {
     "web": Part("the web page", {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"}),
     "cluster": Part("running on a cluster", {"distributed": "distributed", "dask": "dask"}),
     "parquet": Part("Parquet", {"polars": "polars"}),
+    "irds": Part("a dataset of ir_datasets", {"ir_datasets": "ir-datasets"}),
 }
 """Every optional part, by the extra that installs it."""
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from cranfield.collection import objects
 from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRun, build
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.lines import collector_paused
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
-from cranfield.formats.runs import Order, Precision, Ties, in_single_precision, inspect_run, parse_runs
+from cranfield.formats.records import decoded, load_json
+from cranfield.formats.runs import Order, Precision, RunLines, Ties, in_single_precision, inspect_run, parse_runs
 from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
-from cranfield.formats.text import check_there, expand, file_stem, read_bytes, show
+from cranfield.formats.text import BOM, check_there, expand, file_stem, is_dataset, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
 
 Source = str | Path
-Sources = Source | Iterable[Source]
+Runs = Source | Iterable[Source] | Mapping[str, Any] | Any
+Judgments = Source | Mapping[str, Any] | Any
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -38,8 +41,8 @@ class Name(StrEnum):
 
 
 def read_collection(
-    runs: Sources,
-    qrels: Source | None = None,
+    runs: Runs,
+    qrels: Judgments | None = None,
     *,
     intents: Source | None = None,
     probabilities: Source | None = None,
@@ -55,9 +58,10 @@ def read_collection(
     Parameters
     ----------
     runs
-        Run files, folders of them, patterns, or ``-`` for standard input; gzip is recognised.
+        Run files, folders of them, patterns, or ``-`` for standard input; gzip is recognised, and so is JSON. Or runs
+        in memory: ``{system: {topic: {document: score}}}``, data frames, objects of ranx, PyTerrier or ir_measures.
     qrels
-        Judgments, ``topic 0 document grade``.
+        Judgments, ``topic 0 document grade``: a file, those in memory, or ``irds:NAME``, a dataset of ir_datasets.
     intents
         Per-intent judgments, ``topic intent document grade``, for the diversity measures.
     probabilities
@@ -97,7 +101,8 @@ def read_collection(
     (12, 40)
     """
     if qrels is None and intents is None:
-        check_there([runs] if isinstance(runs, str | Path) else runs)
+        if _are_files(runs):
+            check_there([runs] if isinstance(runs, str | Path) else runs)
         raise RequestError("runs cannot be scored without judgments", fix="Give `qrels`, `intents`, or both.")
     how = _How(
         _choice(Order, order, "order"),
@@ -111,17 +116,24 @@ def read_collection(
         return _read(runs, qrels, intents, probabilities, teams, how, progress)
 
 
+def _are_files(runs: Runs) -> bool:
+    """Whether runs are named rather than there."""
+    if isinstance(runs, str | Path):
+        return True
+    return isinstance(runs, list | tuple) and all(isinstance(each, str | Path) for each in runs)
+
+
 def _read(
-    runs: Sources,
-    qrels: Source | None,
+    runs: Runs,
+    qrels: Judgments | None,
     intents: Source | None,
     probabilities: Source | None,
     teams: Source | Mapping[str, str] | None,
     how: _How,
     progress: Progress | None,
 ) -> Collection:
-    files = expand([runs] if isinstance(runs, str | Path) else runs)
-    if not files:
+    files = expand([runs] if isinstance(runs, str | Path) else runs) if _are_files(runs) else None
+    if files == []:
         raise RequestError("no run was named", fix="Name run files, folders or patterns.")
     scanner = Scanner()
     judged = Judged(
@@ -130,7 +142,7 @@ def _read(
         None if probabilities is None else read_probabilities(probabilities),
     )
     team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
-    named, vocabularies = _read_runs(files, how, scanner, progress)
+    named, vocabularies = _take_runs(runs, how, scanner) if files is None else _read_runs(files, how, scanner, progress)
     try:
         collection = build(named, vocabularies, judged, team_of, ascending=how.ties is Ties.ASCENDING)
     except DuplicateDocumentError as duplicate:
@@ -140,9 +152,22 @@ def _read(
     return _with_team_warnings(collection, team_of)
 
 
-def _read_qrels(source: Source, scanner: Scanner) -> tuple[CodedJudgments, Vocabulary]:
+def _take_runs(runs: Runs, how: _How, scanner: Scanner) -> tuple[list[NamedRun], list[Vocabulary]]:
+    """Runs that are in memory, coded."""
+    if how.name is Name.FILE:
+        raise RequestError("these runs are in no files", fix="Leave out `name`.")
+    found = [NamedRun(system, how.keyed(scanner.code_run(lines)), 0) for system, lines in objects.runs_in(runs).items()]
+    return found, [scanner.vocabulary]
+
+
+def _read_qrels(source: Judgments, scanner: Scanner) -> tuple[CodedJudgments, Vocabulary]:
     """Ordinary judgments, and the vocabulary of their documents."""
+    if is_dataset(source) or not isinstance(source, str | Path):
+        return scanner.code_judgments(objects.judgments_in(source)), scanner.vocabulary
     data = read_bytes(source)
+    if _is_json(data):
+        lines = objects.judgments_in(load_json(decoded(data, show(source)), show(source)))
+        return scanner.code_judgments(replace(lines, file=show(source))), scanner.vocabulary
     scanned = scanner.scan_judgments(data, show(source))
     if scanned is None:
         scanned = scanner.code_judgments(parse_qrels(data, show(source), intents=False))
@@ -196,6 +221,9 @@ class _Reader:
 
     def read(self, file: str, counter: Counter) -> list[CodedRun]:
         data = read_bytes(file)
+        if _is_json(data):
+            counter.step()
+            return [self.how.keyed(self.scanner.code_run(run)) for run in _json_runs(data, file)]
         scanned = self.scanner.scan(data, show(file), self.how.order)
         if scanned is not None:
             found = [scanned]
@@ -205,6 +233,17 @@ class _Reader:
             found = [self.scanner.code_run(run) for run in runs]
         counter.step()
         return [self.how.keyed(run) for run in found]
+
+
+def _is_json(data: bytes) -> bool:
+    return data.removeprefix(BOM).lstrip()[:1] == b"{"
+
+
+def _json_runs(data: bytes, file: str) -> Iterator[RunLines]:
+    """The runs in a JSON file, by system or one that is called as the file."""
+    name = file_stem(file).removesuffix(".json")
+    for run in objects.runs_in(load_json(decoded(data, show(file)), show(file)), name=name).values():
+        yield replace(run, file=show(file))
 
 
 def _ties_as_they_come(run: CodedRun) -> CodedRun:

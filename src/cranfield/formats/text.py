@@ -75,6 +75,15 @@ _FOREIGN = {
 }
 
 
+IRDS = "irds:"
+"""What the name of a dataset of ir_datasets begins with."""
+
+
+def is_dataset(source: object) -> bool:
+    """Whether judgments are those of a dataset of ir_datasets rather than of a file."""
+    return isinstance(source, str) and source.startswith(IRDS)
+
+
 def show(source: str | Path) -> str:
     """How a source is named in messages."""
     return "standard input" if str(source) == STDIN else str(source)

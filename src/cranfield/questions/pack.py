@@ -95,16 +95,28 @@ def pack(
     """
     from os.path import getsize
 
-    others = {"qrels": qrels, "teams": teams, "intents": intents, "intent_probabilities": intent_probabilities}
-    if columns is not None or (not any(others.values()) and sources.are_scores(runs)):
-        _check_only_scores(**others, order=None if order == "score" else order, name=None if name == "auto" else name)
+    others: dict[str, Any] = {
+        "qrels": qrels,
+        "teams": teams,
+        "intents": intents,
+        "intent_probabilities": intent_probabilities,
+    }
+    is_judged = any(each is not None for each in others.values())
+    if columns is not None or (not is_judged and sources.are_scores(runs)):
+        _check_only_scores(
+            **others,
+            order=None if order == "score" else order,
+            ties=None if ties == "docid" else ties,
+            precision=None if precision == "double" else precision,
+            name=None if name == "auto" else name,
+        )
         table = _pack_scores(runs, out, columns=columns, measure=measure, missing=missing)
         return PackResult(scores=table, file=out, bytes=getsize(out), warnings=table.warnings)
     if measure or missing:
         raise RequestError(
             "`measure` and `missing` have no effect on runs, which are scored later", fix="They go with a score table."
         )
-    if not any(others.values()) and _is_unknown(runs):
+    if not is_judged and _is_unknown(runs):
         raise RequestError(
             "by its first lines this is no score table, and runs cannot be scored without judgments",
             fix="With runs, give `qrels` or `intents`. With scores, give `columns`; `check()` says what a file is.",
@@ -124,7 +136,7 @@ def _is_unknown(runs: Any) -> bool:
     return len(paths) == 1 and isfile(paths[0]) and not is_packed(paths[0])
 
 
-def _check_only_scores(**given: str | None) -> None:
+def _check_only_scores(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise RequestError(f"`{name}` has no effect on a score table", fix="Leave it out, or give runs.")

@@ -16,6 +16,7 @@ from cranfield.methods.names import FORMER_TEST_NAMES
 Numbers = Union[float, str, Sequence[float], None]  # noqa: UP007  a number, several, or text such as "0.03,0.05" or "10:100:10"
 Counts = Union[int, str, Sequence[int], None]  # noqa: UP007
 Names = Union[str, Sequence[str], None]  # noqa: UP007
+JudgmentData = Union[str, Mapping[str, Any], None]  # noqa: UP007  a path, or {topic: {document: grade}}
 NamedData = Union[str, Sequence[str], Mapping[str, Any], None]  # noqa: UP007  NAME=FILE, or data by name
 
 LISTS = " A number, a list or a range (from:to:step)."
@@ -306,12 +307,13 @@ def _parameter(each: inspect.Parameter) -> Parameter:
     )
 
 
+_ALIASES = ((Numbers, "numbers"), (Counts, "counts"), (Names, "names"), (NamedData, "names"), (JudgmentData, "text"))
 _KINDS: dict[Any, str] = {bool: "flag", int: "count", float: "number", str: "text"}
 
 
 def _kind(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
     """The kind of value, the choices of a Literal, and whether it may be None."""
-    for alias, kind in ((Numbers, "numbers"), (Counts, "counts"), (Names, "names"), (NamedData, "names")):
+    for alias, kind in _ALIASES:
         if annotation == alias:
             return kind, (), True
     if get_origin(annotation) is Literal:

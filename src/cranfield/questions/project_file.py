@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import InputError, RequestError
-from cranfield.formats.text import STDIN, read_bytes, show
+from cranfield.formats.text import STDIN, is_dataset, read_bytes, show
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, closest
 
@@ -188,7 +188,8 @@ def _from_table(parameter: Parameter, value: Mapping[str, Any]) -> Any:
 
 def _from_folder(path: str, folder: str) -> str:
     """A path that is written as from ``folder``, as from here."""
-    return path if os.path.isabs(path) or path == STDIN else os.path.normpath(os.path.join(folder, path))
+    stays = os.path.isabs(path) or path == STDIN or is_dataset(path)
+    return path if stays else os.path.normpath(os.path.join(folder, path))
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int:

@@ -214,7 +214,7 @@ def _check_goal(goal: ReportGoal) -> None:
 
 
 def _load(
-    scores: Any, qrels: str | None, teams: str | None, columns: str | None, measure: Names, missing: str | None
+    scores: Any, qrels: Any, teams: str | None, columns: str | None, measure: Names, missing: str | None
 ) -> tuple[sources.Tables, Collection | None]:
     """Score tables and, where runs or a packed collection were given, the collection itself."""
     if not sources.is_collection(scores, qrels):

@@ -163,7 +163,7 @@ def shards(
 
 
 def _split(
-    runs: Any, qrels: str | None, measure: Any, given: dict[str, Any], tests: dict[str, Any]
+    runs: Any, qrels: Any, measure: Any, given: dict[str, Any], tests: dict[str, Any]
 ) -> tuple[ShardStudy, tuple[Any, ...]]:
     """Documents of a collection split at random."""
     from cranfield.methods.sharding.shard_models import refuse_unused, shard_study

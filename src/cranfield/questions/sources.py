@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import InputError, RequestError
-from cranfield.questions.parameters import NamedData, Names, Source, path_list
+from cranfield.questions.parameters import JudgmentData, NamedData, Names, Source, path_list
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         | Collection
         | Any  # a frame of pandas, Polars or PyArrow
     )
-    RunsLike = str | PathLike[str] | Sequence[str | PathLike[str]] | Collection
+    RunsLike = str | PathLike[str] | Sequence[str | PathLike[str]] | Mapping[str, Any] | Collection | Any
 else:
     ScoresLike = RunsLike = Any
 
@@ -59,7 +59,14 @@ Runs = Annotated[
         "Run files (also gzip), folders or patterns, - for standard input, or one packed collection.", metavar="RUNS"
     ),
 ]
-Qrels = Annotated[str | None, Source("Judgments, one per line: topic 0 document grade.", short="-q", metavar="FILE")]
+Qrels = Annotated[
+    JudgmentData,
+    Source(
+        "Judgments, one per line: topic 0 document grade; or those of a dataset of ir_datasets, as irds:NAME.",
+        short="-q",
+        metavar="FILE",
+    ),
+]
 Teams = Annotated[str | None, Source("Teams, one run per line: run team.", short="-t", metavar="FILE")]
 Intents = Annotated[
     str | None, Source("Per-intent judgments, one per line: topic intent document grade.", metavar="FILE")
@@ -138,7 +145,7 @@ class Tables:
 def load_tables(
     scores: Any,
     *,
-    qrels: str | None = None,
+    qrels: JudgmentData = None,
     measure: Names = None,
     missing: str | None = None,
     columns: str | None = None,
@@ -222,7 +229,7 @@ def load_label_sets(
     scores: Any,
     judge: Any,
     *,
-    qrels: str | None = None,
+    qrels: JudgmentData = None,
     columns: str | None = None,
     measure: Names = None,
     missing: str | None = None,
@@ -360,7 +367,7 @@ def _from_dict(scores: Mapping[str, Any], measure: str | None) -> ScoreTable:
 def load_collection(
     runs: Any,
     *,
-    qrels: str | None = None,
+    qrels: JudgmentData = None,
     intents: str | None = None,
     intent_probabilities: str | None = None,
     teams: str | None = None,
@@ -373,9 +380,10 @@ def load_collection(
     from cranfield.collection import Collection, open_collection, read_collection
 
     files = run_files(runs)
-    if files is not None:
+    in_memory = paths_of(runs) is None and not isinstance(runs, Collection)
+    if files is not None or in_memory:
         return read_collection(
-            files,
+            runs if in_memory else files,
             qrels,
             intents=intents,
             probabilities=intent_probabilities,
@@ -387,22 +395,15 @@ def load_collection(
             progress=listener(),
         )
     others = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}
-    if any(others.values()):
-        given = ", ".join(f"`{each}`" for each, value in others.items() if value)
+    given = ", ".join(f"`{each}`" for each, value in others.items() if value is not None)
+    if given:
         raise RequestError(f"a packed collection has its own judgments: {given} has no effect", fix="Leave it out.")
     if (order, ties, precision, name) != ("score", "docid", "double", "auto"):
         raise RequestError(
             "a packed collection is ranked and named already: `order`, `ties`, `precision` and `name` have no effect",
             fix="Give them to `pack()`.",
         )
-    if isinstance(runs, Collection):
-        return runs
-    paths = paths_of(runs)
-    if paths is None:
-        raise RequestError(
-            f"a {type(runs).__name__} is no collection", fix="Give run files with `qrels`, or a packed collection."
-        )
-    return open_collection(paths[0])
+    return runs if isinstance(runs, Collection) else open_collection(paths_of(runs)[0])  # type: ignore[index]
 
 
 def load_collections(runs: Any, **files: Any) -> dict[str, Collection]:
@@ -432,15 +433,15 @@ def run_files(runs: Any) -> list[str] | None:
     return None if paths is None or (len(paths) == 1 and is_packed(paths[0])) else paths
 
 
-def is_collection(scores: Any, qrels: str | None) -> bool:
+def is_collection(scores: Any, qrels: JudgmentData) -> bool:
     """Whether the data are runs or a packed collection rather than score tables."""
     from cranfield.collection import Collection
     from cranfield.formats.packed import COLLECTION, packed_kind
 
-    if isinstance(scores, Collection):
+    if isinstance(scores, Collection) or qrels is not None:
         return True
     paths = paths_of(scores)
-    return paths is not None and (qrels is not None or (len(paths) == 1 and packed_kind(paths[0]) == COLLECTION))
+    return paths is not None and len(paths) == 1 and packed_kind(paths[0]) == COLLECTION
 
 
 def paths_of(data: Any) -> list[str] | None:

@@ -1,0 +1,219 @@
+"""Runs and judgments that are in memory: dicts, data frames, and what other libraries have.
+
+A run is ``{topic: {document: score}}``, a frame of topics, documents and scores, a ranx ``Run``, or rows with
+``query_id``, ``doc_id`` and ``score`` (ir_measures, ir_datasets). Judgments are the same with grades.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cranfield.errors import InputError, MissingPartError
+from cranfield.formats.qrels import MOST_GRADE, JudgmentLines, plain_grade
+from cranfield.formats.runs import RunLines
+from cranfield.formats.text import IRDS, is_dataset
+
+NAMES = {
+    "topic": ("topic", "qid", "q_id", "query_id", "query", "topic_id"),
+    "document": ("document", "docno", "doc_id", "docid", "document_id"),
+    "score": ("score",),
+    "rank": ("rank",),
+    "grade": ("grade", "label", "relevance", "rel", "score"),
+    "system": ("system", "run", "name", "model", "run_id", "tag"),
+}
+"""What the columns of frames are called, the first that is there."""
+Cells = Iterable[tuple[str, str, float]]
+
+
+def runs_in(data: Any, *, name: str = "run") -> dict[str, RunLines]:
+    """The runs in an object by the name of their system; ``name`` is that of a run without one.
+
+    >>> found = runs_in({"bm25": {"1": {"d1": 2.0, "d2": 1.0}}})
+    >>> found["bm25"].documents
+    [b'd1', b'd2']
+    """
+    parts = list(_systems(data, name))
+    if not parts:
+        raise InputError("there is no run in it", fix="Give {system: {topic: {document: score}}}.")
+    found: dict[str, RunLines] = {}
+    for system, cells in parts:
+        if system in found:
+            raise InputError(f"two runs are called «{system}»", fix="Give {system: run}, with a name for each.")
+        found[system] = _run_lines(system, cells)
+    return found
+
+
+def _systems(data: Any, name: str) -> Iterator[tuple[str, Cells]]:
+    """The runs in an object, one after the other: name and cells."""
+    if isinstance(data, Mapping) and _depth(data) != 2:
+        for system, each in data.items():
+            yield from ((str(system), cells) for _, cells in _systems(each, str(system)))
+    elif isinstance(data, list | tuple) and data and not _is_row(data[0]):
+        for each in data:
+            yield from _systems(each, name)
+    elif _is_frame(data):
+        yield from _frame_runs(data, name)
+    else:
+        yield str(getattr(data, "name", None) or name), _cells(data, "score")
+
+
+def judgments_in(data: Any) -> JudgmentLines:
+    """The judgments in an object, or in a dataset of ir_datasets.
+
+    >>> judgments_in({"1": {"d1": 1, "d2": 0}}).grades
+    [1, 0]
+    """
+    source = data if is_dataset(data) else f"the {type(data).__name__}"
+    rows = _dataset_rows(data.removeprefix(IRDS)) if is_dataset(data) else _cells(data, "grade")
+    lines = JudgmentLines(source, [], [], [], [])
+    seen: dict[tuple[bytes, bytes], float] = {}
+    for topic, document, grade in rows:
+        key = _name(topic, "topic"), _name(document, "document")
+        if not abs(grade) <= MOST_GRADE:  # nan
+            raise InputError(f"a grade of «{topic}» is {grade}", where=source, fix="Write a number.")
+        if key in seen:
+            raise InputError(f"«{document}» is judged twice for «{topic}»", where=source, fix="Keep one judgment.")
+        seen[key] = plain_grade(grade)
+    for (name, judged), value in seen.items():
+        lines.topics.append(name)
+        lines.documents.append(judged)
+        lines.grades.append(value)
+    if not lines.topics:
+        raise InputError("there is no judgment in it", where=source, fix="Give {topic: {document: grade}}.")
+    return lines
+
+
+def _run_lines(system: str, cells: Cells) -> RunLines:
+    topics, documents, keys = [], [], []
+    where = f"the run «{system}»"
+    by_topic: dict[bytes, list[tuple[bytes, float]]] = {}
+    for topic, document, score in cells:
+        if not math.isfinite(score):
+            raise InputError(f"a score of topic «{topic}» is {score}", where=where, fix="Write a number.")
+        by_topic.setdefault(_name(topic, "topic"), []).append((_name(document, "document"), score))
+    for name, ranked in by_topic.items():
+        topics += [name] * len(ranked)
+        documents += [each for each, _ in ranked]
+        keys += [score for _, score in ranked]
+    if not topics:
+        raise InputError("the run has no documents", where=where, fix="Leave it out.")
+    tag, count = _name(system, "name of the system"), len(topics)
+    return RunLines(where, range(1, count + 1), topics, documents, [b"0"] * count, keys, [tag] * count)
+
+
+def _name(value: Any, what: str) -> bytes:
+    text = str(value)
+    if value is None or not text.strip():
+        raise InputError(f"a {what} is empty", fix="Give every one a name.")
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _cells(data: Any, value: str) -> Iterator[tuple[str, str, float]]:
+    """(topic, document, number) of one run, or of judgments."""
+    if hasattr(data, "to_dict") and not _is_frame(data):  # ranx
+        data = data.to_dict()
+    if isinstance(data, Mapping):
+        for topic, documents in data.items():
+            if not isinstance(documents, Mapping):
+                fix = f"Give {{topic: {{document: {value}}}}}."
+                raise InputError(f"topic «{topic}» has no documents by name", fix=fix)
+            for document, number in documents.items():
+                yield topic, document, _number(number, topic)
+    elif _is_frame(data):
+        columns = _columns(data, ("topic", "document", value))
+        yield from ((topic, document, _number(number, topic)) for topic, document, number in zip(*columns, strict=True))
+    elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
+        attribute = "score" if value == "score" else "relevance"
+        for row in data:
+            if not _is_row(row):
+                break
+            yield row.query_id, row.doc_id, _number(getattr(row, attribute, None), row.query_id)
+        else:
+            return
+        raise _unknown(data, value)
+    else:
+        raise _unknown(data, value)
+
+
+def _unknown(data: Any, value: str) -> InputError:
+    fix = f"Give {{topic: {{document: {value}}}}}, a data frame, a file, or an object of ranx or ir_measures."
+    return InputError(f"a {type(data).__name__} is neither a run nor judgments", fix=fix)
+
+
+def _number(value: Any, topic: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"«{value}» is no number, in topic «{topic}»", fix="Write a number.") from None
+
+
+def _frame_runs(frame: Any, name: str) -> Iterator[tuple[str, Cells]]:
+    """The runs of a frame: one, or one for each system that its column names; without scores, ranks order them."""
+    names = _frame_names(frame)
+    by = "score" if names.get("score") else "rank"
+    topics, documents, numbers = _columns(frame, ("topic", "document", by))
+    sign = 1.0 if by == "score" else -1.0
+    systems = _columns(frame, ("system",))[0] if names.get("system") else [name] * len(topics)
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    for system, topic, document, number in zip(systems, topics, documents, numbers, strict=True):
+        found.setdefault(str(system), []).append((topic, document, sign * _number(number, topic)))
+    yield from found.items()
+
+
+def _frame_names(frame: Any) -> dict[str, str]:
+    there = {str(name).lower(): name for name in frame.columns}
+    found = {part: next((there[each] for each in usual if each in there), None) for part, usual in NAMES.items()}
+    return {part: name for part, name in found.items() if name is not None}
+
+
+def _columns(frame: Any, parts: Sequence[str]) -> list[list[Any]]:
+    import narwhals as nw
+
+    data, names = nw.from_native(frame, eager_only=True), _frame_names(frame)
+    for part in parts:
+        if part not in names:
+            fix = f"Call it one of: {', '.join(NAMES[part])}. There are: {', '.join(map(str, frame.columns))}."
+            raise InputError(f"the frame has no column for the {part}", fix=fix)
+    return [data[names[part]].to_list() for part in parts]
+
+
+def _is_frame(data: Any) -> bool:
+    return hasattr(data, "columns") and not isinstance(data, Mapping)
+
+
+def _is_row(row: Any) -> bool:
+    return hasattr(row, "query_id") and hasattr(row, "doc_id")
+
+
+def _depth(nested: Any) -> int:
+    """How deep dicts are in one another; a topic may have none in its own."""
+    if not isinstance(nested, Mapping):
+        return 0
+    deepest = 0
+    for each in nested.values():
+        deepest = max(deepest, _depth(each))
+        if not isinstance(each, Mapping):  # the others are alike
+            break
+    return 1 + deepest
+
+
+def _dataset_rows(name: str) -> Iterator[tuple[str, str, float]]:
+    try:
+        import ir_datasets
+    except ImportError:
+        raise MissingPartError("irds") from None
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError:
+        fix = "The names are listed at ir-datasets.com; with them: irds:NAME."
+        raise InputError(f"ir_datasets has no dataset «{name}»", fix=fix) from None
+    if not dataset.has_qrels():
+        raise InputError(f"the dataset «{name}» has no judgments", fix="Name one that has, such as a track's.")
+    try:
+        for each in dataset.qrels_iter():
+            yield each.query_id, each.doc_id, float(each.relevance)
+    except (OSError, RuntimeError) as error:
+        what = f"the judgments of «{name}» cannot be had: {error}"
+        raise InputError(what, fix="Download them as ir_datasets says.") from None

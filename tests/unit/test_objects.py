@@ -1,0 +1,178 @@
+"""Runs and judgments in memory, in JSON and in ir_datasets score as the same ones in files do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import ir_measures
+import pandas
+import polars
+import pytest
+from ranx import Qrels, Run
+
+import cranfield as cf
+from cranfield.errors import InputError, MissingPartError, RequestError
+from cranfield.scores import ScoreTable
+
+Write = Callable[[str, str | bytes], str]
+JUDGED: dict[str, dict[str, float]] = {"q1": {"d1": 1, "d2": 0, "d4": 2}, "q2": {"d3": 1, "d1": -1}, "q3": {"d1": 0.5}}
+RUNS = {
+    "bm25": {"q1": {"d1": 2.0, "d2": 1.0, "d9": 1.5}, "q2": {"d4": 2.0, "d3": 1.0}},
+    "dense": {"q1": {"d2": 2.0, "d4": 2.0, "d1": 1.0}, "q2": {"d3": 2.0}, "q3": {"d1": 2.0}},
+}
+MEASURES = ["AP", "nDCG@2", "Bpref"]
+CELLS = [(name, topic, *cell) for name, run in RUNS.items() for topic in run for cell in run[topic].items()]
+GRADES: list[Any] = [(topic, document, grade) for topic in JUDGED for document, grade in JUDGED[topic].items()]
+
+
+@pytest.fixture
+def expected(write: Write) -> ScoreTable:
+    files = [
+        write(f"{system}.run", "".join(f"{t} Q0 {d} 1 {s} {system}\n" for name, t, d, s in CELLS if name == system))
+        for system in RUNS
+    ]
+    qrels = write("qrels.txt", "".join(f"{t} 0 {d} {g}\n" for t, d, g in GRADES))
+    return cf.score(files, qrels=qrels, measure=MEASURES).table
+
+
+def same(found: ScoreTable, expected: ScoreTable) -> None:
+    assert (found.topics, found.systems, found.measures) == (expected.topics, expected.systems, expected.measures)
+    assert found.values.tolist() == expected.values.tolist()
+
+
+def frame(library: Any, rows: list[Any], names: list[str]) -> Any:
+    return library.DataFrame({name: [row[at] for row in rows] for at, name in enumerate(names)})
+
+
+def of(system: str) -> list[Any]:
+    return [row[1:] for row in CELLS if row[0] == system]
+
+
+RUN_FORMS: dict[str, Any] = {
+    "dict": RUNS,
+    "ranx": [Run({t: dict(rows) for t, rows in RUNS[name].items()}, name=name) for name in RUNS],
+    "ranx by name": {name: Run({t: dict(rows) for t, rows in RUNS[name].items()}) for name in RUNS},
+    "pandas, as PyTerrier has it": frame(pandas, CELLS, ["name", "qid", "docno", "score"]),
+    "polars": frame(polars, CELLS, ["system", "query_id", "doc_id", "score"]),
+    "frames by name": {name: frame(pandas, of(name), ["Topic", "Document", "Score"]) for name in RUNS},
+    "ir_measures": {name: [ir_measures.ScoredDoc(*row) for row in of(name)] for name in RUNS},
+}
+QREL_FORMS: dict[str, Any] = {
+    "dict": JUDGED,
+    "pandas": frame(pandas, GRADES, ["qid", "docno", "label"]),
+    "ir_measures": [ir_measures.Qrel(topic, name, grade) for topic, name, grade in GRADES],
+}
+
+
+@pytest.mark.parametrize("form", RUN_FORMS)
+def test_runs_in_memory_score_as_files_do(form: str, expected: ScoreTable) -> None:
+    same(cf.score(RUN_FORMS[form], qrels=JUDGED, measure=MEASURES).table, expected)
+
+
+@pytest.mark.parametrize("form", QREL_FORMS)
+def test_judgments_in_memory_score_as_files_do(form: str, expected: ScoreTable) -> None:
+    same(cf.score(RUNS, qrels=QREL_FORMS[form], measure=MEASURES).table, expected)
+
+
+def test_ranx_judgments_score_as_a_dict_does() -> None:
+    whole = {topic: {name: max(int(grade), 0) for name, grade in rows.items()} for topic, rows in JUDGED.items()}
+    ours = cf.score(RUNS, qrels=whole, measure="AP").table
+    theirs = cf.score(RUNS, qrels=Qrels(whole), measure="AP").table
+    assert ours.values.tolist() == theirs.values.tolist()
+
+
+def test_ranks_order_a_frame_without_scores() -> None:
+    rows = [("q1", "d1", 2), ("q1", "d2", 1)]
+    found = cf.score(frame(pandas, rows, ["qid", "docno", "rank"]), qrels={"q1": {"d2": 1}}, measure="RR")
+    assert found.table.mean("RR") == {"run": 1.0}
+
+
+def test_json_files_score_as_runs_do(write: Write, expected: ScoreTable) -> None:
+    files = [write(f"{name}.json", json.dumps(run)) for name, run in RUNS.items()]
+    qrels = write("judged.json", json.dumps(JUDGED))
+    same(cf.score(files, qrels=qrels, measure=MEASURES).table, expected)
+    same(cf.score(write("all.json", json.dumps(RUNS)), qrels=qrels, measure=MEASURES).table, expected)
+
+
+def test_other_questions_take_them_too() -> None:
+    found = cf.compare(RUNS, qrels=JUDGED, measure="AP")
+    direct = cf.score(RUNS, qrels=JUDGED, measure="AP").table.mean("AP")
+    assert found.inputs["scores"] == "dict"
+    compared = found.comparisons["AP"]
+    assert dict(zip(compared.systems, compared.means, strict=True)) == pytest.approx(direct)
+
+
+def test_ties_and_precision_hold_in_memory() -> None:
+    asked: Any = {"qrels": {"q1": {"d1": 1}}, "measure": "RR"}
+    run = {"a": {"q1": {"d1": 0.30000001, "d2": 0.3}}}
+    assert cf.score(run, **asked).table.mean("RR") == {"a": 1.0}
+    assert cf.score(run, **asked, precision="single").table.mean("RR") == {"a": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("runs", "what"),
+    [
+        ({}, "no run in it"),
+        (5, "a int is neither"),
+        ({"a": {"q1": {"d1": "x"}}}, "«x» is no number"),
+        ({"a": {"q1": {"d1": float("nan")}}}, "a score of topic «q1» is nan"),
+        ({"a": {"q1": {"": 1.0}}}, "a document is empty"),
+        ({"a": {"q1": {}}}, "has no documents"),
+        ([Run(RUNS["bm25"]), Run(RUNS["dense"])], "two runs are called «run»"),
+        (pandas.DataFrame({"qid": ["q1"], "score": [1.0]}), "no column for the document"),
+        (frame(pandas, [("q1", "d1", 1.0), ("q1", "d1", 2.0)], ["qid", "docno", "score"]), "a document twice"),
+    ],
+)
+def test_what_is_wrong_with_runs_is_said(runs: Any, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        cf.score(runs, qrels=JUDGED)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "what"),
+    [
+        ({"q1": {"d1": "x"}}, "«x» is no number"),
+        ({"q1": {"d1": float("inf")}}, "a grade of «q1» is inf"),
+        ({"q1": 3}, "no documents by name"),
+        ({}, "no judgment in it"),
+        (frame(pandas, [("q1", "d1", 1), ("q1", "d1", 2)], ["qid", "docno", "label"]), "judged twice"),
+    ],
+)
+def test_what_is_wrong_with_judgments_is_said(qrels: Any, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        cf.score(RUNS, qrels=qrels)
+
+
+def test_runs_in_memory_have_no_files() -> None:
+    with pytest.raises(RequestError, match="in no files"):
+        cf.score(RUNS, qrels=JUDGED, name="file")
+
+
+@pytest.fixture
+def dataset(write: Write) -> str:
+    """A small dataset of ir_datasets, registered here."""
+    qrels = write("irds.qrels", "".join(f"{t} 0 {d} {int(g)}\n" for t, d, g in GRADES))
+    name = f"cranfield-test-{Path(qrels).parent.name}"
+    ir_datasets.registry.register(name, ir_datasets.create_dataset(qrels_trec=qrels))
+    return name
+
+
+def test_judgments_of_ir_datasets(dataset: str) -> None:
+    whole = {topic: {document: int(grade) for document, grade in rows.items()} for topic, rows in JUDGED.items()}
+    expected = cf.score(RUNS, qrels=whole, measure=MEASURES).table
+    same(cf.score(RUNS, qrels=f"irds:{dataset}", measure=MEASURES).table, expected)
+
+
+def test_what_ir_datasets_does_not_have_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="no dataset «none/such»"):
+        cf.score(RUNS, qrels="irds:none/such")
+    with pytest.raises(InputError, match="has no judgments"):
+        cf.score(RUNS, qrels="irds:cord19")
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(MissingPartError, match=r"cranfield\[irds\]"):
+        cf.score(RUNS, qrels="irds:none/such")
