@@ -525,7 +525,7 @@ def replicate_cautions(plans: Sequence[ReplicateSize]) -> tuple[Caution, ...]:
     return (
         Caution(
             "few-shared-replicates",
-            f"the error term of a design has {df:.2g} degrees of freedom only: with few shared replicates the test errs "
+            f"the error term of a design has {df:.2g} degrees of freedom only: with few shared replicates a test errs "
             "up to .06 where α is .05, and its power may differ from the formula by .02",
             f"Have more {plan.replicates}, or check the design with `verify()`.",
         ),
