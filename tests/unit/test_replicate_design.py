@@ -333,9 +333,10 @@ def test_topics_and_variations_drawn_from_real_data_reach_the_power_of_the_plan(
         padded[at, : len(scores)] = scores
     chosen = (rng.random((*drawn.shape, 4)) * counts[drawn][..., np.newaxis]).astype(int)
     unit_means = padded[drawn[..., np.newaxis], chosen].mean(axis=2) - truth
-    rates = [_t_rate(unit_means + shift) for shift in (0.04, 0.0)]
-    assert abs(rates[0] - row["achieved_power"]) < 0.03
-    assert abs(rates[1] - 0.05) < 0.03
+    # Scores are skewed: the power is larger in one direction and smaller in the other.
+    better, worse, equal = (_t_rate(unit_means + shift) for shift in (0.04, -0.04, 0.0))
+    assert abs((better + worse) / 2 - row["achieved_power"]) < 0.02
+    assert abs(equal - 0.05) < 0.015
 
 
 def _t_rate(values: Array) -> float:

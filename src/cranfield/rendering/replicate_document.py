@@ -36,7 +36,7 @@ def replicate_document(plans: Sequence[ReplicateSize], inputs: Mapping[str, Any]
         tables=[_table(plans, rows)],
         rows=rows,
         sentence=_sentence(plans),
-        citations=CITATIONS if shared else CITATIONS[:1],
+        citations=(*(CITATIONS if shared else CITATIONS[:1]), *(["Searle1992"] if plans[0].lower is not None else [])),
     )
 
 
@@ -108,9 +108,11 @@ def _sentence(plans: Sequence[ReplicateSize]) -> str:
     first = plans[0]
     if first.costs is not None and not settled:
         return first.summary()
-    names = f"{first.structure.item}s and {first.structure.repeat}s"
+    several = first.structure.shared == "repeats" or (first.size.inputs["repeats"] > 1).any()
+    names = f"numbers of {first.structure.item}s and {first.structure.repeat}s"
     return (
-        f"Each row has the smallest number of {first.structure.unit}s for its numbers of {names} "
+        f"Each row has the smallest number of {first.structure.unit}s for its "
+        f"{names if several else f'number of {first.structure.item}s'} "
         f"({first.size.method.title}; the claim covers {first.structure.covers})."
     )
 
