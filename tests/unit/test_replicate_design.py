@@ -540,6 +540,7 @@ def test_few_prompts_or_seeds_have_a_warning() -> None:
         ({"items": 3, "judge_correlation": 0.5}, "judge_correlation"),
         ({"items": 8, "shared_variance": 0.001, "systems": 4, "test": "holm"}, "does not generalise"),
         ({"items": 3, "systems": 4, "test": "tukey", "one_sided": True}, "one-sided"),
+        ({"items": "1:1000", "repeats": "1:1000", "repeat_variance": 0.01}, "the grid has"),
         ({"between": 0.0, "within": 0.0}, "nothing varies"),
         ({"between": -1.0}, "at least 0"),
         ({"columns": "topic=a", "items": 3}, "no effect without scores"),

@@ -36,7 +36,7 @@ LEAST_DF = 4
 """Degrees of freedom of shared replicates below which power and error rate are not what the formula says."""
 FEW_DF = 10
 """Degrees of freedom of the error term below which there is a warning."""
-MOST_DESIGNS = 2_000
+MOST_DESIGNS = 5_000
 _TABLE = (1, 2, 3, 5, 10)
 
 
@@ -349,8 +349,9 @@ def plan_replicates(
     counts = [int(count) for count in request.systems or (systems,)]
     grid = product(counts, *(request.values(name) for name in ("difference", "alpha", "power")))
     cells = list(grid)
-    if len(cells) > MOST_DESIGNS // 20:
-        raise RequestError(f"{len(cells):,} goals are too many", fix=f"Ask for {MOST_DESIGNS // 20} at a time.")
+    count = len(cells) * len(replicates.items or _TABLE) * len(replicates.repeats or _TABLE)
+    if count > MOST_DESIGNS:
+        raise RequestError(f"the grid has {count:,} cells", fix=f"Ask for at most {MOST_DESIGNS:,} designs at a time.")
     return [
         _plan(
             request,
