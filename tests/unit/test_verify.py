@@ -33,7 +33,15 @@ from cranfield.methods.verification import (
     sharded_designs,
     verify,
 )
-from cranfield.methods.verification.batch_tests import OF_TWO, RESAMPLES, TITLES, Sums, _largest_t_verdicts, make_test
+from cranfield.methods.verification.batch_tests import (
+    OF_TWO,
+    RESAMPLES,
+    SAMPLING,
+    TITLES,
+    Sums,
+    _largest_t_verdicts,
+    make_test,
+)
 from cranfield.methods.verification.designs import DesignRequest
 from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
 from cranfield.methods.verification.populations import NormalWorld, PilotWorld
@@ -610,7 +618,7 @@ def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:
 def test_every_test_has_a_title_and_runs() -> None:
     for name in TITLES:
         systems = 2 if name in OF_TWO else 3
-        shards = 2 if name in SHARD_MODELS else 1
+        shards = 2 if name in (*SHARD_MODELS, *SAMPLING) else 1
         table = pilot(systems=systems, shards=shards)
         design = Design(
             source="shards" if shards > 1 else "size",

@@ -105,6 +105,16 @@ METHOD_TITLES: dict[str, str] = {
 }
 """Of those whose name does not say it."""
 
+ReplicatesName = Literal["variations", "prompts", "fixed-prompts", "seeds", "clusters"]
+"""What several scores of a topic and a system are, in a design."""
+REPLICATES_TITLES: dict[str, str] = {
+    "variations": "variations: each topic has its own, all systems share them",
+    "prompts": "prompts: all topics and systems share them, a sample of such prompts",
+    "fixed-prompts": "fixed-prompts: all topics and systems share them, and no others matter",
+    "seeds": "seeds: each system has its own, all topics share them",
+    "clusters": "clusters: topics that come in clusters",
+}
+
 PlanName = Literal["fixed", "iterative", "hybrid", "group-sequential", "anytime"]
 """Plans of a study."""
 PLAN_TITLES: dict[str, str] = {

@@ -171,7 +171,7 @@ def power(
     else:
         tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
         cards = cards_from_pilot(tables.variances, **design, **given, small_pilot=small_pilot)
-        variances, warnings = tables.variances, tables.warnings
+        variances, warnings = tables.variances, (*tables.warnings, *sources.averaged(columns))
     labels = () if judge is None else judge.cards(cards)
     cautions = () if judge is None else judge.cautions(labels)
     return PowerResult(

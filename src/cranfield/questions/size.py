@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.methods.names import METHOD_TITLES, MethodName
+from cranfield.errors import Caution, RequestError
+from cranfield.methods.names import METHOD_TITLES, REPLICATES_TITLES, MethodName, ReplicatesName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Numbers, Param, question
@@ -14,10 +15,13 @@ from cranfield.results import Result
 
 if TYPE_CHECKING:
     from cranfield.methods.design.planning import PilotSize
+    from cranfield.methods.design.replicate_plan import ReplicateRequest, ReplicateSize
     from cranfield.methods.design.request import Request
     from cranfield.methods.design.sample_size import Size
     from cranfield.methods.judging.label_design import LabelCosts
     from cranfield.methods.judging.label_plan import Correlation, LabelSize
+    from cranfield.methods.variance.replicate_components import ComponentEstimate
+    from cranfield.scores import ScoreTable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -35,12 +39,15 @@ class SizeResult(Result):
     labels
         With ``judge_correlation``: topics for people and for the model, one per method; ``sizes`` are then those of
         human labels alone.
+    replicates
+        With several scores per topic: topics for every number of items and repeats, and the cheapest design.
     """
 
     sizes: tuple[Size, ...]
     request: Request
     pilot: tuple[PilotSize, ...] = ()
     labels: tuple[LabelSize, ...] = ()
+    replicates: tuple[ReplicateSize, ...] = ()
 
     @property
     def topics(self) -> list[int | None]:
@@ -57,6 +64,8 @@ class SizeResult(Result):
         "cranfield size --systems 10 --min-range 0.1 --variance 0.053",
         "cranfield size --difference 0.05 --sd 0.15 --judge-correlation 0.6 --human-cost 10 --judge-cost 0.1",
         "cranfield size runs/ -q human.txt --judge llama=llama.txt --difference 0.05 --judged-topics 500",
+        "cranfield size --difference 0.05 --between 0.0116 --within 0.0062 --items 1,3,5 --topic-cost 10 --item-cost 1",
+        "cranfield size seeds.csv --columns topic=query,system=model,seed=seed --difference 0.05 --repeats 3,5,10",
     ),
     charts=("curve",),
     working="reading",
@@ -168,6 +177,122 @@ def size(
             metavar="N",
         ),
     ] = None,
+    replicates: Annotated[
+        ReplicatesName | None,
+        Param(
+            "Several scores per topic and system: query variations of each topic's own, prompts that all topics share "
+            "(a sample, or fixed), seeds of each system, or topics in clusters.",
+            default="from `columns`: seed= is seeds, prompt= and judge= are prompts; without scores, variations, or "
+            "prompts with `shared_variance`",
+            titles={"": "one score, or the default", **REPLICATES_TITLES},
+        ),
+    ] = None,
+    items: Annotated[
+        Counts,
+        Param(
+            "Items per topic K: variations or prompts; with clusters, topics per cluster.",
+            default="1, 2, 3, 5 and 10; with costs, the best number",
+            label="Variations, prompts, or topics per cluster",
+            metavar="K",
+        ),
+    ] = None,
+    repeats: Annotated[
+        Counts,
+        Param(
+            "Repeats R of every item, or seeds of every system.",
+            default="1; with `repeat_variance` or seeds as for `items`",
+            label="Repeats or seeds",
+            metavar="R",
+        ),
+    ] = None,
+    between: Annotated[
+        float | None,
+        Param(
+            "Variance of paired differences between topics (or clusters), of their means over items.",
+            label="Variance between topics",
+            ge=0,
+            le=1e12,
+            metavar="V",
+        ),
+    ] = None,
+    within: Annotated[
+        float | None,
+        Param(
+            "Variance of paired differences between the items of a topic (or cluster).",
+            label="Variance within topics",
+            ge=0,
+            le=1e12,
+            metavar="V",
+        ),
+    ] = None,
+    shared_variance: Annotated[
+        float | None,
+        Param(
+            "Variance of paired differences between prompts, or seeds, that all topics share.",
+            label="Variance of prompts or seeds",
+            ge=0,
+            le=1e12,
+            metavar="V",
+        ),
+    ] = None,
+    repeat_variance: Annotated[
+        float | None,
+        Param(
+            "Variance of paired differences between repeats of the same item.",
+            default="0, or the pilot's",
+            label="Variance of repeats",
+            ge=0,
+            le=1e12,
+            metavar="V",
+        ),
+    ] = None,
+    icc: Annotated[
+        float | None,
+        Param(
+            "Intra-class correlation of the paired differences of a topic's items, with `sd`; in place of `between` "
+            "and `within`.",
+            label="or: intra-class correlation",
+            ge=0,
+            le=1,
+            metavar="R",
+        ),
+    ] = None,
+    topic_cost: Annotated[
+        float | None,
+        Param("Cost of a topic (or cluster).", default="0", label="Cost of a topic", ge=0, le=1e12, metavar="C"),
+    ] = None,
+    item_cost: Annotated[
+        float | None,
+        Param(
+            "Cost of an item; a prompt that all topics share is paid once.",
+            default="0",
+            label="Cost of an item",
+            ge=0,
+            le=1e12,
+            metavar="C",
+        ),
+    ] = None,
+    repeat_cost: Annotated[
+        float | None,
+        Param(
+            "Cost of a repeat of an item; a seed that all topics share is paid once.",
+            default="0",
+            label="Cost of a repeat",
+            ge=0,
+            le=1e12,
+            metavar="C",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        Param(
+            "What topics, items and repeats may cost: the design with the largest power, in place of `power`.",
+            label="or: budget",
+            gt=0,
+            le=1e12,
+            metavar="B",
+        ),
+    ] = None,
     one_sided: Annotated[
         bool, Param("Test one direction only (a pair named in advance).", label="one-sided test")
     ] = False,
@@ -189,7 +314,8 @@ def size(
 ) -> SizeResult:
     """How many topics a goal requires, from a known variance or pilot scores. Lists and ranges give tables and curves.
 
-    With ``judge_correlation``, how many topics people label and how many a model labels, at the lowest cost.
+    With ``judge_correlation``, how many topics people label and how many a model labels, at the lowest cost. With
+    ``replicates``, or the components of the variance, topics × query variations × seeds, or clusters × topics.
 
     Returns
     -------
@@ -204,6 +330,7 @@ def size(
     .. [4] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
        equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics, 1987.
     .. [5] W. G. Cochran, "Sampling Techniques", third edition, Wiley, 1977, chapter 12.
+    .. [6] H. H. Clark, "The language-as-fixed-effect fallacy", Journal of Verbal Learning and Verbal Behavior, 1973.
 
     Examples
     --------
@@ -225,10 +352,31 @@ def size(
     >>> row = found.to_dict()["rows"][0]
     >>> row["topics"], row["judged_topics"], round(row["cost"], 1), row["human_topics"], row["human_topics_cost"]
     (52, 335, 553.5, 73, 730.0)
+
+    A topic costs 10 and a query variation 1; differences vary by 0.0116 between topics and by 0.0062 within:
+
+    >>> found = cf.size(difference=0.05, between=0.0116, within=0.0062, topic_cost=10, item_cost=1)
+    >>> row = next(row for row in found.to_dict()["rows"] if row["best"])
+    >>> row["topics"], row["items"], row["cost"], round(row["design_effect"], 2)
+    (45, 3, 585.0, 2.3)
     """
     from cranfield.methods.design.planning import cautions_of, plan, plan_from_pilot
     from cranfield.methods.design.request import Request
 
+    with_replicates = {
+        "replicates": replicates,
+        "items": items,
+        "repeats": repeats,
+        "between": between,
+        "within": within,
+        "shared_variance": shared_variance,
+        "repeat_variance": repeat_variance,
+        "icc": icc,
+        "topic_cost": topic_cost,
+        "item_cost": item_cost,
+        "repeat_cost": repeat_cost,
+        "budget": budget,
+    }
     grids: dict[str, Any] = {
         "systems": systems,
         "min_range": min_range,
@@ -256,6 +404,16 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
+    if any(value is not None for value in with_replicates.values()):
+        others = {
+            "judge": judge,
+            "judge_correlation": judge_correlation,
+            "human_cost": human_cost,
+            "judge_cost": judge_cost,
+            "judged_topics": judged_topics,
+        }
+        source = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
+        return _with_replicates(request, with_replicates, scores, source, others)
     labels = sources.load_judged_pilot(
         scores, judge, judge_correlation, qrels=qrels, columns=columns, measure=measure, missing=missing
     )
@@ -278,9 +436,78 @@ def size(
         request=request,
         pilot=pilot,
         inputs=_defaults(request),
-        warnings=tables.warnings,
+        warnings=(*tables.warnings, *sources.averaged(columns)),
     )
     return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
+
+
+def _with_replicates(
+    request: Request, given: Mapping[str, Any], scores: Any, source: dict[str, Any], others: Mapping[str, Any]
+) -> SizeResult:
+    """Designs with several scores per topic, from given components or from a pilot that has them."""
+    from cranfield.methods.design.replicate_plan import (
+        ReplicateRequest,
+        check_replicates,
+        plan_replicates,
+        replicate_cautions,
+    )
+
+    for name, value in others.items():
+        if value is not None:
+            raise RequestError(f"`{name}` has no effect on a design with replicates", fix="Leave it out.")
+    check_replicates(request)
+    wanted = ReplicateRequest(**given)
+    if wanted.budget is not None and request.power is not None:
+        raise RequestError("`budget` takes the place of `power`", fix="Give one of them.")
+    if scores is None:
+        sources.check_no_scores(**source, small_pilot=request.small_pilot)
+        plans = plan_replicates(request, wanted, wanted.given_components(request.sd))
+        warnings: tuple[Caution, ...] = ()
+    else:
+        plans, warnings = _replicated_pilot(request, wanted, scores, source)
+    inputs = {**_defaults(request), "replicates": plans[0].replicates}
+    if wanted.budget is not None:
+        inputs.pop("power")
+    return SizeResult(
+        sizes=tuple(each.size for each in plans),
+        request=request,
+        replicates=tuple(plans),
+        inputs=inputs,
+        warnings=(*warnings, *replicate_cautions(plans)),
+    )
+
+
+def _replicated_pilot(
+    request: Request, wanted: ReplicateRequest, scores: Any, source: dict[str, Any]
+) -> tuple[list[ReplicateSize], tuple[Caution, ...]]:
+    """Plans with the components of every measure of a pilot, and its warnings."""
+    from cranfield.methods.design.replicate_plan import check_pilot_size, pilot_structure, plan_replicates
+
+    wanted.check_pilot(request.sd)
+    has_own = wanted.replicates == "variations"  # topics may have different numbers of variations
+    missing = "nan" if has_own and source["missing"] is None else source["missing"]
+    role = "nested" if wanted.replicates == "seeds" else None
+    tables = sources.load_tables(scores, **{**source, "missing": missing}, replicates=role)
+    table = tables.only
+    wanted = replace(wanted, replicates=pilot_structure(wanted.replicates, table))
+    plans: list[ReplicateSize] = []
+    warnings = [each for each in tables.warnings if not (has_own and each.slug == "cell-missing")]
+    for measure in table.measures:
+        estimate = _components(table, measure, wanted)
+        check_pilot_size(estimate, insisted=request.small_pilot)
+        warnings += estimate.cautions(measure)
+        plans += plan_replicates(request, wanted, estimate, systems=estimate.systems, measure=measure)
+    return plans, tuple(warnings)
+
+
+def _components(table: ScoreTable, measure: str, wanted: ReplicateRequest) -> ComponentEstimate:
+    """The components of one measure, for the structure that is planned."""
+    from cranfield.methods.variance.replicate_components import shared_components, variation_components
+
+    scores = table.of(measure)
+    if wanted.replicates == "variations":
+        return wanted.from_pilot(variation_components(scores))
+    return wanted.from_pilot(shared_components(scores, nested=wanted.replicates == "seeds"))
 
 
 def _correlations(labels: sources.LabelSets) -> dict[str, Correlation]:

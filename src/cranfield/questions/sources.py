@@ -8,13 +8,12 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError
 from cranfield.questions.parameters import JudgmentData, NamedData, Names, Source, path_list
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection
-    from cranfield.errors import Caution
     from cranfield.methods.judging.assessment import LabelSet
     from cranfield.methods.variance import Variances
     from cranfield.scores import ScoreTable
@@ -317,6 +316,23 @@ def are_scores(data: Any) -> bool:
     head = read_head(first, HEAD)
     known = next((each.kind for each in OTHER_FORMATS if each.recognise(head)), None)
     return (known or sniff(head)) is FileKind.SCORES
+
+
+def averaged(columns: str | None) -> tuple[Caution, ...]:
+    """What a plan from means over replicates should be read with; nothing where no column is averaged."""
+    from cranfield.scores.columns import Columns
+
+    mean = None if columns is None else Columns.of(columns).mean
+    if mean is None:
+        return ()
+    return (
+        Caution(
+            "replicates-averaged",
+            f"the scores of each topic and system are means over «{mean}»: the variance is that of such means, and a "
+            "claim covers the replicates that were averaged, not others",
+            "Keep them apart (seed=, prompt= or shard=), and plan for other numbers by `size()` with `replicates`.",
+        ),
+    )
 
 
 def check_no_scores(**given: Any) -> None:

@@ -79,6 +79,7 @@ REFERENCES = {
     "SIGIR 2011.",
     "Satterthwaite1946": "Satterthwaite, F. E.: An Approximate Distribution of Estimates of Variance Components. "
     "Biometrics Bulletin 2(6), 1946.",
+    "Searle1992": "Searle, S. R., Casella, G. and McCulloch, C. E.: Variance Components. Wiley, 1992.",
     "Smucker2007": "Smucker, M. D., Allan, J. and Carterette, B.: A Comparison of Statistical Significance Tests for "
     "Information Retrieval Evaluation. CIKM 2007.",
     "Student1908": "Student: The Probable Error of a Mean. Biometrika 6(1), 1908.",

@@ -269,6 +269,10 @@ def _label_sentence(plans: Sequence[LabelSize]) -> str:
 
 
 def document(result: SizeResult) -> Document:
+    if result.replicates:
+        from cranfield.rendering.replicate_document import replicate_document
+
+        return replicate_document(result.replicates, result.inputs)
     if result.labels:
         return label_document(result.labels, result.inputs)
     if result.pilot:
@@ -280,6 +284,10 @@ def curve(result: SizeResult) -> Any:
     """n against the input that varies most."""
     from cranfield.rendering.charts import size_chart
 
+    if result.replicates:
+        from cranfield.rendering.replicate_document import replicate_chart
+
+        return replicate_chart(result.replicates)
     return size_chart(document(result).rows)
 
 
@@ -289,6 +297,10 @@ def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:
     from cranfield.rendering.charts import TITLES, is_wide, size_curves
     from cranfield.rendering.sketch import Curve, line_sketch
 
+    if result.replicates:
+        from cranfield.rendering.replicate_document import replicate_sketch
+
+        return replicate_sketch(result.replicates)
     if result.labels:
         return _label_sketch(result, axis)
     first = result.sizes[0]

@@ -22,7 +22,7 @@ from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
 from cranfield.web.forms import Given, Query, field, make_form
 from cranfield.web.page import MEDIA, Answer, ResultAnswer, as_file, download, links_of, render
-from cranfield.web.page_maker import make_query, shown, values
+from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
 from cranfield.web.runner import Calculators
 from cranfield.web.settings import MOST_ROWS, check_cells
 
@@ -38,7 +38,7 @@ GOALS = {
 _PAIR = ("sd", "variance", "correlation", "alpha", "power")
 _JUDGE = ("judge_correlation", "human_cost", "judge_cost", "judged_topics")
 GOAL_INPUTS: dict[str, tuple[str, ...]] = {
-    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE),
+    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE, *REPLICATE_FIELDS),
     "min_range": ("systems", "min_range", "variance", "correlation", "alpha", "power"),
     "effect_size": ("effect_size", "systems", "test", "alpha", "power", *_JUDGE),
     "equivalence": ("equivalence", "true_difference", *_PAIR),

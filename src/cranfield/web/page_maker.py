@@ -178,13 +178,34 @@ def make_query(
 
 
 JUDGE_FIELDS = ("judge_correlation", "judged_topics", "budget", "human_cost", "judge_cost")
+REPLICATE_FIELDS = (
+    "replicates",
+    "items",
+    "repeats",
+    "between",
+    "within",
+    "shared_variance",
+    "repeat_variance",
+    "icc",
+    "topic_cost",
+    "item_cost",
+    "repeat_cost",
+    "budget",
+)
 
 
 def _groups(asked: Mapping[str, Any], front: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Fields that make sense together only: those about a judge, where a question has one."""
-    if "judge_correlation" not in asked:
-        return {}
-    return {"Labels of a model": tuple(name for name in JUDGE_FIELDS if name in asked and name not in front)}
+    """Fields that make sense together only: those about replicates and about a judge, where a question has them."""
+    found: dict[str, tuple[str, ...]] = {}
+    taken = set(front)
+    for title, key, names in (
+        ("Several scores per topic", "topic_cost", REPLICATE_FIELDS),
+        ("Labels of a model", "judge_correlation", JUDGE_FIELDS),
+    ):
+        if key in asked:
+            found[title] = tuple(name for name in names if name in asked and name not in taken)
+            taken |= set(names)
+    return found
 
 
 def _field(parameter: declared.Parameter) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from cranfield.stats.family import LEVELS, degrees
+from cranfield.stats.family import LEVELS, degrees, tukey_level
 from cranfield.stats.tails import (
     f_critical,
     noncentral_f_tail,
@@ -106,6 +106,30 @@ def family_power(topics: Array, systems: Array, difference: Array, sd: Array, al
     level = LEVELS[test](alpha, systems, topics)
     df = degrees(test, systems, topics)
     return noncentral_t_tails(t_critical(level / 2, df), df, np.sqrt(topics) * difference / sd)
+
+
+def satterthwaite(
+    topics: Array, levels: Array, systems: Array, *, by_topic: Array, shared: Array, rest: Array, nested: bool
+) -> tuple[Array, Array]:
+    """Variance of the mean paired difference, and its degrees of freedom, if ``levels`` replicates are a sample too.
+
+    ``by_topic``, ``shared`` and ``rest`` are the variances of paired differences between topics, between replicates
+    that all topics share, and of what is left in a cell. Each system has its own replicates if ``nested``.
+    """
+    columns = systems if nested else systems - 1
+    squares = (rest + levels * by_topic, rest + topics * shared, rest + 0 * topics)
+    freedom = ((topics - 1) * (systems - 1), columns * (levels - 1), columns * (topics - 1) * (levels - 1))
+    ms = squares[0] + squares[1] - squares[2]  # Clark 1973, the quasi-F ratio
+    spread = sum(np.square(each) / df for each, df in zip(squares, freedom, strict=True))
+    return np.asarray(ms / (topics * levels)), np.asarray(np.square(ms) / spread)  # Satterthwaite 1946
+
+
+def sampled_power(
+    variance: Array, df: Array, difference: Array, alpha: Array, *, systems: Array | None = None, sides: int = 2
+) -> Array:
+    """Power of t, or of Tukey's test of ``systems`` systems, with a standard error √variance that has ``df``."""
+    level = alpha if systems is None else tukey_level(alpha, systems, df)
+    return _t_power(difference / np.sqrt(variance), df, level, sides)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)

@@ -108,7 +108,10 @@ _SHARES = {
 _WHOLE = {
     "systems": (2, "A comparison needs two systems or more."),
     "topics": (2, "A variance needs two topics or more."),
+    "items": (1, "A topic has one item or more."),
+    "repeats": (1, "An item has one repeat or more."),
 }
+_COMPONENTS = ("between", "within", "shared_variance", "repeat_variance")
 
 
 def broadcast(inputs: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[int, ...]]:
@@ -148,6 +151,8 @@ def _verdict(name: str, values: Array) -> tuple[Array, str]:
     if name in _WHOLE:
         least, why = _WHOLE[name]
         return np.asarray(~((values >= least) & (values == np.floor(values)) & np.isfinite(values))), why
+    if name in _COMPONENTS:
+        return np.asarray(~((values >= 0) & np.isfinite(values))), "A variance is 0 or more."
     if name == "correlation":
         return np.asarray(~((values > -1) & (values < 1))), "A correlation lies between −1 and 1; TREC-8 AP has 0.66."
     if name == "judge_correlation":

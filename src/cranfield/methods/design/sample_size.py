@@ -30,7 +30,18 @@ from cranfield.types import Array, ArrayLike
 
 GOAL_INPUTS = ("min_range", "effect_size", "difference", "equivalence", "non_inferiority", "true_difference")
 SPREAD_INPUTS = ("within_variance", "variance", "correlation", "sd")
-ORDER = ("systems", *GOAL_INPUTS, "width", "sensitivity", *SPREAD_INPUTS, "alpha", "power", "probability")
+REPLICATE_INPUTS = ("between", "within", "shared_variance", "repeat_variance", "items", "repeats")
+ORDER = (
+    "systems",
+    *GOAL_INPUTS,
+    "width",
+    "sensitivity",
+    *SPREAD_INPUTS,
+    *REPLICATE_INPUTS,
+    "alpha",
+    "power",
+    "probability",
+)
 """Order of the inputs in rows and tables."""
 
 

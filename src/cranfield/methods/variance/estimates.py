@@ -185,7 +185,7 @@ def _complete(table: ScoreTable, measure: str, name: str) -> Matrix:
     scores = table.matrix(measure)
     where = f"{name}: " if name else ""
     if scores.ndim != 2:
-        fix = 'Average over them: `columns="mean=shard"`.'
+        fix = 'Average over them: `columns="mean=shard"`; or plan with them: `size()` with `replicates`.'
         raise RequestError(f"{where}variance is estimated from whole topics, not from shards", fix=fix)
     check_balance(table, measure)
     if scores.shape[0] < 2:

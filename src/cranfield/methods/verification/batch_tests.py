@@ -16,16 +16,17 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.anova import EFFECTS, MODELS
+from cranfield.methods.comparison.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
 from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical, resampled_p, shuffled_ranges
 from cranfield.methods.comparison.pairwise import TESTS as PAIR_TESTS
 from cranfield.methods.comparison.tukey import critical_range
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_test
-from cranfield.methods.sharding.shard_models import RANDOM, SHARD_MODELS
+from cranfield.methods.sharding.shard_models import RANDOM, SAMPLED, SHARD_MODELS
 from cranfield.methods.simulation.dependence import product
 from cranfield.runtime.random import Seed, generator, sequence
+from cranfield.stats.family import tukey_critical
 from cranfield.stats.studentized import dunnett_critical
-from cranfield.stats.tails import f_critical
+from cranfield.stats.tails import f_critical, t_critical
 from cranfield.types import Array
 
 BASELINE = 1  # the worst system
@@ -164,6 +165,40 @@ class TukeyTest:
         m, s = tally.shape
         margin = critical_range(self.alpha, m, df) * np.sqrt(ms / (tally.topics * s))  # FS19 Eq. 1
         return _by_margin(tally.means, margin)
+
+
+@dataclass(frozen=True)
+class SampledTest:
+    """Tukey's HSD, or t of two systems, if topics and replicates are samples: MD6rr, or the model of nested ones."""
+
+    alpha: float
+    nested: bool
+    sides: int = 2
+
+    def for_batch(self, batch: int) -> Self:
+        return self
+
+    def tally(self) -> Sums:
+        return Sums()
+
+    def decide(self, tally: Any) -> BatchVerdicts:
+        by_topic, *others = (
+            tally.mean_square(names)
+            for names in (
+                RESIDUAL,
+                WITHIN_SYSTEMS if self.nested else ("system*shard",),
+                ("topic*shard", "rest") if self.nested else ("rest",),
+            )
+        )
+        ms = by_topic[0] + others[0][0] - others[1][0]
+        df = np.square(ms) / sum(np.square(part) / freedom for part, freedom in (by_topic, *others))
+        shows_none = others[0][0] <= others[1][0]  # replicates show no variance: as `sampled_replicates` has it
+        ms, df = np.where(shows_none, by_topic[0], ms), np.where(shows_none, by_topic[1], df)
+        m, s = tally.shape
+        one_sided = self.sides == 1
+        critical = t_critical(self.alpha, df) if one_sided else tukey_critical(self.alpha, m, df)
+        found = _by_margin(tally.means, critical * np.sqrt(2 * ms / (tally.topics * s)))
+        return replace(found, anything=found.found, reversed=found.found & False) if one_sided else found
 
 
 def _by_margin(means: Array, margin: Array) -> BatchVerdicts:
@@ -392,7 +427,7 @@ class PairTest:
         return BatchVerdicts(significant & right, significant, significant & ~right)
 
 
-Test = FTest | TukeyTest | DunnettTest | HolmTest | MaxTTest | TukeyPermutationTest | PairTest
+Test = FTest | TukeyTest | SampledTest | DunnettTest | HolmTest | MaxTTest | TukeyPermutationTest | PairTest
 
 TITLES = {
     **PLANNED_TEST_TITLES,
@@ -400,8 +435,12 @@ TITLES = {
     "anova": "one-way ANOVA's F",
     "blocked": "two-way ANOVA's F, topics as blocks",
     **{name: f"Tukey's HSD on the error of {name}" for name in SHARD_MODELS},
+    SAMPLED: "Tukey's HSD, topics and prompts as samples (MD6rr)",
+    NESTED: "Tukey's HSD, topics and seeds as samples (nested)",
 }
 OF_TWO = tuple(PAIR_TESTS)
+SAMPLING = (SAMPLED, NESTED)
+"""Tests of replicates that are a sample; of two systems they are t tests."""
 RESAMPLES = {"max-t": 499, "tukey-permutation": 1000, "bootstrap": 1000, "permutation": 1000}
 """Default number of permutations or resamples of the tests that need them."""
 
@@ -412,7 +451,7 @@ def make_test(
     """A test by its name, for ``systems`` systems."""
     if name not in TITLES:
         raise RequestError(f"there is no test «{name}» to verify", fix=fix_for_test(name, TITLES))
-    if sides == 1 and name not in OF_TWO:
+    if sides == 1 and name not in OF_TWO and not (name in SAMPLING and systems == 2):
         raise RequestError(f"{TITLES[name]} has no sides", fix="One-sided is for tests of two systems.")
     if resamples is not None and name not in RESAMPLES:
         raise RequestError(
@@ -422,6 +461,8 @@ def make_test(
         resamples = RESAMPLES.get(name, 0)
     if name in RESAMPLES:
         _check_resamples(resamples, alpha * (2 if sides == 1 else 1))
+    if name in SAMPLING:
+        return SampledTest(alpha, name == NESTED, sides)
     if name in OF_TWO:
         if systems != 2:
             raise RequestError(

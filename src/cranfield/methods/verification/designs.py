@@ -15,15 +15,18 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
+from cranfield.methods.comparison.anova import NESTED
 from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import whole
+from cranfield.methods.design.replicate_design import STRUCTURES, Structure
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import Size, power_of
 from cranfield.methods.judging.label_design import LabelCosts, judged_power
 from cranfield.methods.judging.label_plan import check_labels, judged_test, plan_labels
 from cranfield.methods.names import fix_for_test
-from cranfield.methods.sharding.shard_models import SHARD_MODELS, undefined_cells
+from cranfield.methods.sharding.shard_models import SAMPLED, SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance
+from cranfield.methods.variance.replicate_components import NAMES, Components
 from cranfield.methods.verification.batch_tests import TITLES
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
@@ -44,13 +47,40 @@ NO_NUMBER = float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replicates:
+    """Several scores per topic of a design: their structure, the components of the variance, and their numbers."""
+
+    name: str
+    components: Components
+    items: int
+    repeats: int
+
+    @property
+    def structure(self) -> Structure:
+        return STRUCTURES[self.name]
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Replicates:
+        """From a row of ``cranfield size``."""
+        if row["replicates"] not in STRUCTURES:
+            raise ValueError(f"replicates «{row['replicates']}»")
+        components = Components(**{name: float(row[name]) for name in NAMES})
+        return cls(name=row["replicates"], components=components, items=int(row["items"]), repeats=int(row["repeats"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        numbers = {"items": self.items, "repeats": self.repeats}
+        return {"replicates": self.name, **self.components.to_dict(), **numbers}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Design:
     """A design: numbers of topics and systems, the test that will be run, and the difference to detect.
 
     ``goal`` is ``min_range`` or ``difference``: the best and the worst of the systems are that far apart, the others
     half way between them. ``variance`` is σ² of one system's scores as the formula took it, ``promised_power`` what the
     formula gives for ``topics``; both are nan where there is no formula. With a judge, people label ``topics`` among
-    ``judged_topics`` that it labels, and differences under both correlate by ``judge_correlation``.
+    ``judged_topics`` that it labels, and differences under both correlate by ``judge_correlation``. ``replicates`` are
+    the several scores of a topic and system, where there are such.
     """
 
     source: str
@@ -69,6 +99,7 @@ class Design:
     measure: str = ""
     judged_topics: int = 0
     judge_correlation: float = NO_NUMBER
+    replicates: Replicates | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -78,6 +109,7 @@ class Design:
             "test": self.test,
             "systems": self.systems,
             **({"shards": self.shards} if self.shards > 1 else {}),
+            **({} if self.replicates is None else self.replicates.to_dict()),
             self.goal: self.difference,
             "variance": self.variance,
             "alpha": self.alpha,
@@ -101,6 +133,8 @@ GOALS = ("min_range", "difference", "effect_size")
 
 
 def _from_rows(rows: Sequence[Mapping[str, Any]], sides: int, measure: str = "") -> list[Design]:
+    if any(row.get("best") for row in rows):  # of a table with costs, the design that it recommends
+        rows = [row for row in rows if row.get("best")]
     with_power = [row for row in rows if "power" in row and any(goal in row for goal in GOALS)]
     found = [_from_row(row, sides, measure) for row in with_power if row.get("topics") is not None]
     if not found:
@@ -118,11 +152,12 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
     if test is None:
         raise RequestError(f"no test is known for the method «{method}»", fix=f"One of: {', '.join(TEST_OF)}.")
     # Of two systems the sd of the paired difference is known: σ² is half its square, as each has its share.
-    sd = row.get("sd", 1.0)
+    replicates = Replicates.of(row) if row.get("replicates") else None
+    sd = row.get("sd", 1.0) if replicates is None else replicates.components.total**0.5
     variance = row["variance"] if goal == "min_range" else sd**2 / (1 if method == "unpaired" else 2)
     return Design(
         source="size",
-        test=str(test),
+        test=str(test) if replicates is None else SAMPLED_TESTS.get(replicates.structure.shared, str(test)),
         systems=int(row.get("systems", 2)),
         topics=int(row["topics"]),
         difference=float(row[goal]),
@@ -136,7 +171,12 @@ def _from_row(row: Mapping[str, Any], sides: int, measure: str) -> Design:
         measure=str(row.get("measure", measure)),
         judged_topics=int(row.get("judged_topics") or 0),
         judge_correlation=float(row.get("judge_correlation", NO_NUMBER)) if row.get("judged_topics") else NO_NUMBER,
+        replicates=replicates,
     )
+
+
+SAMPLED_TESTS = {"items": SAMPLED, "repeats": NESTED}
+"""The test that generalises to other replicates, by what all topics share."""
 
 
 def _read_size(content: Mapping[str, Any]) -> list[Design]:
@@ -438,6 +478,10 @@ class DesignRequest:
 
     def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
         """What a file left open: the test, the topics, and for shards what is to be found."""
+        if design.replicates is not None and design.replicates.structure.shared and self.test is not None:
+            raise RequestError(
+                "`test` has no effect on a design whose replicates are a sample", fix=f"It is {TITLES[design.test]}."
+            )
         if design.source != "shards":
             return completed(design, test=self.test, topics=self.topics)
         if pilot is None:

@@ -10,14 +10,24 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.design.replicate_design import numbers_in_words
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.judging.label_design import FEWEST
 from cranfield.methods.judging.label_plan import LABEL_TESTS
 from cranfield.methods.simulation.simulator import fit_simulator
-from cranfield.methods.verification.batch_tests import RESIDUAL, TITLES, WITHIN, BatchVerdicts, Sums, Test, make_test
+from cranfield.methods.verification.batch_tests import (
+    RESIDUAL,
+    SAMPLING,
+    TITLES,
+    WITHIN,
+    BatchVerdicts,
+    Sums,
+    Test,
+    make_test,
+)
 from cranfield.methods.verification.designs import Design
 from cranfield.methods.verification.judged_batches import JudgedNormalWorld, JudgedPilotWorld, JudgedTest, JudgedWorld
-from cranfield.methods.verification.populations import NormalWorld, PilotWorld, World
+from cranfield.methods.verification.populations import NormalWorld, PilotWorld, ReplicateWorld, World
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.runtime.threads import tasks
 from cranfield.scores import ScoreTable
@@ -246,8 +256,13 @@ class Verification:
         if design.judged_topics:
             among = f" labelled by people among {design.judged_topics:,} labelled by the model"
             estimator = f"regression estimator, r = {design.judge_correlation:g}; "
+        numbers = f"{design.topics:,} topics{among}"
+        if design.replicates is not None:
+            numbers = numbers_in_words(
+                design.replicates.structure, {**design.replicates.to_dict(), "topics": design.topics}
+            )
         text = (
-            f"{design.topics:,} topics{among} were meant to give a power of {design.power:g}{meant}; "
+            f"{numbers} were meant to give a power of {design.power:g}{meant}; "
             f"{self.collections:,} collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
             f"({estimator}{TITLES[design.test]}). "
         )
@@ -391,6 +406,8 @@ def make_world(
     seed: int = 1,
 ) -> tuple[World, tuple[str, ...]]:
     """Normal scores without a pilot, topics like its own with one; and the pilot's systems that cannot take part."""
+    if design.replicates is not None:
+        return _replicate_world(design, pilot, margins, dependence), ()
     if pilot is not None:
         if max(1, len(pilot.shards)) != design.shards:
             raise RequestError(
@@ -409,6 +426,26 @@ def make_world(
     if not design.variance > 0:
         raise RequestError("the variance is missing", fix="Add `variance` or `sd`, or give pilot scores.")
     return NormalWorld(design.systems, design.difference, math.sqrt(design.variance)), ()
+
+
+def _replicate_world(
+    design: Design, pilot: ScoreTable | None, margins: str | None, dependence: str | None
+) -> ReplicateWorld:
+    """Scores with the components of a design."""
+    assert design.replicates is not None
+    if pilot is not None or margins is not None or dependence is not None:
+        raise RequestError(
+            "a design with replicates is simulated from its components",
+            fix="Leave out the scores, `margins` and `dependence`.",
+        )
+    return ReplicateWorld(
+        systems=design.systems,
+        difference=design.difference,
+        structure=design.replicates.structure,
+        components=design.replicates.components,
+        items=design.replicates.items,
+        repeats=design.replicates.repeats,
+    )
 
 
 def _check_unsimulated(margins: str | None, dependence: str | None) -> None:
@@ -453,6 +490,8 @@ def _judged_task(
 def _check(design: Design, collections: int, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
+    if design.test in SAMPLING and design.shards < 2 and design.replicates is None:
+        raise RequestError(f"{TITLES[design.test]} needs replicates", fix="Give a design that has them.")
     if not design.difference > 0:
         raise RequestError("the difference to detect is missing", fix="Name it: `min_range` or `difference`.")
     if not (0 < design.alpha < 1 and design.alpha < design.power < 1):

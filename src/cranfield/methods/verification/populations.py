@@ -12,9 +12,11 @@ from typing import Protocol
 import numpy as np
 
 from cranfield.errors import RequestError
+from cranfield.methods.design.replicate_design import Structure
 from cranfield.methods.simulation.dependence import GaussianCopula, RowCopula, VineCopula
 from cranfield.methods.simulation.marginals import Marginal, move
 from cranfield.methods.simulation.simulator import MarginTable, Simulator
+from cranfield.methods.variance.replicate_components import Components
 from cranfield.types import Array
 
 Random = np.random.Generator
@@ -55,6 +57,45 @@ class NormalWorld:
     def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
         equal = rng.standard_normal((topics, *cast.shape, 1))
         equal *= self.sd
+        shift = np.zeros((self.systems, 1))
+        shift[0], shift[1] = self.difference / 2, -self.difference / 2
+        return equal + shift, equal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicateWorld:
+    """Normal scores of units with items and repeats, all of them drawn; a system has half the variance of a difference.
+
+    What all units share is drawn once for a collection: it is what plays in place of a choice of systems.
+    """
+
+    systems: int
+    difference: float
+    structure: Structure
+    components: Components
+    items: int
+    repeats: int
+    title: str = "normal scores with replicates"
+
+    @property
+    def columns(self) -> int:
+        return self.systems * self.items * self.repeats
+
+    def cast(self, rng: Random, collections: int) -> Array:
+        """The effects of what all units share, collections × systems × items or repeats."""
+        levels = {"items": self.items, "repeats": self.repeats, "": 1}[self.structure.shared]
+        sd = np.sqrt(self.components.shared_variance / 2)
+        return np.asarray(sd * rng.standard_normal((collections, self.systems, levels)))
+
+    def scores(self, rng: Random, cast: Array, topics: int) -> tuple[Array, Array]:
+        shape = (topics, len(cast), self.systems)
+        sds = [np.sqrt(getattr(self.components, name) / 2) for name in ("between", "within", "repeat_variance")]
+        whole = sds[2] * rng.standard_normal((*shape, self.items, self.repeats))
+        whole += sds[1] * rng.standard_normal((*shape, self.items, 1))
+        # Means over what the test does not keep apart.
+        kept = {"items": 4, "repeats": 3}.get(self.structure.shared, (3, 4))
+        equal = whole.mean(axis=kept).reshape(*shape, -1) + cast
+        equal += sds[0] * rng.standard_normal((*shape, 1))
         shift = np.zeros((self.systems, 1))
         shift[0], shift[1] = self.difference / 2, -self.difference / 2
         return equal + shift, equal
