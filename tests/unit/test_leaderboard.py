@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -121,6 +123,30 @@ def test_true_ranks_lie_within_the_given_ones(gap: float) -> None:
     assert wrong <= stats.binom.ppf(0.9999, 300, 0.05)
 
 
+@pytest.mark.parametrize("case", ["best", "near-ties"])
+@pytest.mark.parametrize(("test", "missing"), [("max-t", 0.0), ("t", 0.0), ("tukey", 0.0), ("t", 0.15)])
+def test_ranks_hold_on_tasks_drawn_from_those_of_mteb(
+    load_script: Callable[[str], ModuleType], case: str, test: str, missing: float
+) -> None:
+    """A small run of the script whose figures are on the page about ranks; near ties go with 8 models."""
+    script = load_script("rank_coverage")
+    values = script.chosen(script.read_population(), case, 8)
+    found = script.coverage(values, tasks=41, test=test, draws=60, missing=missing)
+    assert found.held >= stats.binom.ppf(1e-4, 60, 0.95)
+    assert 2 < found.width <= 8
+
+
+@pytest.mark.parametrize(("test", "missing"), [("max-t", 0.0), ("t", 0.0), ("t", 0.15)])
+def test_ranks_hold_for_equal_systems_with_normal_scores(
+    load_script: Callable[[str], ModuleType], test: str, missing: float
+) -> None:
+    """The hardest case: every significant pair is an error."""
+    script = load_script("rank_coverage")
+    values = script.chosen(script.read_population(), "equal-normal", 8)
+    found = script.coverage(values, tasks=41, test=test, draws=120, missing=missing)
+    assert stats.binom.ppf(1e-4, 120, 0.95) <= found.held
+
+
 def test_the_task_that_decides_is_named() -> None:
     values = np.full((6, 3), 0.5)
     values[:, 0] += 0.01
@@ -183,6 +209,23 @@ def test_pairs_are_compared_on_the_tasks_that_both_have() -> None:
         assert found.p_value[at] == pytest.approx(oracle.pvalue, rel=1e-9)
         assert board.shared[found.first[at], found.second[at]] == both.sum()
     assert "missing-cells" in [each.slug for each in board.warnings]
+
+
+def test_skewed_differences_are_said_aloud_where_scores_are_missing() -> None:
+    values = simulated(1)
+    values[0, 0] = np.nan
+    assert "skewed-differences" not in [each.slug for each in make_board(table(values), resamples=100).warnings]
+    values[1, 5] += 3.0
+    caution = next(
+        each for each in make_board(table(values), resamples=100).warnings if each.slug == "skewed-differences"
+    )
+    count = 0
+    for a in range(8):
+        for b in range(a + 1, 8):
+            gap = values[:, a] - values[:, b]
+            gap = gap[np.isfinite(gap)]
+            count += abs(stats.skew(gap)) / np.sqrt(len(gap)) > 0.25
+    assert caution.what.startswith(f"{count} of 28 pairs")
 
 
 def test_leaving_out_the_hard_tasks_gains_nothing() -> None:

@@ -98,7 +98,7 @@ def leaderboard(
     alpha: Annotated[
         float,
         Param(
-            "Significance level; the ranks given hold together with probability 1 − α.",
+            "Significance level; the ranks given hold together with a probability of about 1 − α.",
             label="α",
             ge=shared.LEAST_ALPHA,
             lt=1,
@@ -142,6 +142,8 @@ def leaderboard(
     >>> board.systems, board.tier.tolist()
     (('a', 'b', 'c'), [1, 1, 2])
     """
+    from cranfield.scores.quality import table_warnings
+
     tables = sources.load_score_tables(scores, columns=columns, measure=measure, missing=None)
     asked: dict[str, Any] = {
         "weights": _numbers(sources.named_files(weights, "weights")),
@@ -154,8 +156,7 @@ def leaderboard(
         "seed": seed,
     }
     boards = _of_collections(tables, baseline, asked) if len(tables) > 1 else _of_tasks(tables, baseline, asked)
-    warnings = tuple(dict.fromkeys(each for table in tables.values() for each in table.warnings))
-    return LeaderboardResult(boards=boards, warnings=warnings, seed=seed)
+    return LeaderboardResult(boards=boards, warnings=table_warnings(tables), seed=seed)
 
 
 def _of_tasks(tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any]) -> dict[str, Board]:

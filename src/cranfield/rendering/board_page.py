@@ -212,8 +212,8 @@ def _method(board: Board) -> Iterator[str]:
         f"All pairs are tested at α = {board.alpha:g} by: {test}. The best rank of a system is one more than the "
         "number of systems that are significantly better, and the worst leaves room for those that are significantly "
         "worse. If the tests control the family-wise error rate, the ranks of all systems lie within with a "
-        f"probability of at least {1 - board.alpha:g}. A tier begins with the first system that is separable from the "
-        "first of the tier before."
+        f"probability of at least {1 - board.alpha:g}; with few {unit}s or skewed differences this holds "
+        "approximately. A tier begins with the first system that is separable from the first of the tier before."
     )
     where = "topics within collections" if board.topics else "tasks"
     yield (

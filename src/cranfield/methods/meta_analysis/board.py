@@ -25,6 +25,7 @@ from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.methods.meta_analysis.scales import scale_caution, standardised
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
+from cranfield.scores.quality import FEWEST, SKEW
 from cranfield.scores.selection import REMEDY
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -78,7 +79,8 @@ class Board:
         1 for the first; systems with the same score share the best of their ranks.
     rank_lower, rank_upper
         The best and the worst rank that the tests leave: all ranks of all systems lie within with probability 1 − α or
-        more, where the tests control the family-wise error rate.
+        more, where the tests control the family-wise error rate. They do so approximately where differences are skewed
+        or tasks few, and Tukey's test does not where the variances of pairs differ.
     p_best
         Share of resamples of the tasks in which the system is first; ties share.
     tier
@@ -246,7 +248,7 @@ def board_of(
     values, fitted, means = values[:, order], fitted[:, order], means[order]
     there = np.isfinite(values).astype(np.int64)
     shared = there.T @ there
-    better, worse = _separable(comparison)
+    rank_lower, rank_upper = rank_bounds(comparison)
     resamples = resamples or RESAMPLES
     of_task = np.arange(len(values)) if part is None else part
     task_scores = _task_means(values, of_task, len(scores.tasks))
@@ -256,8 +258,8 @@ def board_of(
         systems=comparison.systems,
         scores=sign * means,
         ranks=1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1),
-        rank_lower=1 + better,
-        rank_upper=len(order) - worse,
+        rank_lower=rank_lower,
+        rank_upper=rank_upper,
         p_best=_best_shares(fitted, weight, part, resamples, seed),
         tier=_tiers(comparison),
         tasks=scores.tasks,
@@ -275,7 +277,7 @@ def board_of(
         standardise=scores.standardise or "none",
         lower_is_better=scores.lower_is_better,
         topics=() if part is None else tuple(np.bincount(part, minlength=len(scores.tasks)).tolist()),
-        warnings=(*comparison.warnings, *_cautions(comparison, shared, there), *_scales(scores)),
+        warnings=(*comparison.warnings, *_cautions(comparison, shared, there), *_skewed(values), *_scales(scores)),
     )
 
 
@@ -285,6 +287,38 @@ def _scales(scores: Scores) -> tuple[Caution, ...]:
         return ()
     found = scale_caution(scores.values, scores.tasks, scores.part)
     return () if found is None else (found,)
+
+
+def _skewed(values: Array) -> Iterator[Caution]:
+    """That differences are skewed on the tasks that pairs share; of complete tables their own cautions say it."""
+    there = np.isfinite(values)
+    if there.all():
+        return
+    x = np.where(there, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
+    first, second = np.triu_indices(values.shape[1], k=1)
+    n, *sums = (
+        found[first, second]
+        for found in (
+            there.T.astype(float) @ there,
+            x.T @ there - there.T @ x,
+            (x**2).T @ there + there.T @ x**2 - 2 * x.T @ x,
+            (x**3).T @ there - 3 * (x**2).T @ x + 3 * x.T @ x**2 - there.T @ x**3,
+        )
+    )
+    n = np.maximum(n, 1)
+    mean, square, cube = (each / n for each in sums)
+    variance = square - mean**2
+    varies = (n >= FEWEST) & (variance > 1e-12 * np.maximum(square, TINY))
+    third = np.where(varies, cube - 3 * mean * square + 2 * mean**3, 0.0)
+    skew = np.abs(third) / np.where(varies, variance, 1.0) ** 1.5 / np.sqrt(n)  # |g| / √n
+    count = int((skew > SKEW).sum())
+    if count:
+        yield Caution(
+            "skewed-differences",
+            f"{count:,} of {len(n):,} pairs of systems have skewed differences (|g|/√n > {SKEW:g}), so that their "
+            "p-values, and the best and worst ranks, are approximate",
+            "Run the missing tasks, or add tasks.",
+        )
 
 
 def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
@@ -486,16 +520,20 @@ def _wins(values: Array, first: Array, second: Array) -> tuple[Array, Array, Arr
     return counts[0], counts[1], counts[2]
 
 
-def _separable(comparison: Comparison) -> tuple[Array, Array]:
-    """Of every system, how many are significantly better and how many worse."""
-    better, worse = np.zeros((2, len(comparison.systems)), np.int64)
+def rank_bounds(comparison: Comparison) -> tuple[Array, Array]:
+    """The best and the worst rank of every system that the tests of all pairs leave.
+
+    All ranks lie within with probability 1 − α or more, where the tests control the family-wise error rate.
+    """
+    m = len(comparison.systems)
+    better, worse = np.zeros((2, m), np.int64)
     for pairs in comparison.parts():
         marked = pairs.p_adjusted <= comparison.alpha
         up = pairs.difference[marked] > 0
         first, second = pairs.first[marked], pairs.second[marked]
         np.add.at(better, np.where(up, second, first), 1)
         np.add.at(worse, np.where(up, first, second), 1)
-    return better, worse
+    return 1 + better, m - worse
 
 
 def _tiers(comparison: Comparison) -> Array:
