@@ -89,7 +89,7 @@ def leaderboard(
         TestName | None,
         Param(
             "Test that separates systems.",
-            default="max-t; t, each pair on what both have, with missing scores, weights or several collections",
+            default="max-t; t with weights or several collections",
             metavar="NAME",
             titles=shared.TEST_CHOICES,
         ),

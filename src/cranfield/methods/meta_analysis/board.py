@@ -16,12 +16,14 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
+from cranfield.methods.comparison.comparison import MOST_DIFFERENCES, Comparison, check_test, chosen_test, compare
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED, percent
 from cranfield.methods.comparison.pairwise import correction, deciding_level
 from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns, adjacent_groups
+from cranfield.methods.comparison.thresholds import pair_count
 from cranfield.methods.comparison.tukey import Intervals, critical_range
 from cranfield.methods.meta_analysis.effects import PairEffect
+from cranfield.methods.meta_analysis.incomplete import resampled_pairs
 from cranfield.methods.meta_analysis.scales import scale_caution, standardised
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
@@ -167,7 +169,8 @@ def make_board(
         ``z`` for scores minus their mean over systems, in units of their sd, within each task; ``none`` for scores as
         they are, which is the default, but with a warning where the tasks' scales differ.
     test, correct
-        As in a comparison; with missing cells or weights ``t``, each pair on the tasks that both have.
+        As in a comparison; with missing cells ``max-t`` or ``t``, with weights ``t``, each pair on the tasks that both
+        have.
     lower_is_better
         Whether small scores are good, as of latency and cost.
     resamples
@@ -242,7 +245,14 @@ def board_of(
         turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis])
         comparison = compare(turned, measure=scores.measure, **asked, seed=seed, progress=progress)
     else:
+        by_max_t = part is None and _takes_max_t(values, weight, test, correct)
+        asked["test"] = None if by_max_t else test
         comparison = _by_pairs(values, means, scores.systems, weight, scores.measure, part=part, **asked)
+        if by_max_t:
+            in_order = values[:, [scores.systems.index(system) for system in comparison.systems]]
+            comparison = resampled_pairs(
+                comparison, in_order, resamples=resamples or RESAMPLES, seed=seed, progress=progress
+            )
     place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
     values, fitted, means = values[:, order], fitted[:, order], means[order]
@@ -279,6 +289,17 @@ def board_of(
         topics=() if part is None else tuple(np.bincount(part, minlength=len(scores.tasks)).tolist()),
         warnings=(*comparison.warnings, *_cautions(comparison, shared, there), *_skewed(values), *_scales(scores)),
     )
+
+
+def _takes_max_t(values: Array, weight: Array, test: str | None, correct: str | None) -> bool:
+    """Whether pairs with missing scores are resampled together: if that is asked for, or nothing is and they are few.
+
+    Tasks with different weights are not.
+    """
+    if (weight != weight[0]).any() or values.shape[1] < 3 or correct is not None:
+        return False
+    few = len(values) * pair_count(values.shape[1]) <= MOST_DIFFERENCES
+    return test == "max-t" or (test is None and few)
 
 
 def _scales(scores: Scores) -> tuple[Caution, ...]:
