@@ -132,6 +132,7 @@ SHOWN = (
     "judges example/runs --qrels example/qrels.txt --judge a=example/judge.txt --judge b=example/judge.txt --draw 5",
     "judges passes.csv --judge model=judged.csv --teams teams.tsv",
     "leaderboard scores.csv",
+    "leaderboard scores.csv model.csv --baseline cleverdon1",
     "shards example/runs --qrels example/qrels.txt -s 2 --samples 2 --resamples 0",
     "pilot example/runs --qrels example/qrels.txt --teams example/teams.tsv --trials 2",
     "budget example/runs --qrels example/qrels.txt -d 5,10",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from statsmodels.stats import meta_analysis
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.comparison.tukey import critical_range
-from cranfield.methods.meta_analysis import combine_effects, make_board
+from cranfield.methods.meta_analysis import combine_effects, make_board, make_collections_board, standardised
+from cranfield.methods.meta_analysis.incomplete import largest_t_of_shared
+from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import read_board
 
@@ -121,6 +125,32 @@ def test_true_ranks_lie_within_the_given_ones(gap: float) -> None:
     assert wrong <= stats.binom.ppf(0.9999, 300, 0.05)
 
 
+@pytest.mark.parametrize("case", ["best", "near-ties"])
+@pytest.mark.parametrize(
+    ("test", "missing"), [("max-t", 0.0), ("t", 0.0), ("tukey", 0.0), ("max-t", 0.15), ("t", 0.15)]
+)
+def test_ranks_hold_on_tasks_drawn_from_those_of_mteb(
+    load_script: Callable[[str], ModuleType], case: str, test: str, missing: float
+) -> None:
+    """A small run of the script whose figures are on the page about ranks; with 6 models."""
+    script = load_script("rank_coverage")
+    values = script.chosen(script.read_population(), case, 6)
+    found = script.coverage(values, tasks=41, test=test, draws=40, missing=missing)
+    assert found.held >= stats.binom.ppf(1e-4, 40, 0.95)
+    assert 2 < found.width <= 6
+
+
+@pytest.mark.parametrize(("test", "missing"), [("max-t", 0.0), ("t", 0.0), ("max-t", 0.15), ("t", 0.15)])
+def test_ranks_hold_for_equal_systems_with_normal_scores(
+    load_script: Callable[[str], ModuleType], test: str, missing: float
+) -> None:
+    """The hardest case: every significant pair is an error."""
+    script = load_script("rank_coverage")
+    values = script.chosen(script.read_population(), "equal-normal", 8)
+    found = script.coverage(values, tasks=41, test=test, draws=80, missing=missing)
+    assert found.held >= stats.binom.ppf(1e-4, 80, 0.95)
+
+
 def test_the_task_that_decides_is_named() -> None:
     values = np.full((6, 3), 0.5)
     values[:, 0] += 0.01
@@ -185,6 +215,59 @@ def test_pairs_are_compared_on_the_tasks_that_both_have() -> None:
     assert "missing-cells" in [each.slug for each in board.warnings]
 
 
+def test_max_t_with_few_missing_scores_is_nearly_that_of_all_scores() -> None:
+    values = simulated(4, tasks=40, systems=6, gap=0.015)
+    whole = make_board(table(values), test="max-t").comparison
+    values[3, 2] = np.nan
+    board = make_board(table(values))
+    found = board.comparison
+    assert (found.test, found.correct, found.interval) == ("max-t", "none", "simultaneous 95 %")
+    assert found.systems == whole.systems
+    untouched = [
+        at for at in range(15) if "s2" not in (found.systems[found.first[at]], found.systems[found.second[at]])
+    ]
+    assert found.p_adjusted[untouched] == pytest.approx(whole.p_adjusted[untouched], abs=0.03)
+    assert ((found.lower > 0) | (found.upper < 0)).tolist() == found.significant.tolist()
+    assert (found.p_adjusted >= found.p_value - 1e-3).all()
+
+
+def test_max_t_of_missing_scores_resamples_the_tasks_that_pairs_share() -> None:
+    """One pair: the largest |t| is that pair's own, resample by resample."""
+    rng = np.random.default_rng(1)
+    gaps = rng.exponential(1.0, (25, 2))
+    gaps[:5, 0], gaps[20:, 1] = np.nan, np.nan
+    found = largest_t_of_shared(gaps[:, :1], resamples=50, seed=3)
+    drawn = generator(3, "leaderboard", "max-t").multinomial(25, np.full(25, 1 / 25), size=50)
+    expected = []
+    for counts in drawn:
+        sample = np.repeat(gaps[:, 0], counts)
+        sample = sample[np.isfinite(sample)]
+        own = gaps[5:, 0]
+        error = np.sqrt(max(sample.var(ddof=1), own.var(ddof=1) / 5) / len(sample))
+        expected.append(abs(sample.mean() - own.mean()) / error)
+    assert found == pytest.approx(np.sort(expected))
+    both = largest_t_of_shared(gaps, resamples=50, seed=3)
+    assert (both >= found - 1e-12).all()
+    assert (both > found).any()
+
+
+def test_skewed_differences_are_said_aloud_where_scores_are_missing() -> None:
+    values = simulated(1)
+    values[0, 0] = np.nan
+    assert "skewed-differences" not in [each.slug for each in make_board(table(values), resamples=100).warnings]
+    values[1, 5] += 3.0
+    caution = next(
+        each for each in make_board(table(values), resamples=100).warnings if each.slug == "skewed-differences"
+    )
+    count = 0
+    for a in range(8):
+        for b in range(a + 1, 8):
+            gap = values[:, a] - values[:, b]
+            gap = gap[np.isfinite(gap)]
+            count += abs(stats.skew(gap)) / np.sqrt(len(gap)) > 0.25
+    assert caution.what.startswith(f"{count} of 28 pairs")
+
+
 def test_leaving_out_the_hard_tasks_gains_nothing() -> None:
     effects, hard = np.array([0.3, 0.2, 0.1]), np.array([0.0, 0.0, -0.2, -0.2])
     values = 0.5 + hard[:, np.newaxis] + effects
@@ -217,7 +300,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         make_board(table(values), weights={"x": 2})
     with pytest.raises(RequestError, match="needs every score"):
         make_board(table(values), weights={"t0": 2}, test="tukey")
-    with pytest.raises(RequestError, match="TASK=WEIGHT"):
+    with pytest.raises(RequestError, match="NAME=WEIGHT"):
         cf.leaderboard(table(values), weights=["t0=two"])
 
 
@@ -232,6 +315,37 @@ def test_the_answer_has_its_words() -> None:
     assert "ranks-apart" in [each["kind"] for each in unadjusted["warnings"]]
 
 
+# --- the page
+
+
+def test_the_command_writes_the_board_as_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cranfield.cli.app import main
+
+    cf.write_scores(table(simulated(8)), tmp_path / "scores.csv")
+    for name, code in (("board.html", 0), ("board.pdf", 2)):
+        line = ["cranfield", "leaderboard", str(tmp_path / "scores.csv"), "-o", str(tmp_path / name)]
+        monkeypatch.setattr("sys.argv", line)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert (stop.value.code or 0) == code
+    page = (tmp_path / "board.html").read_text(encoding="utf-8")
+    assert "is first of 8 on 30 tasks" in page
+    assert page.index("is first of 8") < page.index("<table") < page.index(">Method<") < page.index(">References<")
+    assert page.count("<td class=h") == 8 * 30
+    assert "End the name in .html" in capsys.readouterr().err
+    with pytest.raises(RequestError, match="no name of a page"):
+        cf.leaderboard(table(simulated(8)), resamples=100).write_page(str(tmp_path / "board.txt"))
+
+
+def test_shades_are_shares_of_worse_systems() -> None:
+    from cranfield.rendering.board_page import _shades
+
+    found = _shades(np.array([[0.1, 0.3, 0.2, np.nan, 0.2], [5.0, 5.0, 5.0, 5.0, 5.0]]))
+    assert found.tolist() == [[0, 9, 3, -1, 3], [0, 0, 0, 0, 0]]
+
+
 # --- Friedman and Nemenyi
 
 
@@ -244,13 +358,68 @@ def test_friedmans_test_is_scipys() -> None:
     assert found.p_value == pytest.approx(oracle.pvalue)
 
 
+PRINTED = {
+    0.05: (1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164),
+    0.10: (1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920),
+}
+"""Demšar 2006, Table 5 (a): two to ten classifiers."""
+
+
 @pytest.mark.parametrize(
-    ("models", "printed"),
-    [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (6, 2.850), (7, 2.949), (8, 3.031), (10, 3.164)],
+    ("alpha", "models", "printed"),
+    [(alpha, at + 2, value) for alpha, values in PRINTED.items() for at, value in enumerate(values)],
 )
-def test_nemenyis_critical_values_are_those_printed(models: int, printed: float) -> None:
-    """Demšar 2006, Table 5 (a), α = 0.05."""
-    assert critical_range(0.05, models, np.inf) / np.sqrt(2) == pytest.approx(printed, abs=1e-3)
+def test_nemenyis_critical_values_are_those_printed(alpha: float, models: int, printed: float) -> None:
+    q = critical_range(alpha, models, np.inf) / np.sqrt(2)
+    assert q == pytest.approx(printed, abs=1.1e-3)  # 2.948 for seven, where the table has 2.949
+    if models > 2:
+        found = make_board(table(simulated(1, tasks=14, systems=models)), alpha=alpha, resamples=100).friedman
+        assert found is not None
+        assert found.critical_difference == pytest.approx(q * np.sqrt(models * (models + 1) / (6 * 14)))
+
+
+def test_systems_within_the_critical_difference_are_joined() -> None:
+    found = make_board(table(simulated(2, tasks=20, systems=8, gap=0.02)), resamples=100).friedman
+    assert found is not None
+    ranks = np.sort(found.average_ranks)
+    for a in range(8):
+        for b in range(a + 1, 8):
+            together = any(first <= a and b <= last for first, last in found.groups())
+            assert together == (ranks[b] - ranks[a] < found.critical_difference)
+    assert len(found.groups()) > 1
+
+
+def drawn(chart: Any) -> list[dict[str, Any]]:
+    """The rows of all layers, each once."""
+    spec = chart.to_dict()
+    parts = [spec, *spec.get("layer", [])]
+    rows = [row for part in parts for row in part.get("data", {}).get("values", [])]
+    return [row for at, row in enumerate(rows) if row not in rows[:at]]
+
+
+def test_the_diagram_names_every_system_and_the_critical_difference() -> None:
+    found = cf.leaderboard(table(simulated(2, tasks=20, systems=8, gap=0.02)), resamples=100)
+    chart = found.chart("critical-difference")
+    friedman = found.boards["AP"].friedman
+    assert friedman is not None
+    named = {row["system"]: row["value"] for row in drawn(chart) if "system" in row}
+    assert named == dict(zip(found.boards["AP"].systems, friedman.average_ranks.tolist(), strict=True))
+    bars = [row for row in drawn(chart) if "systems" in row]
+    assert [row["systems"] for row in bars] == [1 + last - first for first, last in friedman.groups() if last > first]
+    assert f"critical difference {friedman.critical_difference:.3g}" in json.dumps(chart.to_dict())
+
+
+def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_many() -> None:
+    values = simulated(5, systems=40)
+    values[0, 0] = np.nan
+    found = cf.leaderboard(table(values), resamples=100)
+    chart = found.chart("critical-difference")
+    board = found.boards["AP"]
+    named = [(row["system"], row["value"]) for row in drawn(chart) if "system" in row]
+    assert dict(named) == dict(zip(board.systems[:30], board.scores[:30].tolist(), strict=True))
+    assert "the best 30 of 40" in chart.to_dict()["title"]
+    compared = cf.compare(table(simulated(5, systems=6)), resamples=200).chart("critical-difference")
+    assert len({row["system"] for row in drawn(compared) if "system" in row}) == 6
 
 
 # --- several collections
@@ -284,6 +453,221 @@ def test_paule_and_mandels_variance_solves_their_equation() -> None:
     found = combine_effects(effects, variances)
     spread = np.square(effects - found.random) / (variances + found.tau2)
     assert spread.sum() == pytest.approx(5, rel=1e-12)
+
+
+def collections(seed: int = 1, systems: int = 4, between: float = 0.02) -> dict[str, ScoreTable]:
+    """Three collections with 40, 25 and 60 topics, in which systems differ, and not alike in all."""
+    rng = np.random.default_rng(seed)
+    made = {}
+    for name, topics in (("one", 40), ("two", 25), ("three", 60)):
+        own = 0.04 * np.arange(systems) + rng.normal(0, between, systems)
+        made[name] = table(rng.normal(0.4, 0.1, (topics, 1)) + own + rng.normal(0, 0.08, (topics, systems)))
+    return made
+
+
+def test_the_score_of_several_collections_is_the_mean_over_them_of_the_means_over_topics() -> None:
+    tables = collections()
+    plain = make_collections_board(tables, resamples=200)
+    weighted = make_collections_board(tables, weights={"two": 3}, resamples=200)
+    for name in plain.systems:
+        means = [each.mean()[name] for each in tables.values()]
+        assert plain.scores[plain.systems.index(name)] == pytest.approx(np.mean(means))
+        assert weighted.scores[weighted.systems.index(name)] == pytest.approx(np.average(means, weights=[1, 3, 1]))
+    assert plain.topics == (40, 25, 60)
+    assert plain.task_scores == pytest.approx(
+        np.array([[each.mean()[name] for name in plain.systems] for each in tables.values()])
+    )
+    assert plain.friedman is None
+
+
+def test_pairs_of_several_collections_are_tested_within_them() -> None:
+    """The variance of a stratified mean and Satterthwaite's df (Cochran 1977, §5.4), pair by pair."""
+    tables, weights = collections(), np.array([1.0, 3.0, 1.0])
+    found = make_collections_board(tables, weights={"two": 3}, resamples=100).comparison
+    for at in range(len(found.pairs)):
+        a, b = (int(found.systems[each[at]][1:]) for each in (found.first, found.second))
+        gaps = [each.of("AP")[:, a] - each.of("AP")[:, b] for each in tables.values()]
+        share = weights / weights.sum()
+        parts = share**2 * [gap.var(ddof=1) / len(gap) for gap in gaps]
+        df = parts.sum() ** 2 / (parts**2 / [len(gap) - 1 for gap in gaps]).sum()
+        difference = share @ [gap.mean() for gap in gaps]
+        assert found.difference[at] == pytest.approx(difference)
+        assert found.standard_error[at] == pytest.approx(np.sqrt(parts.sum()))
+        p = 2 * stats.t.sf(abs(difference) / np.sqrt(parts.sum()), df)
+        assert found.p_value[at] == pytest.approx(p, rel=1e-9)
+
+
+def test_two_collections_with_the_same_weight_per_topic_and_one_topic_set_give_the_same_first() -> None:
+    """Resampling is within collections: a collection that is the same for all topics never changes its mean."""
+    fixed = np.tile([[0.9, 0.1]], (10, 1))  # every resample of it is the same
+    rng = np.random.default_rng(1)
+    close = np.column_stack([rng.normal(0.5, 0.2, 30), rng.normal(0.6, 0.2, 30)])
+    board = make_collections_board({"fixed": table(fixed), "close": table(close)}, resamples=2000)
+    assert board.systems[0] == "s0"
+    assert board.p_best[0] == 1.0
+
+
+def test_effects_of_collections_are_those_of_each_combined() -> None:
+    tables = collections(systems=3)
+    board = make_collections_board(tables, resamples=100)
+    assert [(each.first, each.second) for each in board.effects] == [("s2", "s1"), ("s2", "s0"), ("s1", "s0")]
+    for effect in board.effects:
+        a, b = int(effect.first[1:]), int(effect.second[1:])
+        gaps = [each.of("AP")[:, a] - each.of("AP")[:, b] for each in tables.values()]
+        means, variances = [gap.mean() for gap in gaps], [gap.var(ddof=1) / len(gap) for gap in gaps]
+        assert effect.combined.effects == pytest.approx(means)
+        oracle = meta_analysis.combine_effects(np.array(means), np.array(variances), method_re="chi2")
+        assert effect.laird.tau2 == pytest.approx(max(oracle.tau2, 0.0))
+        assert effect.combined.fixed == pytest.approx(oracle.mean_effect_fe)
+        assert effect.topics == (40, 25, 60)
+    against = make_collections_board(collections(systems=7), baseline="s3", resamples=100)
+    assert {each.second for each in against.effects} == {"s3"}
+    assert len(against.effects) == 6
+    many = make_collections_board(collections(systems=7), resamples=100)
+    assert [(each.first, each.second) for each in many.effects] == [many.systems[:2]]
+
+
+def test_a_difference_in_another_collection_lies_in_its_prediction_interval() -> None:
+    """400 times three collections and a fourth, whose true difference is drawn like theirs."""
+    inside = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        truths = rng.normal(0.05, 0.03, 4)
+        variances = rng.uniform(1e-5, 4e-5, 3)
+        found = combine_effects(rng.normal(truths[:3], np.sqrt(variances)), variances)
+        inside += found.prediction_lower <= truths[3] <= found.prediction_upper
+    assert inside >= stats.binom.ppf(0.001, 400, 0.95)
+
+
+def test_a_system_may_be_missing_from_a_collection() -> None:
+    tables = collections(systems=4)
+    tables["two"] = tables["two"].select(systems=["s0", "s1", "s3"])
+    board = make_collections_board(tables, resamples=100)
+    assert dict(zip(board.systems, board.tasks_of.tolist(), strict=True)) == {"s0": 3, "s1": 3, "s2": 2, "s3": 3}
+    assert "missing-cells" in [each.slug for each in board.warnings]
+    effect = next(each for each in board.effects if "s2" in (each.first, each.second))
+    assert effect.collections == ("one", "three")
+    found = board.comparison
+    at = next(
+        at for at in range(6) if {found.systems[found.first[at]], found.systems[found.second[at]]} == {"s2", "s3"}
+    )
+    gaps = [tables[name].mean()["s3"] - tables[name].mean()["s2"] for name in ("one", "three")]
+    assert abs(found.difference[at]) == pytest.approx(abs(np.mean(gaps)))
+
+
+def test_files_of_several_collections_are_one_board(tmp_path: Path) -> None:
+    files = []
+    for name, each in collections().items():
+        cf.write_scores(each, tmp_path / f"{name}.csv")
+        files.append(str(tmp_path / f"{name}.csv"))
+    found = cf.leaderboard(files, weights=["two=3"], resamples=200)
+    board = found.boards["AP"]
+    assert board.tasks == ("one", "two", "three")
+    assert board.weights.tolist() == [1, 3, 1]
+    shown = found.to_dict()
+    assert shown["sample"] == "topics within these collections"
+    assert [row["topics"] for row in shown["collections"]] == [40, 25, 60]
+    assert {"random", "random_lower", "prediction_upper", "fixed", "q", "i2", "tau2", "tau2_dl"} <= set(
+        shown["effects"][0]
+    )
+    assert len(shown["effects"][0]["collections"]) == 3
+    assert "the sample is the topics, and the collections are fixed" in found.summary()
+    assert "prediction interval" in found.summary()
+    kinds = [row["kind"] for row in drawn(found.chart("forest"))]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        "collection": 18,
+        "fixed effect": 6,
+        "random effect": 6,
+        "another collection": 6,
+    }
+    two = cf.leaderboard(files[:2], resamples=200)
+    assert "needs three collections" in two.summary()
+    assert "another collection" not in [row["kind"] for row in drawn(two.chart("forest"))]
+
+
+def test_wide_tables_without_a_measure_have_one_in_common(tmp_path: Path) -> None:
+    for name, each in collections().items():
+        cf.write_scores(each, tmp_path / f"{name}.csv", wide=True)
+    found = cf.leaderboard([str(tmp_path / f"{name}.csv") for name in ("one", "two")], resamples=100)
+    assert list(found.boards) == ["score"]
+
+
+def test_what_several_collections_cannot_have_is_refused(tmp_path: Path) -> None:
+    tables = collections()
+    with pytest.raises(RequestError, match="no collection «x»"):
+        make_collections_board(tables, weights={"x": 2})
+    with pytest.raises(RequestError, match="no system «x»"):
+        make_collections_board(tables, baseline="x")
+    with pytest.raises(RequestError, match="not compared by tukey"):
+        make_collections_board(tables, test="tukey")
+    with pytest.raises(InputError, match="two topics or more") as error:
+        make_collections_board({**tables, "short": tables["one"].select(topics=["t0"])})
+    assert error.value.where == "short"
+    with pytest.raises(InputError, match="no measure in common"):
+        cf.leaderboard({"a": tables["one"], "b": tables["two"].replaced(measures=("P@10",))})
+    with pytest.raises(RequestError, match="`baseline` has no effect"):
+        cf.leaderboard(tables["one"], baseline="s1")
+    with pytest.raises(RequestError, match="several collections"):
+        cf.leaderboard(tables["one"], resamples=100).chart("forest")
+
+
+def test_pairs_that_do_not_vary_are_not_combined() -> None:
+    same = np.tile(np.random.default_rng(1).normal(0.5, 0.1, (20, 1)), (1, 3)) + np.array([0.0, 0.1, 0.0])
+    noisy = simulated(1, systems=3)
+    board = make_collections_board({"same": table(same), "noisy": table(noisy)}, resamples=100)
+    assert board.effects == ()
+    assert "effects-left-out" in [each.slug for each in board.warnings]
+
+
+# --- scales
+
+
+def test_z_scores_have_mean_0_and_sd_1_over_systems_and_a_missing_score_stays_missing() -> None:
+    values = simulated(1) * np.linspace(1, 100, 30)[:, np.newaxis]
+    values[3, 2] = np.nan
+    found = standardised(values)
+    assert np.nanmean(found, axis=1) == pytest.approx(np.zeros(30), abs=1e-12)
+    assert np.nanstd(found, axis=1, ddof=1) == pytest.approx(np.ones(30))
+    assert np.isnan(found).sum() == 1
+
+
+def test_tasks_on_another_scale_are_standardised_by_name_and_said_aloud_otherwise() -> None:
+    values = simulated(1, gap=0.01)
+    percent = values.copy()
+    percent[:3] *= 100
+
+    def slugs(**asked: Any) -> list[str]:
+        return [each.slug for each in make_board(table(percent), resamples=100, **asked).warnings]
+
+    assert "scales-differ" in slugs()
+    assert "scales-differ" not in slugs(standardise="none")
+    assert "scales-differ" not in slugs(standardise="z")
+    assert "scales-differ" not in [each.slug for each in make_board(table(values), resamples=100).warnings]
+    mine, other = (make_board(table(each), standardise="z", resamples=100) for each in (percent, values))
+    assert mine.systems == other.systems
+    assert mine.scores == pytest.approx(other.scores)
+    assert mine.task_scores == pytest.approx(other.task_scores)
+    assert mine.rank_upper.tolist() == other.rank_upper.tolist()
+
+
+def test_collections_on_another_scale_are_said_aloud() -> None:
+    tables = collections()
+    tables["two"] = tables["two"].replaced(values=tables["two"].values * 100)
+    board = make_collections_board(tables, resamples=100)
+    caution = next(each for each in board.warnings if each.slug == "scales-differ")
+    assert "two has an sd" in caution.what
+    mine = make_collections_board(tables, standardise="z", resamples=100)
+    other = make_collections_board(collections(), standardise="z", resamples=100)
+    assert mine.scores == pytest.approx(other.scores)
+    assert mine.effects[0].combined.random == pytest.approx(other.effects[0].combined.random)
+
+
+def test_costs_are_standardised_too() -> None:
+    up = make_board(table(simulated(3)), standardise="z", resamples=100)
+    down = make_board(table(-simulated(3)), standardise="z", lower_is_better=True, resamples=100)
+    assert down.systems == up.systems
+    assert down.scores == pytest.approx(-up.scores)
+    assert down.task_scores == pytest.approx(-up.task_scores)
 
 
 def test_effects_that_agree_have_no_variance_between_them() -> None:

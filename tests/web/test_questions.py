@@ -74,7 +74,7 @@ def test_data_is_asked_what_makes_sense_for_it(kind: str, without: set[str]) -> 
 
 def test_of_several_tables_nothing_is_asked_that_is_about_one() -> None:
     two = {each.name for each in askable({**ABOUT, "kind": "scores", "names": ["a", "b"]})}
-    assert two == {"check", "variance", "size", "power", "compare", "judges", "reliability", "report"}
+    assert two == {"check", "variance", "size", "power", "compare", "leaderboard", "judges", "reliability", "report"}
 
 
 # --- check
@@ -182,6 +182,12 @@ def test_a_card_has_its_badge(scores: str, wait: Wait) -> None:
     kept = wait(f"{scores}/power.badge?measure=AP")
     assert 'filename="cranfield-power.badge.svg"' in kept.headers["content-disposition"]
     assert ElementTree.fromstring(kept.text).tag.endswith("svg")
+
+
+def test_a_board_is_a_page_to_keep(scores: str, wait: Wait) -> None:
+    kept = wait(f"{scores}/leaderboard.board?measure=AP&resamples=200")
+    assert 'filename="cranfield-leaderboard.board.html"' in kept.headers["content-disposition"]
+    assert '<table class="systems">' in kept.text
 
 
 def test_charts_of_an_answer_are_one_file(collection: str, wait: Wait) -> None:

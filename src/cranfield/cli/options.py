@@ -225,6 +225,10 @@ def _pairs(result: Any, path: str, given: dict[str, Any]) -> None:
     result.write_pairs(path)
 
 
+def _board(result: Any, path: str, given: dict[str, Any]) -> None:
+    result.write_page(path)
+
+
 _SCORES = OutputFile(
     "out",
     "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.",
@@ -238,6 +242,13 @@ FILES: dict[str, OutputFile] = {
     "simulate": replace(_SCORES, is_needed=True),
     "compare": OutputFile(
         "out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o", endings=(".csv", ".tsv")
+    ),
+    "leaderboard": OutputFile(
+        "out",
+        "Write the board as a page that can be sorted and filtered: .html (also .gz).",
+        _board,
+        short="-o",
+        endings=(".html",),
     ),
     "power": OutputFile("badge", "Write the card as a small SVG.", _badge),
 }

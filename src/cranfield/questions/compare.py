@@ -47,7 +47,7 @@ class ComparisonResult(Result):
 @question(
     "Which systems differ",
     examples=("cranfield compare scores.csv -m AP --plot intervals.svg",),
-    charts=("intervals", "matrix"),
+    charts=("intervals", "matrix", "critical-difference"),
     working="resampling",
     is_parallel=True,
 )

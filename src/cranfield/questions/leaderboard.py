@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import RequestError
+from cranfield.errors import InputError, RequestError
 from cranfield.methods.names import TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import NamedData, Param, question
-from cranfield.results import Result
+from cranfield.results import Result, rendering
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.meta_analysis.board import Board
+    from cranfield.scores import ScoreTable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -25,38 +26,70 @@ class LeaderboardResult(Result):
     Attributes
     ----------
     boards
-        By measure: systems in order, the ranks that each may have, P(best), tiers, and every pair.
+        By measure: systems in order, the ranks that each may have, P(best), tiers, and every pair; of several
+        collections also the differences combined over them.
     """
 
     boards: Mapping[str, Board]
+
+    def write_page(self, path: str) -> None:
+        """Write the board as one HTML file that can be sorted and filtered, and that loads nothing from elsewhere."""
+        rendering("board_page").write_page(self, path)
 
 
 @question(
     "Leaderboard",
     examples=(
         "cranfield leaderboard board.csv --plot board.svg",
-        "cranfield leaderboard board.csv --test tukey --weights ArguAna=2",
+        "cranfield leaderboard board.csv -o board.html",
+        "cranfield leaderboard trec7.csv trec8.csv robust.csv --baseline bm25 --chart forest --plot forest.svg",
     ),
-    charts=("ranks",),
+    charts=("ranks", "critical-difference", "forest"),
     working="resampling",
 )
 def leaderboard(
     scores: Annotated[
         sources.ScoresLike,
-        sources.Source("Score table of systems on tasks, which stand in the column of topics.", metavar="SCORES"),
+        sources.Source(
+            "Score table of systems on tasks, which stand in the column of topics; or several tables, one per "
+            "collection, of systems on topics.",
+            metavar="SCORES",
+        ),
     ],
     *,
     columns: sources.Columns = None,
     measure: shared.Measures = None,
     weights: Annotated[
         NamedData,
-        Param("Weight of a task in the mean; may be repeated.", default="1 for every task", metavar="TASK=WEIGHT"),
+        Param(
+            "Weight of a task, or of a collection, in the mean; may be repeated.",
+            default="1 for every one",
+            metavar="NAME=WEIGHT",
+        ),
+    ] = None,
+    standardise: Annotated[
+        Literal["none", "z"] | None,
+        Param(
+            "How scores on different scales are made comparable: z takes, within each task or topic, the score minus "
+            "its mean over systems, divided by its sd.",
+            default="none, with a warning if the scales differ much",
+            metavar="NAME",
+            titles={"": "not, with a warning if scales differ", "none": "not", "z": "z: within each task or topic"},
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        Param(
+            "With several collections: the system whose difference from each other one is combined over them.",
+            default="all pairs up to 10, else the first two systems",
+            metavar="NAME",
+        ),
     ] = None,
     test: Annotated[
         TestName | None,
         Param(
             "Test that separates systems.",
-            default="max-t; t, each pair on the tasks that both have, with missing scores or weights",
+            default="max-t; t with weights or several collections",
             metavar="NAME",
             titles=shared.TEST_CHOICES,
         ),
@@ -65,7 +98,7 @@ def leaderboard(
     alpha: Annotated[
         float,
         Param(
-            "Significance level; the ranks given hold together with probability 1 − α.",
+            "Significance level; the ranks given hold together with a probability of about 1 − α.",
             label="α",
             ge=shared.LEAST_ALPHA,
             lt=1,
@@ -80,7 +113,9 @@ def leaderboard(
     """A leaderboard with the ranks that each system may have, tiers, P(best), and the tasks that decide who is first.
 
     Tasks are the sample: the board says what would hold on other tasks like these. Missing scores are allowed; two
-    systems are compared on the tasks that both have.
+    systems are compared on the tasks that both have. Of several collections the score is the mean over collections of
+    the means over topics, and the sample is the topics within these collections; differences of pairs are combined
+    over collections, with a prediction interval for another one.
 
     Returns
     -------
@@ -92,6 +127,10 @@ def leaderboard(
     .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR, 2006.
     .. [2] M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, "Inference for ranks with applications to mobility
        across neighbourhoods and academic achievement across countries", Review of Economic Studies, 2024.
+    .. [3] W. Webber, A. Moffat and J. Zobel, "Score standardization for inter-collection comparison of retrieval
+       systems", SIGIR, 2008.
+    .. [4] J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, "A re-evaluation of random-effects meta-analysis",
+       Journal of the Royal Statistical Society A, 2009.
 
     Examples
     --------
@@ -103,33 +142,52 @@ def leaderboard(
     >>> board.systems, board.tier.tolist()
     (('a', 'b', 'c'), [1, 1, 2])
     """
+    from cranfield.scores.quality import table_warnings
+
+    tables = sources.load_score_tables(scores, columns=columns, measure=measure, missing=None)
+    asked: dict[str, Any] = {
+        "weights": _numbers(sources.named_files(weights, "weights")),
+        "standardise": standardise,
+        "test": test,
+        "correct": correct,
+        "alpha": alpha,
+        "lower_is_better": lower_is_better,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    boards = _of_collections(tables, baseline, asked) if len(tables) > 1 else _of_tasks(tables, baseline, asked)
+    return LeaderboardResult(boards=boards, warnings=table_warnings(tables), seed=seed)
+
+
+def _of_tasks(tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any]) -> dict[str, Board]:
     from cranfield.methods.meta_analysis.board import make_board
 
-    table = sources.load_scores(scores, columns=columns, measure=measure, missing=None)
-    given = _numbers(sources.named_files(weights, "weights"))
-    boards = {
-        name: make_board(
-            table,
-            measure=name,
-            weights=given,
-            test=test,
-            correct=correct,
-            alpha=alpha,
-            lower_is_better=lower_is_better,
-            resamples=resamples,
-            seed=seed,
-            progress=listener(),
+    if baseline is not None:
+        raise RequestError("`baseline` has no effect on one board of tasks", fix="It goes with several collections.")
+    (table,) = tables.values()
+    return {name: make_board(table, measure=name, progress=listener(), **asked) for name in table.measures}
+
+
+def _of_collections(
+    tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any]
+) -> dict[str, Board]:
+    from cranfield.methods.meta_analysis.collections import make_collections_board
+
+    named = sources.collection_names(tables)
+    first, *others = named.values()
+    common = [name for name in first.measures if all(name in table.measures for table in others)]
+    if not common:
+        raise InputError(
+            "the tables have no measure in common", fix="Name the measure of each the same, or use `columns`."
         )
-        for name in table.measures
-    }
-    return LeaderboardResult(boards=boards, warnings=table.warnings, seed=seed)
+    return {name: make_collections_board(named, measure=name, baseline=baseline, **asked) for name in common}
 
 
 def _numbers(weights: Mapping[str, object]) -> dict[str, float]:
     found = {}
-    for task, weight in weights.items():
+    for name, weight in weights.items():
         try:
-            found[task] = float(str(weight))
+            found[name] = float(str(weight))
         except ValueError:
-            raise RequestError(f"`weights` cannot be «{task}={weight}»", fix="Write TASK=WEIGHT.") from None
+            raise RequestError(f"`weights` cannot be «{name}={weight}»", fix="Write NAME=WEIGHT.") from None
     return found

@@ -289,11 +289,35 @@ def load_labels(
 
 def load_scores(scores: Any, *, columns: str | None, measure: Names, missing: str | None) -> ScoreTable:
     """The one score table that files, a frame, a dict or a table hold, with missing scores as they are."""
-    from cranfield.scores.selection import complete_tables, only_table
+    from cranfield.scores.selection import only_table
+
+    return only_table(load_score_tables(scores, columns=columns, measure=measure, missing=missing))
+
+
+def load_score_tables(
+    scores: Any, *, columns: str | None, measure: Names, missing: str | None
+) -> dict[str, ScoreTable]:
+    """Score tables by the name of their collection, with missing scores as they are."""
+    from cranfield.scores.selection import complete_tables
 
     measures = [measure] if isinstance(measure, str) else measure
     read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
-    return only_table(complete_tables(read, measures=measures, missing=missing or "nan"))
+    return complete_tables(read, measures=measures, missing=missing or "nan")
+
+
+def collection_names(tables: Mapping[str, ScoreTable]) -> dict[str, ScoreTable]:
+    """Several tables by the names of their files without folder and ending, if these differ.
+
+    A table that has no name of a measure has that of its file; it is then called «score» in all of them.
+    """
+    stems = [_stem(name) for name in tables]
+    if len(set(stems)) < len(stems):
+        return dict(tables)
+    unnamed = all(table.measures == (stem,) for stem, table in zip(stems, tables.values(), strict=True))
+    return {
+        stem: table.replaced(measures=("score",)) if unnamed else table
+        for stem, table in zip(stems, tables.values(), strict=True)
+    }
 
 
 def are_scores(data: Any) -> bool:

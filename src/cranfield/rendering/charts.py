@@ -353,6 +353,164 @@ def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str,
     )
 
 
+MOST_IN_DIAGRAM = 30  # systems of a critical-difference diagram
+_SIDE, _LINE = 300, 19  # pixels of a name beside the diagram, and of a line of it
+_FIRST_BAR, _BAR = 0.9, 0.5  # lines from the axis to the bars, and from one to the next
+
+
+def group_diagram(
+    systems: Sequence[tuple[str, float]],
+    groups: Sequence[tuple[int, int]],
+    *,
+    axis: str,
+    title: str,
+    critical: float | None = None,
+    best_is_high: bool = False,
+) -> Any:
+    """Draw systems on an axis, the best at the left, and bars that join those that are not separable.
+
+    The form of Demšar (2006), Fig. 1. ``groups`` are the first and last places of systems that are joined; of many
+    systems the best 30 are drawn. ``critical`` is a difference to draw to scale.
+    """
+    import altair
+
+    shown = list(systems[:MOST_IN_DIAGRAM])
+    bars = _stacked_bars(_bars_among(groups, len(shown)))
+    names_from = _FIRST_BAR + _BAR * (1 + max((level for *_, level in bars), default=0))
+    low, high = min(value for _, value in shown), max(value for _, value in shown)
+    high = max(high, low + (critical or 0.0))
+    room = 0.03 * (high - low or 1.0)
+    ends = (high + room, low - room) if best_is_high else (low - room, high + room)
+    bottom = names_from + (len(shown) + 1) // 2 + (1.5 if critical is not None else 0)
+    scales = {
+        "x": altair.Scale(domain=list(ends), nice=False, zero=False),
+        "y": altair.Scale(domain=[0, bottom], nice=False, reverse=True),
+    }
+    joined = [
+        {"value": shown[a][1], "end": shown[b][1], "line": _FIRST_BAR + _BAR * level, "systems": b - a + 1}
+        for a, b, level in bars
+    ]
+    layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
+    if critical is not None:
+        layers += _critical_bar({"value": low, "end": low + critical, "line": bottom - 0.4}, scales)
+    return styled(altair.layer(*layers).properties(title=title, width=520, height=_LINE * bottom))
+
+
+def _named_points(marks: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], axis: str) -> list[Any]:
+    """Points below the axis, with lines to it and to the names at the side."""
+    import altair
+
+    x = altair.X("value:Q", title=axis, scale=scales["x"], axis=altair.Axis(orient="top", grid=False))
+    y = altair.Y("line:Q", scale=scales["y"], axis=None)
+    from_axis = altair.Y("zero:Q", scale=scales["y"], axis=None)
+    hover = [altair.Tooltip("system:N"), altair.Tooltip("value:Q", title=axis)]
+    base = _chart(marks, 520, 0)
+    layers = [
+        base.mark_rule(color="#888").encode(x=x, y=from_axis, y2="line:Q"),
+        base.mark_rule(color="#888").encode(x=x, x2="edge:Q", y=y),
+        base.mark_point(filled=True, size=22, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=hover),
+    ]
+    for side, align, shift in (("left", "right", -6), ("right", "left", 6)):
+        named = [mark for mark in marks if mark["side"] == side]
+        if named:
+            text = _chart(named, 520, 0).mark_text(align=align, dx=shift, limit=_SIDE, fontSize=12)
+            edge = altair.X("edge:Q", scale=scales["x"])
+            layers.append(text.encode(x=edge, y=y, text="system:N", tooltip=hover))
+    return layers
+
+
+def _joining_bars(joined: Sequence[Mapping[str, Any]], scales: Mapping[str, Any]) -> list[Any]:
+    import altair
+
+    if not joined:
+        return []
+    bars = _chart(joined, 520, 0).mark_rule(color=COLOURS[1], strokeWidth=4)
+    x, y = altair.X("value:Q", scale=scales["x"]), altair.Y("line:Q", scale=scales["y"], axis=None)
+    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=[altair.Tooltip("systems:Q", title="systems joined")])]
+
+
+def _critical_bar(bar: Mapping[str, Any], scales: Mapping[str, Any]) -> list[Any]:
+    """The critical difference to scale, below the names."""
+    import altair
+
+    base = _chart([bar], 520, 0)
+    x, y = altair.X("value:Q", scale=scales["x"]), altair.Y("line:Q", scale=scales["y"], axis=None)
+    said = altair.value(f"critical difference {bar['end'] - bar['value']:.3g}")
+    return [
+        base.mark_rule(color="#000000", strokeWidth=2).encode(x=x, x2="end:Q", y=y),
+        base.mark_text(align="left", dy=-9, fontSize=12).encode(x=x, y=y, text=said),
+    ]
+
+
+def _bars_among(groups: Sequence[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+    """The groups of two or more among the first systems, without those that lie within another."""
+    found: list[tuple[int, int]] = []
+    for first, last in groups:
+        last = min(last, count - 1)
+        if first < last and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def _stacked_bars(groups: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Each bar with the first line on which it touches no other."""
+    ends: list[int] = []
+    placed = []
+    for first, last in groups:
+        level = next((at for at, end in enumerate(ends) if end < first), len(ends))
+        ends[level : level + 1] = [last]
+        placed.append((first, last, level))
+    return placed
+
+
+def _label_places(
+    systems: Sequence[tuple[str, float]], first_line: float, ends: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """The better half of the names down the left side, the others up the right side."""
+    half = (len(systems) + 1) // 2
+    return [
+        {
+            "system": name,
+            "value": value,
+            "zero": 0.0,
+            "line": first_line + (at if at < half else len(systems) - 1 - at),
+            "side": "left" if at < half else "right",
+            "edge": ends[0] if at < half else ends[1],
+        }
+        for at, (name, value) in enumerate(systems)
+    ]
+
+
+def forest_chart(rows: Sequence[Mapping[str, Any]], *, axis: str, title: str, titles: Mapping[str, str]) -> Any:
+    """Draw effects with their intervals, one panel per ``pair``: points of collections, and what combines them."""
+    import altair
+
+    order = list(dict.fromkeys(row["name"] for row in rows))
+    kinds = list(titles)
+    colours = altair.Scale(domain=[titles[kind] for kind in kinds], range=["#888", *COLOURS][: len(kinds)])
+    labelled = [{**row, "kind": titles[row["kind"]]} for row in rows]
+    data = altair.Data(values=finite(labelled))  # type: ignore[no-untyped-call]
+    y = altair.Y("name:N", sort=order, title=None, axis=altair.Axis(labelLimit=280))
+    tips = [altair.Tooltip("pair:N"), altair.Tooltip("name:N"), altair.Tooltip("kind:N")]
+    tips += [altair.Tooltip(f"{word}:Q") for word in ("difference", "lower", "upper")]
+    base = altair.Chart(width=420, height=altair.Step(20)).encode(
+        y=y, tooltip=tips, color=altair.Color("kind:N", title=None, scale=colours, sort=None)
+    )
+    reach = base.mark_rule(strokeWidth=3).encode(x=altair.X("lower:Q", title=axis), x2="upper:Q")
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x="difference:Q", shape=altair.Shape("kind:N", title=None, scale=altair.Scale(domain=colours.domain), sort=None)
+    )
+    zero = altair.Chart().mark_rule(color="#000000", strokeDash=[4, 3]).encode(x=altair.datum(0))
+    pairs = list(dict.fromkeys(row["pair"] for row in rows))
+    if len(pairs) == 1:
+        return styled(altair.layer(zero, reach, points, data=data).properties(title=title))
+    header = altair.Header(labelOrient="top", labelAnchor="start", labelFontSize=12, labelLimit=500)
+    panels = altair.layer(zero, reach, points, data=data).facet(
+        row=altair.Row("pair:N", sort=pairs, title=None, header=header), title=title
+    )
+    return styled(panels)
+
+
 Rows = Sequence[Mapping[str, Any]]
 BLUE, PALE = COLOURS[0], "#9ebcda"  # a point, and the interval around it
 FEW = 40  # more names of systems cannot be read on an axis

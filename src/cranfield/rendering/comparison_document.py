@@ -16,7 +16,7 @@ from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS
 from cranfield.methods.comparison.tested_pairs import HeldPairs
 from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
-from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
+from cranfield.rendering.charts import MOST_IN_DIAGRAM, difference_rows, group_diagram, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
 from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.sketch import interval_sketch
@@ -563,6 +563,22 @@ def matrix(result: ComparisonResult) -> Any:
     return matrix_chart(rows, pairs, title=_noted(_title(found), note))
 
 
+def critical_difference(result: ComparisonResult) -> Any:
+    """Means, and bars that join systems that do not differ significantly."""
+    found, _ = _only(result)
+    if found.baselines:
+        raise RequestError("with a baseline not all pairs are tested", fix="Leave out `baseline`.")
+    count = len(found.systems)
+    note = f"the best {MOST_IN_DIAGRAM} of {count:,}" if count > MOST_IN_DIAGRAM else ""
+    return group_diagram(
+        list(zip(found.systems, found.means.tolist(), strict=True)),
+        found.groups(),
+        axis=f"mean {found.measure}",
+        title=_noted(f"{_title(found)}; bars join systems that do not differ significantly", note),
+        best_is_high=True,
+    )
+
+
 def _check_matrix(found: Comparison) -> None:
     if len(found.systems) > MOST_IN_MATRIX:
         raise RequestError(
@@ -597,4 +613,8 @@ def write_pairs(result: ComparisonResult, path: str) -> None:
     write_pieces(path, csv_pieces(document, mark="\t" if name.endswith(".tsv") else ","))
 
 
-VIEWS = {"ComparisonResult": View(document, {"intervals": intervals, "matrix": matrix}, sketch)}
+VIEWS = {
+    "ComparisonResult": View(
+        document, {"intervals": intervals, "matrix": matrix, "critical-difference": critical_difference}, sketch
+    )
+}

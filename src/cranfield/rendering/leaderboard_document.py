@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cranfield.errors import RequestError
+from cranfield.methods.comparison.families import FAMILY
 from cranfield.methods.meta_analysis.board import Board
+from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.questions.leaderboard import LeaderboardResult
-from cranfield.rendering.charts import COLOURS, styled
+from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
 from cranfield.rendering.document import Column, Document, Table, View, known
+from cranfield.stats.tails import t_critical
 
 SHOWN = 50  # systems in a table
 DECISIVE = 12  # tasks in a table
 MOST_DRAWN = 60  # systems of a chart
+EFFECTS, FORESTS = 20, 6  # pairs in a table and in a chart
 
 
 def document(result: LeaderboardResult) -> Document:
@@ -24,7 +30,7 @@ def document(result: LeaderboardResult) -> Document:
         tables=[table for each in boards for table in _tables(each)],
         rows=[known(row) for each in boards for row in _rows(each)],
         sentence="\n".join(_sentence(each) for each in boards),
-        citations=("Mogstad2024", "Demsar2006"),
+        citations=_citations(first),
         warnings=tuple(dict.fromkeys(caution for each in boards for caution in each.warnings)),
         seed=result.seed,
         extra={
@@ -34,10 +40,96 @@ def document(result: LeaderboardResult) -> Document:
             "correct": first.comparison.correct,
             "significant_pairs": first.comparison.significant_pairs,
             "top_group": list(first.comparison.top_group),
+            "standardise": first.standardise,
             "decisive_tasks": [row for each in boards for row in _task_rows(each)],
             **(_friedman(first)),
+            **(_collections(boards) if first.topics else {}),
         },
     )
+
+
+def _citations(board: Board) -> tuple[str, ...]:
+    found = ["Mogstad2024", "Demsar2006"] if board.friedman else ["Mogstad2024"]
+    if board.standardise == "z":
+        found.append("WebberMoffatZobel2008")
+    if board.topics:
+        found += ["Cochran1977", "PauleMandel1982", "HartungKnapp2001", "Higgins2009", "DerSimonianLaird1986"]
+    return tuple(found)
+
+
+def _collections(boards: list[Board]) -> dict[str, Any]:
+    first = boards[0]
+    collections = [
+        {"collection": name, "topics": topics, "weight": weight}
+        for name, topics, weight in zip(first.tasks, first.topics, first.weights.tolist(), strict=True)
+    ]
+    effects = [{**row, "collections": parts} for each in boards for row, parts in _effects_with_parts(each)]
+    return {"sample": SAMPLE, "collections": collections, "effects": effects}
+
+
+SAMPLE = "topics within these collections"
+"""What ranks, tiers and P(best) of a board of collections speak of."""
+
+
+def _effects_with_parts(board: Board) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    for effect in board.effects:
+        yield known(_effect_row(board, effect)), [known(row) for row in _part_rows(board, effect)]
+
+
+def _effect_row(board: Board, effect: PairEffect) -> dict[str, Any]:
+    """The random effect of Paule and Mandel with Hartung and Knapp's interval; besides, the others."""
+    found, laird = effect.combined, effect.laird
+    return {
+        "measure": board.measure,
+        "system_a": effect.first,
+        "system_b": effect.second,
+        "collections_used": len(effect.collections),
+        "random": found.random,
+        "random_lower": found.random_lower,
+        "random_upper": found.random_upper,
+        "prediction_lower": found.prediction_lower,
+        "prediction_upper": found.prediction_upper,
+        "fixed": found.fixed,
+        "fixed_lower": found.fixed_lower,
+        "fixed_upper": found.fixed_upper,
+        "q": found.q,
+        "q_p_value": found.q_p_value,
+        "i2": found.i2,
+        "tau2": found.tau2,
+        "tau": math.sqrt(found.tau2),
+        "random_dl": laird.random,
+        "random_dl_lower": laird.random_lower,
+        "random_dl_upper": laird.random_upper,
+        "prediction_dl_lower": laird.prediction_lower,
+        "prediction_dl_upper": laird.prediction_upper,
+        "tau2_dl": laird.tau2,
+    }
+
+
+def _part_rows(board: Board, effect: PairEffect) -> list[dict[str, Any]]:
+    """The difference in each collection, with the interval of Student's t."""
+    rows = []
+    for name, topics, gap, variance in zip(
+        effect.collections,
+        effect.topics,
+        effect.combined.effects.tolist(),
+        effect.combined.variances.tolist(),
+        strict=True,
+    ):
+        reach = float(t_critical(board.alpha / 2, topics - 1)) * math.sqrt(variance)
+        rows.append(
+            {
+                "system_a": effect.first,
+                "system_b": effect.second,
+                "collection": name,
+                "topics": topics,
+                "difference": gap,
+                "standard_error": math.sqrt(variance),
+                "lower": gap - reach,
+                "upper": gap + reach,
+            }
+        )
+    return rows
 
 
 def _rows(board: Board) -> list[dict[str, Any]]:
@@ -78,23 +170,60 @@ def _sentence(board: Board) -> str:
     others = (
         f"{rest:,} other{'s are' if rest != 1 else ' is'} not separable from it" if rest else "all others are worse"
     )
-    lead = f"{first} is first of {len(board.systems):,} on {len(board.tasks):,} tasks, and {others}"
+    lead = f"{first} is first of {len(board.systems):,} on {_tasks(board)}, and {others}"
+    sample = "topics within collections" if board.topics else "tasks"
     text = [
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
         f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly.",
-        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the tasks.",
+        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}.",
+        _deciding(board),
     ]
-    if board.decisive:
-        named = ", ".join(each.task for each in board.decisive[:3])
-        more = f" and {len(board.decisive) - 3:,} more" if len(board.decisive) > 3 else ""
-        text.append(
-            f"Without any one of {len(board.decisive):,} tasks ({named}{more}) another system would be first."
-            if len(board.decisive) > 1
-            else f"Without the task {named}, {board.decisive[0].first} would be first."
-        )
-    else:
-        text.append("No single task decides the first place.")
+    if board.standardise == "z":
+        text.append(f"Scores are standardised within each {'topic' if board.topics else 'task'} (z).")
+    if board.topics:
+        text.append(_about_collections(board))
     return " ".join(text)
+
+
+def _tasks(board: Board) -> str:
+    """How many tasks, or collections and topics."""
+    many = f"{len(board.tasks):,} {board.kind_of_tasks}s"
+    return f"{many} with {sum(board.topics):,} topics" if board.topics else many
+
+
+def _deciding(board: Board) -> str:
+    word, count = board.kind_of_tasks, len(board.decisive)
+    if not count:
+        return f"No single {word} decides the first place."
+    named = ", ".join(each.task for each in board.decisive[:3])
+    more = f" and {count - 3:,} more" if count > 3 else ""
+    if count > 1:
+        return f"Without any one of {count:,} {word}s ({named}{more}) another system would be first."
+    return f"Without the {word} {named}, {board.decisive[0].first} would be first."
+
+
+def _about_collections(board: Board) -> str:
+    """What is the sample, and what the prediction interval adds."""
+    text = (
+        "Ranks, tiers and P(best) are about other topics of these collections: the sample is the topics, and the "
+        "collections are fixed."
+    )
+    if not board.effects:
+        return text
+    effect = board.effects[0]
+    found = effect.combined
+    pair = f"{effect.first} minus {effect.second}"
+    ahead = (
+        f"In another collection like these it is expected in [{found.prediction_lower:.4f}, "
+        f"{found.prediction_upper:.4f}] (prediction interval)."
+        if len(effect.collections) > 2
+        else "A prediction interval for another collection needs three collections."
+    )
+    return (
+        f"{text} With the collections as a sample, {pair} is {found.random:.4f} [{found.random_lower:.4f}, "
+        f"{found.random_upper:.4f}] on average, with τ = {math.sqrt(found.tau2):.4f} between collections and "
+        f"I² = {found.i2:.0%}. {ahead}"
+    )
 
 
 def _tables(board: Board) -> list[Table]:
@@ -106,20 +235,68 @@ def _tables(board: Board) -> list[Table]:
         "rank_upper": ("worst rank", "count"),
         "p_best": ("P(best)", "score"),
         "tier": ("tier", "count"),
-        **({"tasks": ("tasks", "count")} if board.missing else {}),
+        **({"tasks": (f"{board.kind_of_tasks}s", "count")} if board.missing else {}),
     }
     rows = _rows(board)
     left = f"; the first {SHOWN} of {len(rows):,}, CSV and JSON have all" if len(rows) > SHOWN else ""
-    title = f"{board.measure}: {len(board.tasks):,} tasks, α = {board.alpha:g}{left}"
-    columns = tuple(Column(word, *about) for word, about in words.items())
-    tables = [Table(columns, [tuple(row[word] for word in words) for row in rows[:SHOWN]], title)]
+    title = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
+    return [_table(words, rows[:SHOWN], title), *tables_beside(board)]
+
+
+def tables_beside(board: Board) -> list[Table]:
+    """What stands below the systems: the tasks that decide the first place, and differences over collections."""
     tasks = _task_rows(board)
-    if tasks:
-        heads = (Column("task", "without the task"), Column("first", "first is"), Column("lead", "its lead", "score"))
-        shown = [(row["task"], row["first"], row["lead"]) for row in tasks[:DECISIVE]]
-        more = f" ({DECISIVE} of {len(tasks)})" if len(tasks) > DECISIVE else ""
-        tables.append(Table(heads, shown, f"Tasks that decide the first place{more}"))
-    return tables
+    if not tasks:
+        return _effect_tables(board)
+    word = board.kind_of_tasks
+    heads = (Column("task", f"without the {word}"), Column("first", "first is"), Column("lead", "its lead", "score"))
+    shown = [(row["task"], row["first"], row["lead"]) for row in tasks[:DECISIVE]]
+    more = f" ({DECISIVE} of {len(tasks)})" if len(tasks) > DECISIVE else ""
+    return [Table(heads, shown, f"{word.capitalize()}s that decide the first place{more}"), *_effect_tables(board)]
+
+
+def _effect_tables(board: Board) -> list[Table]:
+    """The differences combined over collections, and those in each of them."""
+    if not board.effects:
+        return []
+    shown = board.effects[:EFFECTS]
+    more = f" ({EFFECTS} of {len(board.effects):,}; JSON has all)" if len(board.effects) > EFFECTS else ""
+    level = f"{1 - board.alpha:.4g}"
+    words: Mapping[str, tuple[str, str]] = {
+        "system_a": ("system", "text"),
+        "system_b": ("minus", "text"),
+        "collections_used": ("collections", "count"),
+        "random": ("random effect", "score"),
+        "random_lower": ("low", "score"),
+        "random_upper": ("high", "score"),
+        "prediction_lower": ("next low", "score"),
+        "prediction_upper": ("next high", "score"),
+        "fixed": ("fixed effect", "score"),
+        "q_p_value": ("p of Q", "probability"),
+        "i2": ("I²", "percent"),
+        "tau": ("τ", "score"),
+    }
+    combined = [_effect_row(board, each) for each in shown]
+    title = f"Differences in {board.measure} combined over collections, intervals of level {level} of each pair{more}"
+    parts = [row for each in shown for row in _part_rows(board, each)]
+    of_parts: Mapping[str, tuple[str, str]] = {
+        "system_a": ("system", "text"),
+        "system_b": ("minus", "text"),
+        "collection": ("collection", "text"),
+        "topics": ("topics", "count"),
+        "difference": ("difference", "score"),
+        "lower": ("low", "score"),
+        "upper": ("high", "score"),
+    }
+    return [
+        _table(words, combined, title),
+        _table(of_parts, parts, f"Differences in {board.measure} in each collection"),
+    ]
+
+
+def _table(words: Mapping[str, tuple[str, str]], rows: list[dict[str, Any]], title: str) -> Table:
+    columns = tuple(Column(word, *about) for word, about in words.items())
+    return Table(columns, [tuple(row[word] for word in words) for row in rows], title)
 
 
 def _task_rows(board: Board) -> list[dict[str, Any]]:
@@ -147,10 +324,100 @@ def ranks_chart(result: LeaderboardResult) -> Any:
     return styled(reach + base.mark_point(filled=True, size=50).encode(x="rank:Q"))
 
 
+def critical_difference_chart(result: LeaderboardResult) -> Any:
+    """Average ranks, and bars that join systems within Nemenyi's critical difference.
+
+    By means, and bars of the test of the board, where there are no ranks within tasks: with missing scores, two
+    systems, or several collections.
+    """
+    board = next(iter(result.boards.values()))
+    found = board.friedman
+    some = f"; the best {MOST_IN_DIAGRAM} of {len(board.systems):,}" if len(board.systems) > MOST_IN_DIAGRAM else ""
+    if found is None:
+        systems = list(zip(board.systems, board.scores.tolist(), strict=True))
+        axis = f"mean {board.measure}" + (" (z)" if board.standardise == "z" else "")
+        title = f"{_tasks(board)}, {_test(board)}; bars join systems that are not separable{some}"
+        groups = board.comparison.groups()
+        return group_diagram(systems, groups, axis=axis, title=title, best_is_high=not board.lower_is_better)
+    systems = [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()]
+    return group_diagram(
+        systems,
+        found.groups(),
+        axis=f"average rank in {board.measure} on {len(board.tasks):,} tasks",
+        title=f"Friedman and Nemenyi, α = {board.alpha:g}; bars join systems that are not separable{some}",
+        critical=found.critical_difference,
+    )
+
+
+def _test(board: Board) -> str:
+    correct = {"holm": " with Holm's correction", "bh": " with Benjamini and Hochberg's correction", "none": ""}
+    test = board.comparison.test
+    return f"{test}{correct[board.comparison.correct] if test not in FAMILY else ''}, α = {board.alpha:g}"
+
+
+FOREST = {"collection": "collection", "fixed": "fixed effect", "random": "random effect", "next": "another collection"}
+
+
+def forest(result: LeaderboardResult) -> Any:
+    """The difference of each pair in each collection, combined, and expected in another one."""
+    board = next(iter(result.boards.values()))
+    if not board.topics:
+        raise RequestError("a forest needs several collections", fix="Give one score table per collection.")
+    if not board.effects:
+        raise RequestError("no pair has differences that vary in two collections", fix="Choose another chart.")
+    shown = board.effects[:FORESTS]
+    more = f"; {FORESTS} of {len(board.effects):,} pairs" if len(board.effects) > FORESTS else ""
+    rows = [row for each in shown for row in _forest_rows(board, each)]
+    one = f"{shown[0].first} minus {shown[0].second}" if len(shown) == 1 else "Pairs"
+    title = f"{one}: {_level(board)} intervals; random effect of Paule and Mandel, Hartung and Knapp{more}"
+    return forest_chart(rows, axis=f"difference in {board.measure}", title=title, titles=FOREST)
+
+
+def _level(board: Board) -> str:
+    return f"{100 * (1 - board.alpha):.4g} %"
+
+
+def _forest_rows(board: Board, effect: PairEffect) -> list[dict[str, Any]]:
+    found, pair = effect.combined, f"{effect.first} minus {effect.second}"
+    rows = [
+        {
+            "name": f"{row['collection']} ({row['topics']:,} topics)",
+            "kind": "collection",
+            **{word: row[word] for word in ("difference", "lower", "upper")},
+        }
+        for row in _part_rows(board, effect)
+    ]
+    ends = (
+        ("fixed", found.fixed, found.fixed_lower, found.fixed_upper),
+        ("random", found.random, found.random_lower, found.random_upper),
+        ("next", found.random, found.prediction_lower, found.prediction_upper),
+    )
+    rows += [
+        {"name": FOREST[kind], "kind": kind, "difference": middle, "lower": low, "upper": high}
+        for kind, middle, low, high in ends
+        if math.isfinite(low)
+    ]
+    return [{"pair": pair, **row} for row in rows]
+
+
+def _pictures(result: LeaderboardResult) -> list[tuple[str, Any]]:
+    pictures = [("The ranks that each system may have", ranks_chart(result))]
+    if next(iter(result.boards.values())).effects:
+        pictures.append(("Differences in each collection, combined, and expected in another one", forest(result)))
+    return pictures
+
+
+def _page(result: LeaderboardResult) -> str:
+    from cranfield.rendering.board_page import to_page
+
+    return to_page(result)
+
+
 VIEWS = {
     "LeaderboardResult": View(
         document,
-        {"ranks": ranks_chart},
-        pictures=lambda result: [("The ranks that each system may have", ranks_chart(result))],
+        {"ranks": ranks_chart, "critical-difference": critical_difference_chart, "forest": forest},
+        pictures=_pictures,
+        files={"board": _page},
     )
 }

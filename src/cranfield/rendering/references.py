@@ -35,6 +35,8 @@ REFERENCES = {
     "Cohen1988": "Cohen, J.: Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Erlbaum, 1988.",
     "Conover1999": "Conover, W. J.: Practical Nonparametric Statistics, 3rd edition. Wiley, 1999.",
     "Demsar2006": "Demšar, J.: Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.",
+    "DerSimonianLaird1986": "DerSimonian, R. and Laird, N.: Meta-Analysis in Clinical Trials. Controlled Clinical "
+    "Trials 7(3), 1986.",
     "Dincer2013": "Dinçer, B. T.: Design of Information Retrieval Experiments: the Sufficient Topic Set Size for "
     "Providing an Adequate Level of Confidence. Turk. J. Elec. Eng. & Comp. Sci. 21, 2013.",
     "Dunnett1964": "Dunnett, C. W.: New Tables for Multiple Comparisons with a Control. Biometrics 20(3), 1964.",
@@ -43,6 +45,10 @@ REFERENCES = {
     "Twenty. Psychometrika 30(3), 1965.",
     "FerroSanderson2019": "Ferro, N. and Sanderson, M.: Improving the Accuracy of System Performance Estimation by "
     "Using Shards. SIGIR 2019.",
+    "HartungKnapp2001": "Hartung, J. and Knapp, G.: A Refined Method for the Meta-Analysis of Controlled Clinical "
+    "Trials with Binary Outcome. Statistics in Medicine 20(24), 2001.",
+    "Higgins2009": "Higgins, J. P. T., Thompson, S. G. and Spiegelhalter, D. J.: A Re-Evaluation of Random-Effects "
+    "Meta-Analysis. Journal of the Royal Statistical Society A 172(1), 2009.",
     "JarvelinKekalainen2002": "Järvelin, K. and Kekäläinen, J.: Cumulated Gain-Based Evaluation of IR Techniques. "
     "ACM TOIS 20(4), 2002.",
     "KantorVoorhees2000": "Kantor, P. B. and Voorhees, E. M.: The TREC-5 Confusion Track: Comparing Retrieval Methods "
@@ -92,7 +98,11 @@ REFERENCES = {
     "Error. SIGIR 2002.",
     "WaudbySmithRamdas2024": "Waudby-Smith, I. and Ramdas, A.: Estimating Means of Bounded Random Variables by "
     "Betting. JRSS B 86(1), 2024.",
+    "PauleMandel1982": "Paule, R. C. and Mandel, J.: Consensus Values and Weighting Factors. Journal of Research of "
+    "the National Bureau of Standards 87(5), 1982.",
     "Webber2008": "Webber, W., Moffat, A. and Zobel, J.: Statistical Power in Retrieval Experimentation. CIKM 2008.",
+    "WebberMoffatZobel2008": "Webber, W., Moffat, A. and Zobel, J.: Score Standardization for Inter-Collection "
+    "Comparison of Retrieval Systems. SIGIR 2008.",
     "Webber2010": "Webber, W., Moffat, A. and Zobel, J.: A Similarity Measure for Indefinite Rankings. ACM TOIS 28(4), "
     "2010.",
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",

@@ -173,10 +173,10 @@ def to_html(report: Report, *, printed: bool = False) -> str:
         "starts": Markup(_data([asdict(start) for start in report.starts])),
         "style": Markup(asset("report.css")),
         "scripts": [Markup(script) for script in scripts],
-        "policy": _policy(scripts),
+        "policy": policy(scripts),
         "printed": printed,
     }
-    return _environment().get_template("report.html").render(content)
+    return environment().get_template("report.html").render(content)
 
 
 def asset(name: str) -> str:
@@ -185,13 +185,13 @@ def asset(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     return Environment(loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined)
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def policy(scripts: Sequence[str]) -> str:
     """Return the content security policy: nothing is loaded, and only the scripts of the page run."""
     hashes = " ".join(map(_hash, scripts))
     return (

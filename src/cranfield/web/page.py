@@ -35,6 +35,7 @@ MEDIA = {
     "svg": "image/svg+xml",
     "scores": "text/csv; charset=utf-8",
     "badge": "image/svg+xml",
+    "board": "text/html; charset=utf-8",
 }
 WORDS = {
     "html": "report",
@@ -48,8 +49,13 @@ WORDS = {
     "svg": "chart",
     "scores": "scores of every topic",
     "badge": "badge",
+    "board": "board as a page",
 }
-ENDINGS = {"scores": "scores.csv", "badge": "badge.svg"}  # of the file's name, where it is not the kind
+ENDINGS = {
+    "scores": "scores.csv",
+    "badge": "badge.svg",
+    "board": "board.html",
+}  # of the file's name, where it is not the kind
 LARGEST = 1_500_000  # characters of a chart inside a page; a larger one is a file only
 
 Makers = Mapping[str, Callable[[], str | bytes]]

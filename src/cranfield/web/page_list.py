@@ -62,9 +62,8 @@ JUDGES = make_page(
 )
 LEADERBOARD = make_page(
     "leaderboard",
-    front=("measure", "weights", "test", "correct", "alpha", "lower_is_better"),
+    front=("measure", "weights", "standardise", "baseline", "test", "correct", "alpha", "lower_is_better"),
     of=("scores",),
-    alone=True,
 )
 SHARDS = make_page("shards", front=("measure", "shards", "samples", "alpha"), of=("collection", "shards"), alone=True)
 RELIABILITY = make_page("reliability", front=("measure", "topics", "target", "drop", "test", "alpha"))

@@ -1,6 +1,19 @@
-"""Leaderboards: systems on many tasks, with the uncertainty of their order."""
+"""Leaderboards: systems on many tasks or collections, with the uncertainty of their order."""
 
-from cranfield.methods.meta_analysis.board import Board, Friedman, TaskEffect, make_board
-from cranfield.methods.meta_analysis.effects import Combined, combine_effects
+from cranfield.methods.meta_analysis.board import Board, Friedman, TaskEffect, make_board, rank_bounds
+from cranfield.methods.meta_analysis.collections import make_collections_board
+from cranfield.methods.meta_analysis.effects import Combined, PairEffect, combine_effects
+from cranfield.methods.meta_analysis.scales import standardised
 
-__all__ = ["Board", "Combined", "Friedman", "TaskEffect", "combine_effects", "make_board"]
+__all__ = [
+    "Board",
+    "Combined",
+    "Friedman",
+    "PairEffect",
+    "TaskEffect",
+    "combine_effects",
+    "make_board",
+    "make_collections_board",
+    "rank_bounds",
+    "standardised",
+]

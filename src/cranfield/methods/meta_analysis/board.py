@@ -1,6 +1,7 @@
 """A leaderboard: systems in order, the ranks that each may have, tiers, and what the order rests on.
 
-Tasks are the sample, as topics are in a comparison: a board says what would hold on other tasks like these.
+Tasks are the sample, as topics are in a comparison: a board says what would hold on other tasks like these. On a board
+of several collections the sample is the topics within them.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
+from cranfield.methods.comparison.comparison import MOST_DIFFERENCES, Comparison, check_test, chosen_test, compare
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED, percent
 from cranfield.methods.comparison.pairwise import correction, deciding_level
-from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
+from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns, adjacent_groups
+from cranfield.methods.comparison.thresholds import pair_count
 from cranfield.methods.comparison.tukey import Intervals, critical_range
+from cranfield.methods.meta_analysis.effects import PairEffect
+from cranfield.methods.meta_analysis.incomplete import resampled_pairs
+from cranfield.methods.meta_analysis.scales import scale_caution, standardised
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
+from cranfield.scores.quality import FEWEST, SKEW
 from cranfield.scores.selection import REMEDY
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -30,7 +36,7 @@ RESAMPLES = 10_000
 FEWEST_SHARED = 3
 """Tasks that two systems must share for a test of their difference."""
 _SAME = 1e-12  # means that differ by no more are the same
-_BLOCK = 1_000_000  # resampled means at a time
+_BLOCK = 1_000_000  # resampled means, or counts of rows, at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +57,16 @@ class Friedman:
     p_value: float
     critical_difference: float
 
+    @property
+    def order(self) -> Array:
+        """The places of the systems on the board, by average rank."""
+        return np.argsort(self.average_ranks, kind="stable")
+
+    def groups(self) -> list[tuple[int, int]]:
+        """Maximal groups, by places in ``order``, of systems whose average ranks are within the critical difference."""
+        ranks = self.average_ranks[self.order]
+        return adjacent_groups(np.searchsorted(ranks, ranks - self.critical_difference, side="right") - 1)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Board:
@@ -65,7 +81,8 @@ class Board:
         1 for the first; systems with the same score share the best of their ranks.
     rank_lower, rank_upper
         The best and the worst rank that the tests leave: all ranks of all systems lie within with probability 1 − α or
-        more, where the tests control the family-wise error rate.
+        more, where the tests control the family-wise error rate. They do so approximately where differences are skewed
+        or tasks few, and Tukey's test does not where the variances of pairs differ.
     p_best
         Share of resamples of the tasks in which the system is first; ties share.
     tier
@@ -78,6 +95,15 @@ class Board:
         Systems × systems: the number of tasks that both have.
     without
         What the first place is without each task.
+    task_scores
+        Tasks × systems: the scores that the means are made of, after ``standardise``; nan where there are none.
+    standardise
+        ``none``, or ``z`` where scores are standardised within each task or topic.
+    topics
+        On a board of several collections, which stand in ``tasks``: the number of topics of each. Topics are then the
+        sample: they are resampled within collections, and ``shared`` counts them.
+    effects
+        On such a board, the differences of pairs combined over collections.
     """
 
     measure: str
@@ -99,7 +125,17 @@ class Board:
     alpha: float
     seed: int
     resamples: int
+    task_scores: Array
+    standardise: str = "none"
+    lower_is_better: bool = False
+    topics: tuple[int, ...] = ()
+    effects: tuple[PairEffect, ...] = ()
     warnings: tuple[Caution, ...] = ()
+
+    @property
+    def kind_of_tasks(self) -> str:
+        """What stands in ``tasks``."""
+        return "collection" if self.topics else "task"
 
     @cached_property
     def decisive(self) -> tuple[TaskEffect, ...]:
@@ -112,6 +148,7 @@ def make_board(
     *,
     measure: str | None = None,
     weights: Mapping[str, float] | None = None,
+    standardise: str | None = None,
     test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
@@ -128,8 +165,12 @@ def make_board(
         Systems on tasks, which stand where topics do; cells may be missing.
     weights
         The weight of tasks in the mean, 1 unless given.
+    standardise
+        ``z`` for scores minus their mean over systems, in units of their sd, within each task; ``none`` for scores as
+        they are, which is the default, but with a warning where the tasks' scales differ.
     test, correct
-        As in a comparison; with missing cells or weights ``t``, each pair on the tasks that both have.
+        As in a comparison; with missing cells ``max-t`` or ``t``, with weights ``t``, each pair on the tasks that both
+        have.
     lower_is_better
         Whether small scores are good, as of latency and cost.
     resamples
@@ -138,55 +179,185 @@ def make_board(
     name = measure or table.measures[0]
     if table.shards:
         raise RequestError("there are several scores for each task and system", fix=REMEDY)
-    turned = table.replaced(values=-table.values) if lower_is_better else table  # so that more is better
-    values = np.array(turned.of(name), dtype=float)
-    _check_cells(table, values)
-    weight = _weights(table.topics, weights)
+    scores = Scores(
+        measure=name,
+        systems=table.systems,
+        tasks=table.topics,
+        values=np.array(table.of(name), dtype=float),
+        weights=task_weights(table.topics, weights, "task"),
+        standardise=standardise,
+        lower_is_better=lower_is_better,
+        table=table.select(measures=[name]),
+    )
+    return board_of(scores, test=test, correct=correct, alpha=alpha, resamples=resamples, seed=seed, progress=progress)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scores:
+    """What a board is made of: rows × systems, where a row is a task or, with ``part``, a topic of a collection.
+
+    ``part`` is the place in ``tasks`` of the collection of each row; ``table`` is where the scores of tasks are from.
+    """
+
+    measure: str
+    systems: tuple[str, ...]
+    tasks: tuple[str, ...]
+    values: Array
+    weights: Array
+    standardise: str | None
+    lower_is_better: bool
+    part: Array | None = None
+    table: ScoreTable | None = None
+
+    @property
+    def row_weights(self) -> Array:
+        """Of the rows of a collection together that of the collection, and the same for all of them."""
+        if self.part is None:
+            return self.weights
+        return np.asarray((self.weights / np.bincount(self.part, minlength=len(self.tasks)))[self.part])
+
+    @property
+    def turned(self) -> Array:
+        """Standardised, and so that more is better."""
+        values = standardised(self.values) if self.standardise == "z" else self.values
+        return -values if self.lower_is_better else values
+
+
+def board_of(
+    scores: Scores,
+    *,
+    test: str | None,
+    correct: str | None,
+    alpha: float,
+    resamples: int | None,
+    seed: int,
+    progress: Progress | None = None,
+) -> Board:
+    """The board of tasks, or of the topics of several collections."""
+    _check_cells(scores)
+    values, weight, part = scores.turned, scores.row_weights, scores.part
     fitted = _fitted(values)
     means = weight @ fitted / weight.sum()
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
-    if np.isfinite(values).all() and (weight == weight[0]).all():
-        if chosen_test(test, systems=len(table.systems)) in RESAMPLED:
+    if scores.table is not None and np.isfinite(values).all() and (weight == weight[0]).all():
+        if chosen_test(test, systems=len(scores.systems)) in RESAMPLED:
             asked["resamples"] = resamples
-        comparison = compare(turned, measure=name, **asked, seed=seed, progress=progress)
+        turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis])
+        comparison = compare(turned, measure=scores.measure, **asked, seed=seed, progress=progress)
     else:
-        comparison = _by_pairs(values, means, table.systems, weight, name, **asked)
-    place = {system: at for at, system in enumerate(table.systems)}
+        by_max_t = part is None and _takes_max_t(values, weight, test, correct)
+        asked["test"] = None if by_max_t else test
+        comparison = _by_pairs(values, means, scores.systems, weight, scores.measure, part=part, **asked)
+        if by_max_t:
+            in_order = values[:, [scores.systems.index(system) for system in comparison.systems]]
+            comparison = resampled_pairs(
+                comparison, in_order, resamples=resamples or RESAMPLES, seed=seed, progress=progress
+            )
+    place = {system: at for at, system in enumerate(scores.systems)}
     order = np.array([place[system] for system in comparison.systems])
     values, fitted, means = values[:, order], fitted[:, order], means[order]
     there = np.isfinite(values).astype(np.int64)
     shared = there.T @ there
-    better, worse = _separable(comparison)
+    rank_lower, rank_upper = rank_bounds(comparison)
     resamples = resamples or RESAMPLES
+    of_task = np.arange(len(values)) if part is None else part
+    task_scores = _task_means(values, of_task, len(scores.tasks))
+    sign = -1 if scores.lower_is_better else 1
     return Board(
-        measure=name,
+        measure=scores.measure,
         systems=comparison.systems,
-        scores=-means if lower_is_better else means,
+        scores=sign * means,
         ranks=1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1),
-        rank_lower=1 + better,
-        rank_upper=len(order) - worse,
-        p_best=_best_shares(fitted, weight, resamples, seed),
+        rank_lower=rank_lower,
+        rank_upper=rank_upper,
+        p_best=_best_shares(fitted, weight, part, resamples, seed),
         tier=_tiers(comparison),
-        tasks=table.topics,
-        weights=weight,
-        tasks_of=there.sum(axis=0),
+        tasks=scores.tasks,
+        weights=scores.weights,
+        tasks_of=np.isfinite(task_scores).sum(axis=0),
         comparison=comparison,
         shared=shared,
-        without=_without_each(values, weight, comparison.systems, table.topics),
-        friedman=_friedman(values, alpha),
+        without=_without_each(values, weight, of_task, comparison.systems, scores.tasks),
+        friedman=_friedman(values, alpha) if part is None else None,
         missing=int((there == 0).sum()),
         alpha=alpha,
         seed=seed,
         resamples=resamples,
-        warnings=(*comparison.warnings, *_cautions(comparison, shared, there)),
+        task_scores=sign * task_scores,
+        standardise=scores.standardise or "none",
+        lower_is_better=scores.lower_is_better,
+        topics=() if part is None else tuple(np.bincount(part, minlength=len(scores.tasks)).tolist()),
+        warnings=(*comparison.warnings, *_cautions(comparison, shared, there), *_skewed(values), *_scales(scores)),
     )
 
 
-def _check_cells(table: ScoreTable, values: Array) -> None:
+def _takes_max_t(values: Array, weight: Array, test: str | None, correct: str | None) -> bool:
+    """Whether pairs with missing scores are resampled together: if that is asked for, or nothing is and they are few.
+
+    Tasks with different weights are not.
+    """
+    if (weight != weight[0]).any() or values.shape[1] < 3 or correct is not None:
+        return False
+    few = len(values) * pair_count(values.shape[1]) <= MOST_DIFFERENCES
+    return test == "max-t" or (test is None and few)
+
+
+def _scales(scores: Scores) -> tuple[Caution, ...]:
+    """That tasks or collections are on different scales, where nothing was said about it."""
+    if scores.standardise is not None:
+        return ()
+    found = scale_caution(scores.values, scores.tasks, scores.part)
+    return () if found is None else (found,)
+
+
+def _skewed(values: Array) -> Iterator[Caution]:
+    """That differences are skewed on the tasks that pairs share; of complete tables their own cautions say it."""
     there = np.isfinite(values)
-    if len(table.systems) < 2:
+    if there.all():
+        return
+    x = np.where(there, values - np.nanmean(values, axis=1, keepdims=True), 0.0)
+    first, second = np.triu_indices(values.shape[1], k=1)
+    n, *sums = (
+        found[first, second]
+        for found in (
+            there.T.astype(float) @ there,
+            x.T @ there - there.T @ x,
+            (x**2).T @ there + there.T @ x**2 - 2 * x.T @ x,
+            (x**3).T @ there - 3 * (x**2).T @ x + 3 * x.T @ x**2 - there.T @ x**3,
+        )
+    )
+    n = np.maximum(n, 1)
+    mean, square, cube = (each / n for each in sums)
+    variance = square - mean**2
+    varies = (n >= FEWEST) & (variance > 1e-12 * np.maximum(square, TINY))
+    third = np.where(varies, cube - 3 * mean * square + 2 * mean**3, 0.0)
+    skew = np.abs(third) / np.where(varies, variance, 1.0) ** 1.5 / np.sqrt(n)  # |g| / √n
+    count = int((skew > SKEW).sum())
+    if count:
+        yield Caution(
+            "skewed-differences",
+            f"{count:,} of {len(n):,} pairs of systems have skewed differences (|g|/√n > {SKEW:g}), so that their "
+            "p-values, and the best and worst ranks, are approximate",
+            "Run the missing tasks, or add tasks.",
+        )
+
+
+def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
+    """Tasks × systems: the mean over the rows of each task that have a score."""
+    there = np.isfinite(values)
+    counts, sums = np.zeros((2, tasks, values.shape[1]))
+    np.add.at(counts, of_task, there)
+    np.add.at(sums, of_task, np.where(there, values, 0.0))
+    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+
+
+def _check_cells(scores: Scores) -> None:
+    there = np.isfinite(scores.values)
+    if len(scores.systems) < 2:
         raise InputError("a board has two systems or more", fix="Give more systems.")
-    for axis, what, names in ((0, "system", table.systems), (1, "task", table.topics)):
+    rows = scores.tasks if scores.part is None else [scores.tasks[at] for at in scores.part.tolist()]
+    word = "task" if scores.part is None else "a topic of the collection"
+    for axis, what, names in ((0, "system", scores.systems), (1, word, rows)):
         empty = ~there.any(axis=axis)
         if empty.any():
             raise InputError(f"{what} «{names[int(np.argmax(empty))]}» has no score", fix=f"Leave out that {what}.")
@@ -208,10 +379,11 @@ def _connected(there: Array) -> bool:
         reached = more
 
 
-def _weights(tasks: Sequence[str], given: Mapping[str, float] | None) -> Array:
+def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: str) -> Array:
+    """The weight of each task or collection, 1 unless given."""
     unknown = [name for name in given or {} if name not in tasks]
     if unknown:
-        raise RequestError(f"there is no task «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
+        raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
     weight = np.array([(given or {}).get(task, 1.0) for task in tasks], float)
     if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
         raise RequestError("weights are numbers of 0 or more, two of them above 0", fix="Leave out others.")
@@ -244,6 +416,7 @@ def _by_pairs(
     test: str | None,
     correct: str | None,
     alpha: float,
+    part: Array | None = None,
 ) -> Comparison:
     """Every pair by Student's t on the tasks that both have, weighted; corrected for the number of pairs."""
     if test not in (None, "t"):
@@ -255,7 +428,10 @@ def _by_pairs(
     order = np.argsort(-means, kind="stable")
     values, means, systems = values[:, order], means[order], tuple(systems[at] for at in order.tolist())
     first, second = np.triu_indices(len(systems), k=1)
-    gap, error, df, shared = _paired_moments(values, weight, first, second)
+    if part is None:
+        gap, error, df, shared = _paired_moments(values, weight, first, second)
+    else:
+        gap, error, df, shared = _stratified_moments(values, weight, part, first, second)
     testable = (shared >= FEWEST_SHARED) & (error > 0)
     t = np.divide(gap, error, out=np.zeros_like(gap), where=testable)
     p_value = np.where(testable, np.maximum(2 * special.stdtr(np.maximum(df, 1), -np.abs(t)), TINY), 1.0)
@@ -322,6 +498,30 @@ def _paired_moments(values: Array, weight: Array, first: Array, second: Array) -
     return gap, error, shared - 1, shared
 
 
+def _stratified_moments(
+    values: Array, weight: Array, part: Array, first: Array, second: Array
+) -> tuple[Array, Array, Array, Array]:
+    """The same where collections are strata: their mean differences weighted, and variances within them alone.
+
+    A collection in which a pair shares fewer than two topics says nothing about that pair.
+    """
+    total, gap, variance, spread, shared = np.zeros((5, len(first)))
+    for at in range(int(part.max()) + 1):
+        rows = part == at
+        own = float(weight[rows].sum())
+        mean, error, df, count = _paired_moments(values[rows], np.ones(int(rows.sum())), first, second)
+        used = count > 1
+        total += np.where(used, own, 0.0)
+        gap += np.where(used, own * mean, 0.0)
+        variance += np.where(used, np.square(own * error), 0.0)
+        spread += np.where(used, (own * error) ** 4 / np.maximum(df, 1), 0.0)
+        shared += np.where(used, count, 0.0)
+    gap = np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
+    error = np.sqrt(np.divide(variance, total**2, out=np.zeros_like(gap), where=total > 0))
+    df = np.divide(variance**2, spread, out=np.ones_like(gap), where=spread > 0)  # Cochran 1977 §5.4
+    return gap, error, df, shared
+
+
 def _own_reach(values: Array, weight: Array, alpha: float) -> Array:
     """Half the interval of each system's own mean, over the tasks that it has."""
     there = np.isfinite(values)
@@ -341,16 +541,20 @@ def _wins(values: Array, first: Array, second: Array) -> tuple[Array, Array, Arr
     return counts[0], counts[1], counts[2]
 
 
-def _separable(comparison: Comparison) -> tuple[Array, Array]:
-    """Of every system, how many are significantly better and how many worse."""
-    better, worse = np.zeros((2, len(comparison.systems)), np.int64)
+def rank_bounds(comparison: Comparison) -> tuple[Array, Array]:
+    """The best and the worst rank of every system that the tests of all pairs leave.
+
+    All ranks lie within with probability 1 − α or more, where the tests control the family-wise error rate.
+    """
+    m = len(comparison.systems)
+    better, worse = np.zeros((2, m), np.int64)
     for pairs in comparison.parts():
         marked = pairs.p_adjusted <= comparison.alpha
         up = pairs.difference[marked] > 0
         first, second = pairs.first[marked], pairs.second[marked]
         np.add.at(better, np.where(up, second, first), 1)
         np.add.at(worse, np.where(up, first, second), 1)
-    return better, worse
+    return 1 + better, m - worse
 
 
 def _tiers(comparison: Comparison) -> Array:
@@ -364,13 +568,16 @@ def _tiers(comparison: Comparison) -> Array:
     return tier
 
 
-def _best_shares(fitted: Array, weight: Array, resamples: int, seed: Seed) -> Array:
-    """How often each system is first, if tasks are drawn with replacement; ties share."""
+def _best_shares(fitted: Array, weight: Array, part: Array | None, resamples: int, seed: Seed) -> Array:
+    """How often each system is first if tasks, or topics within collections, are drawn with replacement; ties share."""
     n, m = fitted.shape
     rng = generator(seed, "leaderboard", "best")
-    share, step = np.zeros(m), max(1, _BLOCK // m)
+    strata = [np.arange(n)] if part is None else [np.flatnonzero(part == at) for at in range(int(part.max()) + 1)]
+    share, step = np.zeros(m), max(1, _BLOCK // max(n, m))
     for start in range(0, resamples, step):
-        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(step, resamples - start))
+        counts = np.zeros((min(step, resamples - start), n), np.int64)
+        for rows in strata:
+            counts[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=len(counts))
         means = (counts * weight) @ fitted
         first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
@@ -378,12 +585,12 @@ def _best_shares(fitted: Array, weight: Array, resamples: int, seed: Seed) -> Ar
 
 
 def _without_each(
-    values: Array, weight: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
+    values: Array, weight: Array, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
     """The first place and its lead without each task that the board can do without."""
     found = []
     for at, task in enumerate(tasks):
-        left, rest = np.delete(values, at, axis=0), np.delete(weight, at)
+        left, rest = values[of_task != at], weight[of_task != at]
         if not rest.sum() or not _connected(np.isfinite(left)):
             continue
         means = rest @ _fitted(left) / rest.sum()

@@ -45,6 +45,22 @@ class Combined:
     alpha: float
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairEffect:
+    """The difference of two systems, ``first`` minus ``second``, in several collections, and combined over them.
+
+    ``topics`` are those that both have in each collection. ``combined`` has the variance between collections of Paule
+    and Mandel, ``laird`` that of DerSimonian and Laird.
+    """
+
+    first: str
+    second: str
+    collections: tuple[str, ...]
+    topics: tuple[int, ...]
+    combined: Combined
+    laird: Combined
+
+
 def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alpha: float = 0.05) -> Combined:
     """Combine the differences of two systems in several collections.
 
