@@ -81,7 +81,7 @@ Columns = Annotated[
     str | None,
     Source(
         "Names of the columns of a score file, if they are not the usual ones: topic=query,system=run,score=ndcg "
-        "(also measure=, seed=, prompt=, judge=, shard=, mean=).",
+        "(also measure=, seed=, prompt=, judge=, shard=, mean=; and of topics: cluster=, stratum=, weight=).",
         metavar="PART=NAME,…",
     ),
 ]

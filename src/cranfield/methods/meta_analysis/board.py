@@ -5,7 +5,7 @@ Tasks are the sample, as topics are in a comparison: a board says what would hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,15 +15,13 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
 from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
-from cranfield.methods.comparison.families import FAMILY, RESAMPLED, percent
-from cranfield.methods.comparison.pairwise import correction, deciding_level
-from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
-from cranfield.methods.comparison.tukey import Intervals, critical_range
+from cranfield.methods.comparison.families import FAMILY, RESAMPLED
+from cranfield.methods.comparison.tukey import critical_range
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.selection import REMEDY
-from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
 
 RESAMPLES = 10_000
@@ -112,6 +110,7 @@ def make_board(
     *,
     measure: str | None = None,
     weights: Mapping[str, float] | None = None,
+    strata: bool = False,
     test: str | None = None,
     correct: str | None = None,
     alpha: float = 0.05,
@@ -127,9 +126,12 @@ def make_board(
     table
         Systems on tasks, which stand where topics do; cells may be missing.
     weights
-        The weight of tasks in the mean, 1 unless given.
+        The weight of tasks in the mean: that of the table, or 1, unless given.
+    strata
+        Whether the mean is that of the strata's means, such as those of task types, in place of the mean over tasks.
     test, correct
-        As in a comparison; with missing cells or weights ``t``, each pair on the tasks that both have.
+        As in a comparison; with missing cells, clusters, strata or weights ``t``, each pair on the tasks that both
+        have.
     lower_is_better
         Whether small scores are good, as of latency and cost.
     resamples
@@ -141,16 +143,18 @@ def make_board(
     turned = table.replaced(values=-table.values) if lower_is_better else table  # so that more is better
     values = np.array(turned.of(name), dtype=float)
     _check_cells(table, values)
-    weight = _weights(table.topics, weights)
+    weight = _weights(table, weights)
+    design = _design(table, weight, strata=strata)
     fitted = _fitted(values)
-    means = weight @ fitted / weight.sum()
+    means = design.shares @ fitted
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
-    if np.isfinite(values).all() and (weight == weight[0]).all():
+    if np.isfinite(values).all() and design.is_plain:
         if chosen_test(test, systems=len(table.systems)) in RESAMPLED:
             asked["resamples"] = resamples
-        comparison = compare(turned, measure=name, **asked, seed=seed, progress=progress)
+        plain = turned.replaced(clusters=(), strata=(), weights=None)
+        comparison = compare(plain, measure=name, **asked, seed=seed, progress=progress)
     else:
-        comparison = _by_pairs(values, means, table.systems, weight, name, **asked)
+        comparison = _by_pairs(values, means, table.systems, design, name, **asked)
     place = {system: at for at, system in enumerate(table.systems)}
     order = np.array([place[system] for system in comparison.systems])
     values, fitted, means = values[:, order], fitted[:, order], means[order]
@@ -165,15 +169,15 @@ def make_board(
         ranks=1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1),
         rank_lower=1 + better,
         rank_upper=len(order) - worse,
-        p_best=_best_shares(fitted, weight, resamples, seed),
+        p_best=_best_shares(fitted, design, resamples, seed),
         tier=_tiers(comparison),
         tasks=table.topics,
         weights=weight,
         tasks_of=there.sum(axis=0),
         comparison=comparison,
         shared=shared,
-        without=_without_each(values, weight, comparison.systems, table.topics),
-        friedman=_friedman(values, alpha),
+        without=_without_each(values, design, comparison.systems, table.topics),
+        friedman=None if design.has_clusters or design.has_strata else _friedman(values, alpha),
         missing=int((there == 0).sum()),
         alpha=alpha,
         seed=seed,
@@ -208,11 +212,24 @@ def _connected(there: Array) -> bool:
         reached = more
 
 
-def _weights(tasks: Sequence[str], given: Mapping[str, float] | None) -> Array:
+def _design(table: ScoreTable, weight: Array, *, strata: bool) -> TopicDesign:
+    if strata and not table.strata:
+        raise RequestError(
+            "`strata` orders by the mean of the strata's means, and no column is a stratum",
+            fix='Name it: `columns="stratum=COLUMN"`.',
+        )
+    design = design_of(table, by_stratum=strata, weights=weight)
+    if table.has_roles:
+        design.check(table.topics)
+    return design
+
+
+def _weights(table: ScoreTable, given: Mapping[str, float] | None) -> Array:
+    tasks, own = table.topics, np.ones(len(table.topics)) if table.weights is None else table.weights
     unknown = [name for name in given or {} if name not in tasks]
     if unknown:
         raise RequestError(f"there is no task «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
-    weight = np.array([(given or {}).get(task, 1.0) for task in tasks], float)
+    weight = np.array([(given or {}).get(task, each) for task, each in zip(tasks, own, strict=True)], float)
     if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
         raise RequestError("weights are numbers of 0 or more, two of them above 0", fix="Leave out others.")
     return weight
@@ -238,49 +255,22 @@ def _by_pairs(
     values: Array,
     means: Array,
     systems: tuple[str, ...],
-    weight: Array,
+    design: TopicDesign,
     measure: str,
     *,
     test: str | None,
     correct: str | None,
     alpha: float,
 ) -> Comparison:
-    """Every pair by Student's t on the tasks that both have, weighted; corrected for the number of pairs."""
-    if test not in (None, "t"):
-        raise RequestError(
-            f"the test {test} needs every score, and tasks of one weight",
-            fix="Leave out `test`: pairs are tested by t.",
-        )
+    """Every pair by Student's t on the tasks that both have; corrected for the number of pairs."""
+    check_robust_test(test)
     check_test("t", correct)
     order = np.argsort(-means, kind="stable")
-    values, means, systems = values[:, order], means[order], tuple(systems[at] for at in order.tolist())
-    first, second = np.triu_indices(len(systems), k=1)
-    gap, error, df, shared = _paired_moments(values, weight, first, second)
-    testable = (shared >= FEWEST_SHARED) & (error > 0)
-    t = np.divide(gap, error, out=np.zeros_like(gap), where=testable)
-    p_value = np.where(testable, np.maximum(2 * special.stdtr(np.maximum(df, 1), -np.abs(t)), TINY), 1.0)
-    correct = correct or ("none" if len(first) == 1 else "holm")
-    p_adjusted = correction(correct)(p_value)
-    level = deciding_level(p_adjusted <= alpha, correct, alpha)
-    reach = np.where(testable, t_critical(level / 2, np.maximum(df, 1)) * error, np.nan)
-    sd = error * np.sqrt(np.maximum(shared, 1))
-    wins, ties, losses = _wins(values, first, second)
-    columns = PairColumns(
-        place=np.arange(len(first)),
-        first=first,
-        second=second,
-        difference=gap,
-        standard_error=error,
-        lower=gap - reach,
-        upper=gap + reach,
-        effect_size=np.divide(gap, sd, out=np.full_like(gap, np.nan), where=testable),
-        p_value=p_value,
-        p_adjusted=p_adjusted,
-        wins=wins,
-        ties=ties,
-        losses=losses,
-    )
-    interval = {"holm": f"{percent(alpha)} at Holm's last step", "bh": f"{percent(alpha)} false coverage rate"}
+    systems = tuple(systems[at] for at in order.tolist())
+    which = np.triu_indices(len(systems), k=1)
+    correct = correct or ("none" if len(which[0]) == 1 else "holm")
+    asked: dict[str, Any] = {"correct": correct, "alpha": alpha, "fewest": FEWEST_SHARED}
+    found = robust_pairs(values[:, order], systems, which, design, **asked)
     return Comparison(
         measure=measure,
         test="t",
@@ -288,57 +278,9 @@ def _by_pairs(
         alpha=alpha,
         topics=len(values),
         systems=systems,
-        means=means,
-        intervals=Intervals(float("nan"), float("nan"), _own_reach(values, weight, alpha)),
-        pairs=HeldPairs(columns, len(systems), alpha),
-        interval=interval.get(correct, f"{percent(alpha)} of each pair"),
         denominator="sd of the differences",
+        **{**found, "means": means[order], "warnings": tuple(each for each in found["warnings"] if each)},
     )
-
-
-def _paired_moments(values: Array, weight: Array, first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
-    """Weighted mean difference of every pair on common tasks, its standard error, its df, and the common tasks.
-
-    Σw²(d − d̄)²/(Σw)² · n/(n − 1), which for one weight is Student's s²/n.
-    """
-    there = np.isfinite(values).astype(float)
-    filled = np.where(there > 0, values, 0.0)
-    centre = float(filled.sum() / there.sum())
-    filled = np.where(there > 0, values - centre, 0.0)  # for the precision of the sums of squares
-    shared = (there.T @ there)[first, second]
-    moments = []
-    for power in (weight, weight**2):
-        own, squares = power[:, np.newaxis] * filled, power[:, np.newaxis] * filled**2
-        counts = (there * power[:, np.newaxis]).T @ there
-        gaps = own.T @ there - there.T @ own
-        apart = squares.T @ there + there.T @ squares - 2 * own.T @ filled
-        moments.append([each[first, second] for each in (counts, gaps, apart)])
-    (total, gap_sum, _), (total2, gap2, apart2) = moments
-    gap = np.divide(gap_sum, total, out=np.zeros_like(total), where=total > 0)
-    spread = np.maximum(apart2 - 2 * gap * gap2 + gap**2 * total2, 0.0)
-    spread[spread <= 1e-13 * np.maximum(apart2, TINY)] = 0.0
-    factor = np.divide(shared, shared - 1, out=np.zeros_like(shared), where=shared > 1)
-    error = np.sqrt(np.divide(spread, total**2, out=np.zeros_like(total), where=total > 0) * factor)
-    return gap, error, shared - 1, shared
-
-
-def _own_reach(values: Array, weight: Array, alpha: float) -> Array:
-    """Half the interval of each system's own mean, over the tasks that it has."""
-    there = np.isfinite(values)
-    w = weight[:, np.newaxis] * there
-    n = there.sum(axis=0)
-    mean = (w * np.where(there, values, 0.0)).sum(axis=0) / w.sum(axis=0)
-    spread = np.square(w * np.where(there, values - mean, 0.0)).sum(axis=0) / np.square(w.sum(axis=0))
-    return np.asarray(t_critical(alpha / 2, np.maximum(n - 1, 1)) * np.sqrt(spread * n / np.maximum(n - 1, 1)))
-
-
-def _wins(values: Array, first: Array, second: Array) -> tuple[Array, Array, Array]:
-    """Tasks on which the first of a pair is better, the same, and worse."""
-    counts = np.zeros((3, len(first)), np.int64)
-    for row in values:
-        gap = row[first] - row[second]  # nan compares as nothing
-        counts += np.array([gap > 0, gap == 0, gap < 0])
-    return counts[0], counts[1], counts[2]
 
 
 def _separable(comparison: Comparison) -> tuple[Array, Array]:
@@ -364,29 +306,42 @@ def _tiers(comparison: Comparison) -> Array:
     return tier
 
 
-def _best_shares(fitted: Array, weight: Array, resamples: int, seed: Seed) -> Array:
-    """How often each system is first, if tasks are drawn with replacement; ties share."""
-    n, m = fitted.shape
+def _best_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
+    """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
+    m = fitted.shape[1]
     rng = generator(seed, "leaderboard", "best")
-    share, step = np.zeros(m), max(1, _BLOCK // m)
+    share, step = np.zeros(m), max(1, _BLOCK // max(fitted.shape))
     for start in range(0, resamples, step):
-        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(step, resamples - start))
-        means = (counts * weight) @ fitted
+        means = _resampled_means(fitted, design, min(step, resamples - start), rng)
         first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return share / resamples
 
 
+def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.random.Generator) -> Array:
+    """Draws × systems."""
+    means = np.zeros((draws, fitted.shape[1]))
+    for stratum in np.unique(design.strata):
+        rows = np.flatnonzero(design.strata == stratum)
+        clusters = np.unique(design.clusters[rows], return_inverse=True)[1]
+        units = int(clusters.max()) + 1
+        counts = rng.multinomial(units, np.full(units, 1 / units), size=draws)[:, clusters] * design.shares[rows]
+        whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
+        scale = np.divide(design.shares[rows].sum(), whole, out=np.zeros_like(whole), where=whole > 0)
+        means += (counts * scale) @ fitted[rows]
+    return means
+
+
 def _without_each(
-    values: Array, weight: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
+    values: Array, design: TopicDesign, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
     """The first place and its lead without each task that the board can do without."""
     found = []
     for at, task in enumerate(tasks):
-        left, rest = np.delete(values, at, axis=0), np.delete(weight, at)
-        if not rest.sum() or not _connected(np.isfinite(left)):
+        left, rest = np.delete(values, at, axis=0), design.of(np.delete(np.arange(len(tasks)), at))
+        if not rest.weights.sum() or not _connected(np.isfinite(left)):
             continue
-        means = rest @ _fitted(left) / rest.sum()
+        means = rest.shares @ _fitted(left)
         best = int(np.argmax(means))
         others = np.delete(means, best)
         found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
