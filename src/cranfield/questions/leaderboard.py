@@ -35,7 +35,8 @@ class LeaderboardResult(Result):
     "Leaderboard",
     examples=(
         "cranfield leaderboard board.csv --plot board.svg",
-        "cranfield leaderboard board.csv --test tukey --weights ArguAna=2",
+        "cranfield leaderboard board.csv --weights ArguAna=2",
+        "cranfield leaderboard tasks.csv --columns topic=task,system=model,stratum=type --strata",
     ),
     charts=("ranks",),
     working="resampling",
@@ -50,13 +51,25 @@ def leaderboard(
     measure: shared.Measures = None,
     weights: Annotated[
         NamedData,
-        Param("Weight of a task in the mean; may be repeated.", default="1 for every task", metavar="TASK=WEIGHT"),
+        Param(
+            "Weight of a task in the mean; may be repeated.",
+            default="that of a column weight=, else 1",
+            metavar="TASK=WEIGHT",
+        ),
     ] = None,
+    strata: Annotated[
+        bool,
+        Param(
+            "Order by the mean of the strata's means (stratum= in `columns`, such as task types), not by the mean over "
+            "tasks.",
+            label="mean of the strata's means",
+        ),
+    ] = False,
     test: Annotated[
         TestName | None,
         Param(
             "Test that separates systems.",
-            default="max-t; t, each pair on the tasks that both have, with missing scores or weights",
+            default="max-t; t, each pair on the tasks that both have, with missing scores, clusters, strata or weights",
             metavar="NAME",
             titles=shared.TEST_CHOICES,
         ),
@@ -71,9 +84,7 @@ def leaderboard(
             lt=1,
         ),
     ] = 0.05,
-    lower_is_better: Annotated[
-        bool, Param("Small scores are good, as of latency or cost.", label="lower is better")
-    ] = False,
+    lower_is_better: shared.LowerIsBetter = False,
     resamples: shared.Resamples = None,
     seed: shared.Seed = 1,
 ) -> LeaderboardResult:
@@ -112,6 +123,7 @@ def leaderboard(
             table,
             measure=name,
             weights=given,
+            strata=strata,
             test=test,
             correct=correct,
             alpha=alpha,

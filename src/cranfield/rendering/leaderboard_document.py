@@ -8,6 +8,7 @@ from typing import Any
 from cranfield.methods.meta_analysis.board import Board
 from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, styled
+from cranfield.rendering.comparison_document import ROBUST_CITATIONS, design_sentences, design_summary
 from cranfield.rendering.document import Column, Document, Table, View, known
 
 SHOWN = 50  # systems in a table
@@ -24,7 +25,7 @@ def document(result: LeaderboardResult) -> Document:
         tables=[table for each in boards for table in _tables(each)],
         rows=[known(row) for each in boards for row in _rows(each)],
         sentence="\n".join(_sentence(each) for each in boards),
-        citations=("Mogstad2024", "Demsar2006"),
+        citations=("Mogstad2024", "Demsar2006", *(ROBUST_CITATIONS if first.comparison.design_effect else ())),
         warnings=tuple(dict.fromkeys(caution for each in boards for caution in each.warnings)),
         seed=result.seed,
         extra={
@@ -34,6 +35,7 @@ def document(result: LeaderboardResult) -> Document:
             "correct": first.comparison.correct,
             "significant_pairs": first.comparison.significant_pairs,
             "top_group": list(first.comparison.top_group),
+            **(design_summary(first.comparison.design_effect) if first.comparison.design_effect else {}),
             "decisive_tasks": [row for each in boards for row in _task_rows(each)],
             **(_friedman(first)),
         },
@@ -83,6 +85,7 @@ def _sentence(board: Board) -> str:
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
         f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly.",
         f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the tasks.",
+        *design_sentences(comparison.design_effect, len(board.tasks), "tasks"),
     ]
     if board.decisive:
         named = ", ".join(each.task for each in board.decisive[:3])

@@ -31,6 +31,7 @@ from cranfield.methods.comparison.pairwise import equivalence as show_equivalenc
 from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
 from cranfield.methods.comparison.tukey import Intervals
+from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.scores import ScoreTable
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
@@ -365,6 +366,25 @@ def _alike(filled: Array, flags: Array, design: TopicDesign, mean: Array) -> Ite
         yield number, weight * here, weight**2 * here, weight**2 * spread
 
 
+def mean_variance(table: ScoreTable, measure: str) -> MeanVariance:
+    """The variance of a mean difference of a complete table, mean over pairs, for the power of its design."""
+    design, scores = design_of(table), table.of(measure)
+    design.check(table.topics)
+    found = robust_moments(scores, design)
+    pairs = np.triu_indices(len(table.systems), k=1)
+    return MeanVariance(
+        topics=len(table.topics),
+        systems=len(table.systems),
+        clusters=len(np.unique(design.clusters[design.weights > 0])) if design.has_clusters else None,
+        variance=float(np.square(found.error[pairs]).mean()),
+        independent=float(found.independent[pairs].mean()),
+        own=float(np.square(found.own_error).mean()),
+        within=float(scores.var(axis=0, ddof=1).mean()),
+        sd=float(np.square(found.sd[pairs]).mean() ** 0.5),
+        df=float(found.df[0, 1]),
+    )
+
+
 # --- comparisons
 
 
@@ -532,11 +552,15 @@ def _cautions(effect: DesignEffect | None, topics: int) -> Iterator[Caution]:
             f"topics are worth {effect.effective_topics:,.0f}",
             "Say so where the number of topics is reported. More topics in the same clusters help little.",
         )
-    if effect.df < FEW_DF:
-        unit = "topics" if effect.clusters is None else "clusters"
+    yield from few_clusters(effect.df)
+
+
+def few_clusters(df: float) -> Iterator[Caution]:
+    """Warn about a standard error that few clusters, or a few large weights, decide."""
+    if df < FEW_DF:
         yield Caution(
             "few-clusters",
-            f"standard errors have {effect.df:.2g} degrees of freedom, however many topics there are: intervals are "
-            f"wide, and rest on normal means",
-            f"Add {unit}; or larger ones of nearly the same weight, where a few decide.",
+            f"standard errors have {df:.2g} degrees of freedom, however many topics there are: intervals are wide, and "
+            "assume that the means of clusters are normal",
+            "Add clusters, of nearly the same size or weight where a few of them decide.",
         )

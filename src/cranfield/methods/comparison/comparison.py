@@ -101,7 +101,7 @@ class Comparison:
     for; the arrays of all pairs are then made at their first use. ``labels`` says which labels were used, where they
     are not all of one kind; ``design_effect`` what clusters, strata and weights do, where topics have any. With
     ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below 0, and a win is a topic
-    with a lower score.
+    with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test of scores of 0 and 1.
     """
 
     measure: str
@@ -124,6 +124,7 @@ class Comparison:
     labels: LabelsUsed | None = None
     design_effect: DesignEffect | None = None
     lower_is_better: bool = False
+    is_mcnemar: bool = False
 
     @property
     def first(self) -> Array:
@@ -500,6 +501,7 @@ def compare(
         baselines=baselines,
         seed=seed if test in RESAMPLED else None,
         resamples=resamples if test in RESAMPLED else None,
+        is_mcnemar=test == "sign" and bool(np.isin(np.abs(whole(scores)), (0, 1)).all()),
         **{**found, "warnings": tuple(each for each in (aloud, *found["warnings"]) if each)},
     )
 
