@@ -20,6 +20,7 @@ from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import difference_rows, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
 from cranfield.rendering.output_formats import csv_pieces
+from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
 
@@ -39,8 +40,6 @@ CITATIONS = {
     "permutation": "Smucker2007",
 }
 
-
-ROBUST_CITATIONS = ("BellMcCaffrey2002", "PustejovskyTipton2018")
 
 INTERVALS = {
     "tukey": "Tukey's intervals: two systems differ significantly exactly when their intervals do not overlap",

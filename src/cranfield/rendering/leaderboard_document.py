@@ -8,8 +8,9 @@ from typing import Any
 from cranfield.methods.meta_analysis.board import Board
 from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, styled
-from cranfield.rendering.comparison_document import ROBUST_CITATIONS, design_sentences, design_summary
+from cranfield.rendering.comparison_document import design_sentences, design_summary
 from cranfield.rendering.document import Column, Document, Table, View, known
+from cranfield.rendering.references import ROBUST_CITATIONS
 
 SHOWN = 50  # systems in a table
 DECISIVE = 12  # tasks in a table

@@ -13,8 +13,8 @@ from cranfield.methods.design.sample_size import ORDER, detectable_difference
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
-from cranfield.rendering.comparison_document import ROBUST_CITATIONS
 from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import Curve, line_sketch
 
 if TYPE_CHECKING:

@@ -120,6 +120,9 @@ REFERENCES = {
     "1987.",
 }
 
+ROBUST_CITATIONS = ("BellMcCaffrey2002", "PustejovskyTipton2018")
+"""Of standard errors of clusters."""
+
 
 _AUTHOR = re.compile(r"[^,]+, (?:\w\.[ -]?)+")  # a family name, then initials
 _JOURNAL = re.compile(r"(?P<journal>.+?) (?P<volume>\d+)(?:\((?P<number>[^)]+)\))?(?:, (?:pp\. )?(?P<pages>[\d–-]+))?")

@@ -165,7 +165,35 @@ class RobustMoments:
 
 
 def robust_moments(values: Array, design: TopicDesign) -> RobustMoments:
-    """Mean differences of topics × systems and their standard errors; pairs are compared on the topics both have."""
+    """Mean differences of all pairs of systems, with standard errors that hold for clusters, strata and weights.
+
+    Parameters
+    ----------
+    values
+        Scores, topics × systems; nan where one is missing. A pair is compared on the topics that both have.
+    design
+        The clusters, strata and weights of the topics.
+
+    Returns
+    -------
+    RobustMoments
+        Systems × systems: differences, standard errors, degrees of freedom.
+
+    References
+    ----------
+    .. [1] R. M. Bell and D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage
+       samples", Survey Methodology, 2002.
+
+    Examples
+    --------
+    Three clusters of two topics: t has two degrees of freedom, as the t test of the clusters' means.
+
+    >>> scores = np.array([[0.5, 0.4], [0.6, 0.3], [0.7, 0.6], [0.4, 0.4], [0.9, 0.7], [0.8, 0.4]])
+    >>> design = TopicDesign(weights=np.ones(6), clusters=np.repeat([0, 1, 2], 2), strata=np.zeros(6, int))
+    >>> found = robust_moments(scores, design)
+    >>> float(found.difference[0, 1].round(6)), float(found.error[0, 1].round(6)), float(found.df[0, 1].round(6))
+    (0.183333, 0.072648, 2.0)
+    """
     used = np.flatnonzero(design.weights > 0)
     there = np.isfinite(values)
     tiny = _ROUNDING * float(np.abs(values[there]).max(initial=0.0))
