@@ -140,7 +140,7 @@ def load_tables(
     """Score tables from files, frames, dicts and tables; runs are scored by the measures, or the ``usual`` ones.
 
     Without a policy for missing scores, runs score 0 where they returned nothing, and tables with such are refused.
-    Unless the question ``uses_roles`` of topics (clusters, strata, weights), a table that has some gets a warning.
+    Unless the question ``uses_roles`` of topics (clusters, strata, weights), they are left out with a warning.
     """
     from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
@@ -163,7 +163,7 @@ def load_tables(
 
 
 def _ignoring_roles(table: ScoreTable) -> ScoreTable:
-    """With a warning where topics have clusters, strata or weights."""
+    """Without clusters, strata and weights of topics, and with a warning where there were any."""
     from cranfield.errors import Caution
 
     if not table.has_roles:
@@ -176,7 +176,7 @@ def _ignoring_roles(table: ScoreTable) -> ScoreTable:
         "were independent and counted the same",
         "`compare()`, `power()` and `leaderboard()` take account of them. Or average every cluster's scores first.",
     )
-    return table.replaced(warnings=(*table.warnings, caution))
+    return table.replaced(clusters=(), strata=(), weights=None, warnings=(*table.warnings, caution))
 
 
 def named_files(given: Any, what: str) -> dict[str, Any]:

@@ -304,7 +304,15 @@ def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, sys
     given = None if columns is None else Columns.of(columns)
     found = read_by_columns(data, file, measure=measure, given=given, system=system)
     table = found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
-    return table if is_json(data[:HEAD]) else _named_plainly(table)
+    return table if is_json(data[:HEAD]) else _named_plainly(_with_plain_roles(table))
+
+
+def _with_plain_roles(table: ScoreTable) -> ScoreTable:
+    """Without the apostrophes that keep names of clusters and strata from being formulas."""
+    if not table.has_roles:
+        return table
+    plain = {name: tuple(plain_names(getattr(table, name))) for name in ("clusters", "strata")}
+    return table.replaced(**plain)
 
 
 def _named_plainly(table: ScoreTable) -> ScoreTable:
@@ -558,7 +566,8 @@ def write_scores(
         write_text(path, json_text(table, details or {}))
     else:
         safe = {
-            axis: tuple(map(no_formula, getattr(table, axis))) for axis in ("measures", "topics", "systems", "shards")
+            axis: tuple(map(no_formula, getattr(table, axis)))
+            for axis in ("measures", "topics", "systems", "shards", "clusters", "strata")
         }
         columns = (wide_columns if wide else long_columns)(table.replaced(**safe))
         mark = "\t" if name.endswith(".tsv") else ","
