@@ -202,12 +202,14 @@ def _check_clusters(**given: Any) -> None:
 
 def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[Caution, ...]]:
     """Cards of every measure, for topics in clusters or strata, or with weights; and what to read them with."""
+    import numpy as np
+
     from cranfield.methods.comparison.clusters import few_clusters, mean_variance
     from cranfield.methods.design.cluster_card import cluster_cards
 
     found = {measure: mean_variance(table, measure) for measure in table.measures}
     cards = [card for measure, each in found.items() for card in cluster_cards(each, measure=measure, **asked)]
-    return [*cards], tuple(few_clusters(min(each.df for each in found.values())))
+    return [*cards], tuple(few_clusters(np.array([each.df for each in found.values()])))
 
 
 def _judge(*, test: str | None, **given: Any) -> LabelRequest | None:

@@ -224,6 +224,7 @@ def design_summary(effect: DesignEffect) -> dict[str, Any]:
         "design_effect": {"median": effect.median, "lowest": effect.lowest, "highest": effect.highest},
         "effective_topics": effect.effective_topics,
         "df": effect.df,
+        "fewest_df": effect.fewest_df,
     }
 
 
@@ -232,11 +233,12 @@ def design_sentences(effect: DesignEffect | None, topics: int, unit: str = "topi
     if effect is None:
         return []
     text = []
+    fewest = f", {effect.fewest_df:.3g} the fewest" if effect.fewest_df < 0.999 * effect.df else ""
     if effect.clusters is not None:
         each = f"{effect.smallest:,} to {effect.largest:,}" if effect.smallest < effect.largest else f"{effect.largest}"
         text.append(
             f"{topics:,} {unit} lie in {effect.clusters:,} clusters of {each}; standard errors are cluster-robust "
-            f"(CR2, {effect.df:.3g} degrees of freedom)."
+            f"(CR2, {effect.df:.3g} degrees of freedom{fewest})."
         )
     if effect.strata is not None:
         mean = "each stratum counts the same" if effect.by_stratum else "a stratum counts as much as it holds"

@@ -432,8 +432,8 @@ class DesignEffect:
         Of all pairs: the variance of a mean difference over that of as many independent topics with the same weights.
     effective_topics
         Independent topics that have the same variance, by the median.
-    df
-        The fewest degrees of freedom of a pair.
+    df, fewest_df
+        Degrees of freedom: the median over pairs, and the fewest.
     weighted
         Whether topics count unequally.
     by_stratum
@@ -450,6 +450,7 @@ class DesignEffect:
     highest: float
     effective_topics: float
     df: float
+    fewest_df: float
     weighted: bool
     by_stratum: bool
 
@@ -469,7 +470,8 @@ def _design_effect(design: TopicDesign, ratios: Array, df: Array, topics: int) -
         lowest=low,
         highest=high,
         effective_topics=topics / middle if middle > 0 else float("nan"),
-        df=float(df.min(initial=np.inf)),
+        df=float(np.median(df)) if len(df) else float("nan"),
+        fewest_df=float(df.min()) if len(df) else float("nan"),
         weighted=design.has_weights,
         by_stratum=design.by_stratum,
     )
@@ -535,7 +537,8 @@ def robust_pairs(
     each_pair = percent(alpha) if len(first) == 1 else f"{percent(alpha)} of each pair"
     effect = None if design.is_plain else _design_effect(design, ratio[testable], df[testable], len(values))
     nothing = nothing_to_tell(values) if np.isfinite(values).all() else None
-    constant = (error == 0) & (shared >= fewest) & (ties < shared) & (nothing is None)
+    constant = (sd == 0) & (shared >= fewest) & (ties < shared) & (nothing is None)
+    alone = int(((shared >= fewest) & (sd > 0) & ~testable).sum())
     own_df = np.where(found.own_df > 0, found.own_df, 1.0)
     own_reach = np.where(found.own_df > 0, t_critical(alpha / 2, own_df) * found.own_error, np.nan)
     return {
@@ -544,7 +547,12 @@ def robust_pairs(
         "pairs": HeldPairs(columns, len(names), alpha),
         "interval": interval.get(correct, each_pair),
         "design_effect": effect,
-        "warnings": [nothing, constant_differences(constant, names, first, second), *_cautions(effect, len(values))],
+        "warnings": [
+            nothing,
+            constant_differences(constant, names, first, second),
+            *_cautions(effect, len(values)),
+            *few_clusters(df[testable], alone),
+        ],
         **_margins(gap, error, df, margins or {}, correct=correct, alpha=alpha),
     }
 
@@ -580,15 +588,20 @@ def _cautions(effect: DesignEffect | None, topics: int) -> Iterator[Caution]:
             f"topics are worth {effect.effective_topics:,.0f}",
             "Say so where the number of topics is reported. More topics in the same clusters help little.",
         )
-    yield from few_clusters(effect.df)
 
 
-def few_clusters(df: float) -> Iterator[Caution]:
-    """Warn about a standard error that few clusters, or a few large weights, decide."""
-    if df < FEW_DF:
-        yield Caution(
-            "few-clusters",
-            f"standard errors have {df:.2g} degrees of freedom, however many topics there are: intervals are wide, and "
-            "assume that the means of clusters are normal",
-            "Add clusters, of nearly the same size or weight where a few of them decide.",
+def few_clusters(df: Array, alone: int = 0) -> Iterator[Caution]:
+    """Warn about standard errors that few clusters, or a few large weights, decide; ``alone`` pairs have none."""
+    few = int((df < FEW_DF).sum())
+    which = "standard errors have" if few == len(df) else f"the standard errors of {few:,} of {len(df):,} pairs have"
+    text = []
+    if few:
+        text.append(
+            f"{which} fewer than {FEW_DF:g} degrees of freedom ({df.min():.2g} the fewest), however many topics there "
+            "are: intervals are wide, and assume that the means of clusters are normal"
         )
+    if alone:
+        text.append(f"{alone:,} pairs share fewer than two clusters, or two topics of a stratum, and are not tested")
+    if text:
+        fix = "Add clusters, of nearly the same size or weight where a few of them decide."
+        yield Caution("few-clusters", "; ".join(text), fix)

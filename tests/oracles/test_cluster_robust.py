@@ -207,6 +207,9 @@ def test_a_pair_that_shares_one_cluster_is_not_tested() -> None:
     assert (found.p_value[alone] == 1).all()
     assert np.isnan(found.lower[alone]).all()
     assert (found.p_value[~alone] < 1).all()
+    said = {each.slug: each.what for each in found.warnings}
+    assert "2 pairs share fewer than two clusters" in said["few-clusters"]
+    assert "constant-differences" not in said
 
 
 # --- simulation
@@ -260,7 +263,10 @@ def test_intervals_of_livebench_with_and_without_its_tasks(shared: Path) -> None
     width, wide = ((each.upper - each.lower) for each in (flat, robust))
     effect = robust.design_effect
     assert effect is not None
-    print(f"design effect {effect.lowest:.2f}, {effect.median:.2f}, {effect.highest:.2f}; df {effect.df:.2f}")
+    print(
+        f"design effect {effect.lowest:.2f}, {effect.median:.2f}, {effect.highest:.2f}; "
+        f"df {effect.fewest_df:.2f}, {effect.df:.2f}"
+    )
     print(
         f"width {np.nanmedian(width):.4f}, {np.nanmedian(wide):.4f}; "
         f"pairs {flat.significant_pairs}, {robust.significant_pairs} of {len(flat.pairs)}"
