@@ -61,7 +61,8 @@ def compare(
         TestName | None,
         Param(
             "Test that compares the systems.",
-            default="max-t; dunnett with a baseline; t for two systems and with a judge",
+            default="max-t; dunnett with a baseline; t for two systems, with a judge, and for topics with clusters, "
+            "strata or weights",
             metavar="NAME",
             titles=shared.TEST_CHOICES,
         ),
@@ -97,6 +98,7 @@ def compare(
             metavar="M",
         ),
     ] = None,
+    lower_is_better: shared.LowerIsBetter = False,
     audit: Annotated[
         bool, Param("Run all tests on the same data: which verdicts change, and why.", label="all tests side by side")
     ] = False,
@@ -129,6 +131,8 @@ def compare(
 ) -> ComparisonResult:
     """Which systems differ: ranking with intervals and groups, and every pair with its difference and adjusted p.
 
+    Where ``columns`` names clusters, strata or weights of topics, pairs are tested by t with robust standard errors.
+
     Returns
     -------
     ComparisonResult
@@ -139,6 +143,8 @@ def compare(
     .. [1] J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", Journal
        of the American Statistical Association, 2005.
     .. [2] C. W. Dunnett, "New tables for multiple comparisons with a control", Biometrics, 1964.
+    .. [3] J. E. Pustejovsky and E. Tipton, "Small-sample methods for cluster-robust variance estimation and hypothesis
+       testing in fixed effects models", Journal of Business & Economic Statistics, 2018.
 
     Examples
     --------
@@ -148,16 +154,19 @@ def compare(
     array([0.0875])
     """
     if judge is not None:
-        _check_judged(audit=audit or None, equivalence=equivalence, non_inferiority=non_inferiority)
+        more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None}
+        _check_judged(**more, equivalence=equivalence, non_inferiority=non_inferiority)
         labels = sources.load_label_sets(scores, judge, qrels=qrels, columns=columns, measure=measure, missing=missing)
         settings = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
         return _judged(
             labels, estimator=estimator or "regression", sampled=sampled, seed=seed, resamples=resamples, **settings
         )
     _check_not_judged(estimator=estimator, sampled=sampled or None)
-    tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
+    source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
+    tables = sources.load_tables(scores, **source, uses_roles=True)
     if audit:
-        _check_audit(test=test, equivalence=equivalence, non_inferiority=non_inferiority)
+        margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
+        _check_audit(tables, test=test, lower_is_better=lower_is_better or None, **margins)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
     from cranfield.methods.comparison.comparison import compare as run
 
@@ -171,6 +180,7 @@ def compare(
             baseline=baseline or (),
             equivalence=equivalence,
             non_inferiority=non_inferiority,
+            lower_is_better=lower_is_better,
             resamples=resamples,
             seed=seed,
             label=label,
@@ -207,7 +217,12 @@ def _judged(labels: sources.LabelSets, **settings: Any) -> ComparisonResult:
     )
 
 
-def _check_audit(**given: Any) -> None:
+def _check_audit(tables: sources.Tables, **given: Any) -> None:
+    if any(table.has_roles for table in tables.by_name.values()):
+        raise RequestError(
+            "an audit runs tests of independent topics, and these have clusters, strata or weights",
+            fix="Leave out `audit`, or cluster=, stratum= and weight=.",
+        )
     for name, value in given.items():
         if value is not None:
             raise RequestError(f"an audit runs every test: `{name}` has no effect", fix=f"Leave out `{name}`.")

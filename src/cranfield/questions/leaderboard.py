@@ -42,6 +42,7 @@ class LeaderboardResult(Result):
     examples=(
         "cranfield leaderboard board.csv --plot board.svg",
         "cranfield leaderboard board.csv -o board.html",
+        "cranfield leaderboard tasks.csv --columns topic=task,system=model,stratum=type --strata",
         "cranfield leaderboard trec7.csv trec8.csv robust.csv --baseline bm25 --chart forest --plot forest.svg",
     ),
     charts=("ranks", "critical-difference", "forest"),
@@ -63,7 +64,7 @@ def leaderboard(
         NamedData,
         Param(
             "Weight of a task, or of a collection, in the mean; may be repeated.",
-            default="1 for every one",
+            default="that of a column weight=, else 1",
             metavar="NAME=WEIGHT",
         ),
     ] = None,
@@ -85,11 +86,19 @@ def leaderboard(
             metavar="NAME",
         ),
     ] = None,
+    strata: Annotated[
+        bool,
+        Param(
+            "Order by the mean of the strata's means (stratum= in `columns`, such as task types), not by the mean over "
+            "tasks.",
+            label="mean of the strata's means",
+        ),
+    ] = False,
     test: Annotated[
         TestName | None,
         Param(
             "Test that separates systems.",
-            default="max-t; t with weights or several collections",
+            default="max-t; t with clusters, strata, weights or several collections",
             metavar="NAME",
             titles=shared.TEST_CHOICES,
         ),
@@ -104,9 +113,7 @@ def leaderboard(
             lt=1,
         ),
     ] = 0.05,
-    lower_is_better: Annotated[
-        bool, Param("Small scores are good, as of latency or cost.", label="lower is better")
-    ] = False,
+    lower_is_better: shared.LowerIsBetter = False,
     resamples: shared.Resamples = None,
     seed: shared.Seed = 1,
 ) -> LeaderboardResult:
@@ -155,17 +162,26 @@ def leaderboard(
         "resamples": resamples,
         "seed": seed,
     }
-    boards = _of_collections(tables, baseline, asked) if len(tables) > 1 else _of_tasks(tables, baseline, asked)
+    if len(tables) > 1:
+        if strata:
+            raise RequestError("`strata` has no effect on several collections", fix="It goes with one board of tasks.")
+        boards = _of_collections(tables, baseline, asked)
+    else:
+        boards = _of_tasks(tables, baseline, asked, strata=strata)
     return LeaderboardResult(boards=boards, warnings=table_warnings(tables), seed=seed)
 
 
-def _of_tasks(tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any]) -> dict[str, Board]:
+def _of_tasks(
+    tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any], *, strata: bool
+) -> dict[str, Board]:
     from cranfield.methods.meta_analysis.board import make_board
 
     if baseline is not None:
         raise RequestError("`baseline` has no effect on one board of tasks", fix="It goes with several collections.")
     (table,) = tables.values()
-    return {name: make_board(table, measure=name, progress=listener(), **asked) for name in table.measures}
+    return {
+        name: make_board(table, measure=name, strata=strata, progress=listener(), **asked) for name in table.measures
+    }
 
 
 def _of_collections(

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from cranfield.errors import RequestError
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Numbers, Param, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
+    from cranfield.errors import Caution
     from cranfield.methods.design.power_card import Card, Gate
     from cranfield.methods.judging.label_plan import LabelCard, LabelRequest
+    from cranfield.scores import ScoreTable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -22,7 +25,8 @@ class PowerResult(Result):
     Attributes
     ----------
     cards
-        One per measure and design: power, detectable difference, detectable range, width of intervals.
+        One per measure and design: power, detectable difference, detectable range, width of intervals. Where topics
+        have clusters, strata or weights, also the design effect and what the topics are worth.
     gate
         What the topics must detect; None where nothing is demanded.
     labels
@@ -169,9 +173,14 @@ def power(
         cards, variances = cards_from_grid(**design, **given), None
         warnings: tuple[Any, ...] = ()
     else:
-        tables = sources.load_tables(scores, qrels=qrels, columns=columns, measure=measure, missing=missing)
-        cards = cards_from_pilot(tables.variances, **design, **given, small_pilot=small_pilot)
+        source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
+        tables = sources.load_tables(scores, **source, uses_roles=True)
         variances, warnings = tables.variances, (*tables.warnings, *sources.averaged(columns))
+        cards = cards_from_pilot(variances, **design, **given, small_pilot=small_pilot)
+        if any(table.has_roles for table in tables.by_name.values()):
+            _check_clusters(judge_correlation=judge)
+            cards, few = _cluster_cards(tables.only, test=test, topics=topics, systems=systems, **given)
+            warnings = (*warnings, *few)
     labels = () if judge is None else judge.cards(cards)
     cautions = () if judge is None else judge.cautions(labels)
     return PowerResult(
@@ -181,6 +190,26 @@ def power(
         inputs=given,
         warnings=(*warnings, *card_cautions(cards, variances), *cautions),
     )
+
+
+def _check_clusters(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise RequestError(
+                f"`{name}` has no effect where topics have clusters, strata or weights", fix=f"Leave out `{name}`."
+            )
+
+
+def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[Caution, ...]]:
+    """Cards of every measure, for topics in clusters or strata, or with weights; and what to read them with."""
+    import numpy as np
+
+    from cranfield.methods.comparison.clusters import few_clusters, mean_variance
+    from cranfield.methods.design.cluster_card import cluster_cards
+
+    found = {measure: mean_variance(table, measure) for measure in table.measures}
+    cards = [card for measure, each in found.items() for card in cluster_cards(each, measure=measure, **asked)]
+    return [*cards], tuple(few_clusters(np.array([each.df for each in found.values()])))
 
 
 def _judge(*, test: str | None, **given: Any) -> LabelRequest | None:

@@ -205,6 +205,9 @@ Estimate = Annotated[
 ]
 
 
+LowerIsBetter = Annotated[bool, Param("Small scores are good, as of latency or cost.", label="lower is better")]
+
+
 def target_inputs(target: Target) -> dict[str, Any]:
     """The goal as it was understood."""
     return {

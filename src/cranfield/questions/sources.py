@@ -96,7 +96,7 @@ Columns = Annotated[
     str | None,
     Source(
         "Names of the columns of a score file, if they are not the usual ones: topic=query,system=run,score=ndcg "
-        "(also measure=, seed=, prompt=, judge=, shard=, mean=).",
+        "(also measure=, seed=, prompt=, judge=, shard=, mean=; and of topics: cluster=, stratum=, weight=).",
         metavar="PART=NAME,…",
     ),
 ]
@@ -150,10 +150,12 @@ def load_tables(
     columns: str | None = None,
     replicates: str | None = None,
     usual: Sequence[str] = ("AP",),
+    uses_roles: bool = False,
 ) -> Tables:
     """Score tables from files, frames, dicts and tables; runs are scored by the measures, or the ``usual`` ones.
 
     Without a policy for missing scores, runs score 0 where they returned nothing, and tables with such are refused.
+    Unless the question ``uses_roles`` of topics (clusters, strata, weights), they are left out with a warning.
     """
     from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
@@ -170,7 +172,26 @@ def load_tables(
     else:
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
+    if not uses_roles:
+        tables = {name: _ignoring_roles(table) for name, table in tables.items()}
     return Tables(tables, table_warnings(tables))
+
+
+def _ignoring_roles(table: ScoreTable) -> ScoreTable:
+    """Without clusters, strata and weights of topics, and with a warning where there were any."""
+    from cranfield.errors import Caution
+
+    if not table.has_roles:
+        return table
+    found = {"clusters": table.clusters, "strata": table.strata, "weights": table.weights is not None}
+    named = [word for word, is_there in found.items() if is_there]
+    caution = Caution(
+        "clusters-ignored",
+        f"topics have {' and '.join(named)}, and variances, intervals and numbers of topics are computed as if topics "
+        "were independent and counted the same",
+        "`compare()`, `power()` and `leaderboard()` take account of them. Or average every cluster's scores first.",
+    )
+    return table.replaced(clusters=(), strata=(), weights=None, warnings=(*table.warnings, caution))
 
 
 def named_files(given: Any, what: str) -> dict[str, Any]:
@@ -277,7 +298,7 @@ def load_labels(
     measures = [measure] if isinstance(measure, str) else measure
     if not is_runs:
         read = _read(labels, measures[0] if measures and len(measures) == 1 else None, columns)
-        table = only_table(complete_tables(read, measures=measures, missing=missing))
+        table = _ignoring_roles(only_table(complete_tables(read, measures=measures, missing=missing)))
         paths = paths_of(labels)
         if not measures and paths is not None and table.measures == (_stem(paths[0]),):
             table = table.replaced(measures=("score",))  # it had no name but that of its file

@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import write_pieces
 from cranfield.methods.comparison.audits import REASONS, Audit
+from cranfield.methods.comparison.clusters import DesignEffect
 from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
 from cranfield.methods.comparison.tested_pairs import HeldPairs
 from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES
@@ -19,6 +20,7 @@ from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import MOST_IN_DIAGRAM, difference_rows, group_diagram, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
 from cranfield.rendering.output_formats import csv_pieces
+from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
 
@@ -109,11 +111,17 @@ def compare_document(
         ],
         rows=[row for rows in rankings for row in rows],
         sentence=_text(comparisons, most_pairs),
-        citations=tuple(dict.fromkeys(CITATIONS[each.test] for each in comparisons)),
+        citations=tuple(dict.fromkeys(key for each in comparisons for key in _citations(each))),
         warnings=(*warnings, *_cautions(comparisons), *_left_out(comparisons, every=every)),
         seed=next((each.seed for each in comparisons if each.seed is not None), None),
         extra=extra,
     )
+
+
+def _citations(found: Comparison) -> tuple[str, ...]:
+    if found.is_mcnemar:
+        return CITATIONS[found.test], "McNemar1947"
+    return (CITATIONS[found.test], *(ROBUST_CITATIONS if found.design_effect else ()))
 
 
 def _pair_rows(comparisons: Sequence[Comparison], *, every: bool) -> Sequence[Mapping[str, Any]]:
@@ -199,9 +207,50 @@ def _summary(found: Comparison) -> dict[str, Any]:
         "interval_tukey": found.intervals.tukey,
         "interval_anova": found.intervals.anova,
         "effect_size_denominator": found.denominator,
+        **({"lower_is_better": True} if found.lower_is_better else {}),
         **(asdict(found.labels) if found.labels is not None else {}),
+        **(design_summary(found.design_effect) if found.design_effect is not None else {}),
         **margins,
     }
+
+
+def design_summary(effect: DesignEffect) -> dict[str, Any]:
+    """What JSON says of clusters, strata and weights."""
+    return {
+        "clusters": effect.clusters,
+        "cluster_sizes": {"smallest": effect.smallest, "median": effect.typical, "largest": effect.largest},
+        "strata": effect.strata,
+        "weighted": effect.weighted,
+        "design_effect": {"median": effect.median, "lowest": effect.lowest, "highest": effect.highest},
+        "effective_topics": effect.effective_topics,
+        "df": effect.df,
+        "fewest_df": effect.fewest_df,
+    }
+
+
+def design_sentences(effect: DesignEffect | None, topics: int, unit: str = "topics") -> list[str]:
+    """What clusters, strata and weights do, in sentences."""
+    if effect is None:
+        return []
+    text = []
+    fewest = f", {effect.fewest_df:.3g} the fewest" if effect.fewest_df < 0.999 * effect.df else ""
+    if effect.clusters is not None:
+        each = f"{effect.smallest:,} to {effect.largest:,}" if effect.smallest < effect.largest else f"{effect.largest}"
+        text.append(
+            f"{topics:,} {unit} lie in {effect.clusters:,} clusters of {each}; standard errors are cluster-robust "
+            f"(CR2, {effect.df:.3g} degrees of freedom{fewest})."
+        )
+    if effect.strata is not None:
+        mean = "each stratum counts the same" if effect.by_stratum else "a stratum counts as much as it holds"
+        text.append(f"Variances are those within {effect.strata:,} strata; {mean}.")
+    if effect.weighted:
+        text.append(f"Means are weighted; wins, ties and losses count every one of the {unit} once.")
+    if effect.median == effect.median:
+        text.append(
+            f"Design effect {effect.median:.2f} (median over pairs; {effect.lowest:.2f} to {effect.highest:.2f}): "
+            f"{topics:,} {unit} are worth {effect.effective_topics:,.0f} independent ones."
+        )
+    return text
 
 
 def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: int | None) -> list[Table]:
@@ -223,14 +272,17 @@ def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: in
 
 
 def _title(found: Comparison) -> str:
-    return f"{found.measure}: {TEST_TITLES[found.test]}, {_topics(found)}, α = {found.alpha:g}"
+    title = TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
+    return f"{found.measure}: {title}, {_topics(found)}, α = {found.alpha:g}"
 
 
 def _topics(found: Comparison) -> str:
     """How many topics, and whose labels they have."""
-    labels = found.labels
+    labels, effect = found.labels, found.design_effect
     if labels is None:
-        return f"{found.topics} topics"
+        counts = {} if effect is None else {"clusters": effect.clusters, "strata": effect.strata}
+        parts = [f"{count:,} {word}" for word, count in counts.items() if count is not None]
+        return f"{found.topics} topics" + (f" in {' and '.join(parts)}" if parts else "")
     if labels.estimator == "judge":
         return f"{found.topics} topics with labels of {labels.judge} alone"
     if labels.estimator == "human":
@@ -277,7 +329,13 @@ def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], li
     count = len(found.pairs)
     listed = most_pairs is None or count <= most_pairs
     verdicts = [found.verdict(at) for at in range(count)] if found.baselines and listed else []
-    text = [found.summary(), *_label_sentences(found)]
+    text = [found.summary(), *_label_sentences(found), *design_sentences(found.design_effect, found.topics)]
+    if found.lower_is_better:
+        text.append(
+            "Low scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
+        )
+    if found.is_mcnemar:
+        text.append("All scores are 0 or 1, so that the sign test is McNemar's exact test.")
     if found.test == "unpaired":
         text.append("This test ignores that topics are shared and therefore has less power than the default test.")
     text += _margin_sentences(found)
@@ -319,7 +377,8 @@ def _margin_sentences(found: Comparison) -> list[str]:
         good, within = int(found.non_inferiority.shown.sum()), found.non_inferiority
         text.append(
             f"{good:,} of {len(found.pairs):,} candidates {'is' if good == 1 else 'are'} shown to be non-inferior by a "
-            f"margin of {within.margin:g}: their {within.interval} interval lies above -{within.margin:g}."
+            f"margin of {within.margin:g}: their {within.interval} interval lies "
+            + (f"below {within.margin:g}." if found.lower_is_better else f"above -{within.margin:g}.")
         )
     return text
 

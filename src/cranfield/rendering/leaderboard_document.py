@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cranfield.errors import RequestError
+from cranfield.methods.comparison.clusters import DesignEffect
 from cranfield.methods.comparison.families import FAMILY
 from cranfield.methods.meta_analysis.board import Board
 from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
+from cranfield.rendering.comparison_document import design_sentences, design_summary
 from cranfield.rendering.document import Column, Document, Table, View, known
+from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.stats.tails import t_critical
 
 SHOWN = 50  # systems in a table
@@ -41,6 +44,7 @@ def document(result: LeaderboardResult) -> Document:
             "significant_pairs": first.comparison.significant_pairs,
             "top_group": list(first.comparison.top_group),
             "standardise": first.standardise,
+            **(design_summary(effect) if (effect := _design_effect(first)) else {}),
             "decisive_tasks": [row for each in boards for row in _task_rows(each)],
             **(_friedman(first)),
             **(_collections(boards) if first.topics else {}),
@@ -48,8 +52,14 @@ def document(result: LeaderboardResult) -> Document:
     )
 
 
+def _design_effect(board: Board) -> DesignEffect | None:
+    """What clusters, strata and weights of tasks do; several collections are strata, and are spoken of as such."""
+    return None if board.topics else board.comparison.design_effect
+
+
 def _citations(board: Board) -> tuple[str, ...]:
     found = ["Mogstad2024", "Demsar2006"] if board.friedman else ["Mogstad2024"]
+    found += ROBUST_CITATIONS if _design_effect(board) else []
     if board.standardise == "z":
         found.append("WebberMoffatZobel2008")
     if board.topics:
@@ -176,6 +186,7 @@ def _sentence(board: Board) -> str:
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
         f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly.",
         f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}.",
+        *design_sentences(_design_effect(board), len(board.tasks), "tasks"),
         _deciding(board),
     ]
     if board.standardise == "z":

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cranfield.methods.design.cluster_card import ClusterCard
 from cranfield.methods.design.power_card import Card, Gate, card_curves
 from cranfield.methods.design.sample_size import ORDER, detectable_difference
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
 from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import Curve, line_sketch
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ def card_rows(card: Card) -> list[tuple[str, str]]:
     """Return the labels of a card: for all pairs if there are several systems, and for a pair named in advance."""
     test, tukey = TEST_LABELS[card.test], TEST_LABELS["tukey"]
     pair, among = "two systems named in advance (paired t test)", f"two of {card.systems} systems"
-    families = [("", test), *([("tukey_", tukey)] if card.test != "tukey" else [])] if card.is_family else []
+    is_tukey_too = card.test != "tukey" and not isinstance(card, ClusterCard)
+    families = [("", test), *([("tukey_", tukey)] if is_tukey_too else [])] if card.is_family else []
     gap = f"power for a difference of {card.difference:g} between"
     rows = [(f"{mark or 'achieved_'}power", f"{gap} {among} ({title})") for mark, title in families]
     rows.append(("pair_power", f"{gap} {pair}"))
@@ -41,7 +44,10 @@ def card_rows(card: Card) -> list[tuple[str, str]]:
     rows.append(("width", "expected width of the interval for a difference"))
     if card.sensitivity == card.sensitivity:
         rows.append(("sensitivity", "confidence interval of a single mean: ±"))
-    return [*rows, ("difference_sensitivity", "confidence interval of a difference of means: ±")]
+    rows.append(("difference_sensitivity", "confidence interval of a difference of means: ±"))
+    if isinstance(card, ClusterCard):
+        rows += [("design_effect", "design effect"), ("effective_topics", "independent topics of the same variance")]
+    return rows
 
 
 def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None) -> Document:
@@ -50,7 +56,7 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
         Table(
             (Column("question", "what"), Column("value", "value", "score")),
             [(text, getattr(card, word)) for word, text in card_rows(card)],
-            f"{card.measure + ': ' if card.measure else ''}{card.topics} topics, α = {card.alpha:g}, {card.design}",
+            f"{card.measure + ': ' if card.measure else ''}{_topics(card)}, α = {card.alpha:g}, {card.design}",
         )
         for card in cards
     ]
@@ -60,11 +66,25 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
         sentences += [_gate_sentence(gate, card) for card in cards]
     return Document(
-        method="power", inputs=inputs, tables=tables, rows=rows, sentence=" ".join(sentences), citations=CARD_CITATIONS
+        method="power",
+        inputs=inputs,
+        tables=tables,
+        rows=rows,
+        sentence=" ".join(sentences),
+        citations=_citations(cards),
     )
 
 
+def _topics(card: Card) -> str:
+    clusters = card.clusters if isinstance(card, ClusterCard) else None
+    return f"{card.topics} topics" + ("" if clusters is None else f" in {clusters:,.0f} clusters")
+
+
 CARD_CITATIONS = ("Webber2008", "Sakai2014", "Dincer2013")
+
+
+def _citations(cards: Sequence[Card]) -> tuple[str, ...]:
+    return (*CARD_CITATIONS, *(ROBUST_CITATIONS if isinstance(cards[0], ClusterCard) else ()))
 
 
 def _gate_sentence(gate: Gate, card: Card | LabelCard) -> str:
@@ -89,6 +109,7 @@ GRID_WORDS = (
     "detectable_range",
     "width",
 )
+CLUSTER_WORDS = ("clusters", "design_effect", "effective_topics")
 FAMILY_WORDS = ("systems", "pair_power", "pair_detectable_difference", "detectable_range")
 
 
@@ -98,7 +119,9 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
     family = any(card.is_family for card in cards)
     shown = [word for word in GRID_WORDS if family or word not in FAMILY_WORDS]
-    known = [word for word in shown if any(row[word] == row[word] for row in rows)]
+    if isinstance(cards[0], ClusterCard):
+        shown += CLUSTER_WORDS
+    known = [word for word in shown if any(row[word] is not None and row[word] == row[word] for row in rows)]
     words = [*(["measure"] if any(card.measure for card in cards) else []), *known]
     columns = tuple(
         Column(word, word.replace("_", " "), kinds.get(word, "number" if word in ORDER else "score")) for word in words
@@ -109,7 +132,7 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
         sentence = " ".join(_gate_sentence(gate, card) for card in cards)
     return Document(
-        method="power", inputs=inputs, tables=[table], rows=rows, sentence=sentence, citations=CARD_CITATIONS
+        method="power", inputs=inputs, tables=[table], rows=rows, sentence=sentence, citations=_citations(cards)
     )
 
 
@@ -252,9 +275,11 @@ def _label_sketch(card: LabelCard) -> tuple[str, str]:
 
 def _curves(card: Card) -> tuple[Sequence[int], dict[str, list[float]]]:
     """Detectable differences for numbers of topics around those of a card."""
-    return card_curves(
-        topics=card.topics, sd=card.sd, systems=card.systems, test=card.test, alpha=card.alpha, power=card.power
-    )
+    asked: dict[str, Any] = {"systems": card.systems, "test": card.test, "alpha": card.alpha, "power": card.power}
+    if not isinstance(card, ClusterCard):
+        return card_curves(topics=card.topics, sd=card.sd, **asked)
+    units, found = card_curves(topics=card.units, sd=card.unit_sd, **asked)
+    return [round(each * card.topics / card.units) for each in units], found
 
 
 def sketch(result: PowerResult) -> tuple[str, str]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 REFERENCES = {
     "Arteaga1982": "Arteaga, C., Jeyaratnam, S. and Franklin, G. A.: Confidence Intervals for Proportions of Total "
     "Variance in the Two-Way Cross Component of Variance Model. Communications in Statistics 11(15), 1982.",
+    "BellMcCaffrey2002": "Bell, R. M. and McCaffrey, D. F.: Bias Reduction in Standard Errors for Linear Regression "
+    "with Multi-Stage Samples. Survey Methodology 28(2), 2002.",
     "Brennan2001": "Brennan, R. L.: Generalizability Theory. Springer, 2001.",
     "Aas2009": "Aas, K., Czado, C., Frigessi, A. and Bakken, H.: Pair-Copula Constructions of Multiple Dependence. "
     "Insurance: Mathematics and Economics 44(2), 2009.",
@@ -62,11 +64,15 @@ REFERENCES = {
     "LanDeMets1983": "Lan, K. K. G. and DeMets, D. L.: Discrete Sequential Boundaries for Clinical Trials. Biometrika "
     "70(3), 1983.",
     "MacAvaney2022": "MacAvaney, S., Macdonald, C. and Ounis, I.: Streamlining Evaluation with ir-measures. ECIR 2022.",
+    "McNemar1947": "McNemar, Q.: Note on the Sampling Error of the Difference between Correlated Proportions or "
+    "Percentages. Psychometrika 12(2), 1947.",
     "Mogstad2024": "Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D.: Inference for Ranks with Applications "
     "to Mobility across Neighbourhoods and Academic Achievement across Countries. Review of Economic "
     "Studies 91(1), 2024.",
     "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
     "ACM TOIS 27(1), 2008.",
+    "PustejovskyTipton2018": "Pustejovsky, J. E. and Tipton, E.: Small-Sample Methods for Cluster-Robust Variance "
+    "Estimation and Hypothesis Testing in Fixed Effects Models. Journal of Business & Economic Statistics 36(4), 2018.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
     "Mathematical Statistics 41(5), 1970.",
@@ -124,6 +130,9 @@ REFERENCES = {
     "Assessing the Equivalence of Average Bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), "
     "1987.",
 }
+
+ROBUST_CITATIONS = ("BellMcCaffrey2002", "PustejovskyTipton2018")
+"""Of standard errors of clusters."""
 
 
 _AUTHOR = re.compile(r"[^,]+, (?:\w\.[ -]?)+")  # a family name, then initials

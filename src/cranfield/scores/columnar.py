@@ -36,7 +36,7 @@ from cranfield.formats.scores import (
 )
 from cranfield.formats.text import BOM
 from cranfield.scores.columns import Columns, as_number
-from cranfield.scores.table import Cell, ScoreTable, natural, own
+from cranfield.scores.table import TOPIC_ROLES, Cell, ScoreTable, natural, own
 from cranfield.types import Array
 
 LARGEST_PART = 0.5  # of memory that one table may take: whoever reads it computes with it
@@ -580,11 +580,44 @@ def table_from_source(
     if scores is None or without in scores.topic.names:
         return None
     table = _ordered(scores).dense(averaged=averaged, replicates=given.replicates)
+    if table is not None and given.topic_roles:
+        table = _with_topic_roles(table, source, given)
     if table is None or not averaged or not (empty := scores.empty()):
         return table
     what = f"{len(empty):,} of {scores.scores.size:,} scores are empty and left out of the means"
     first = empty.first if isinstance(empty, EmptyCells) else ""
     return replace(table, warnings=(Caution("cell-missing", what, f"Fill them in; the first: {first}."),))
+
+
+def _with_topic_roles(table: ScoreTable, source: Source, given: Columns) -> ScoreTable | None:
+    """With clusters, strata and weights from a second look at few columns; None where a row has to be looked at."""
+    columns = {part: _parts(name, source.names) for part, name in {"topic": given.topic, **given.topic_roles}.items()}
+    ids = list(dict.fromkeys(name for each in columns.values() for name in each))
+    if not set(ids) <= set(source.names):
+        return None
+    try:
+        rows = source.read(ids, [], optional=False)
+    except OddTableError:
+        return None
+    coded = {part: _join([rows.ids[name] for name in each]) for part, each in columns.items()}
+    roles: dict[str, Any] = {
+        TOPIC_ROLES[part]: _of_topics(coded["topic"], coded[part], table.topics, part) for part in given.topic_roles
+    }
+    return None if None in roles.values() else replace(table, **roles)
+
+
+def _of_topics(topic: CodedColumn, role: CodedColumn, topics: Sequence[str], part: str) -> tuple[Any, ...] | None:
+    """What a column says of every topic; None where it says two things of one, or nothing that can be used."""
+    names: list[Any] = [text_number(name) if part == "weight" else _name_or_none(name) for name in role.names]
+    if any(name is None or name != name or (part == "weight" and not name >= 0) for name in names):
+        return None
+    pairs = np.unique(topic.codes.astype(np.int64) * len(role.names) + role.codes)
+    found: dict[str, Any] = {}
+    for pair in pairs.tolist():
+        name, value = topic.names[pair // len(role.names)].strip(), names[pair % len(role.names)]
+        if found.setdefault(name, value) != value:
+            return None
+    return tuple(found[name] for name in topics)
 
 
 def _roles(given: Columns, names: Sequence[str], *, alone: bool) -> Columns | None:
@@ -623,7 +656,7 @@ def _named(
         for part in ("topic", "system", "measure", "shard")
         if (name := getattr(roles, part)) is not None and not (wide and part == "system")
     }
-    taken = {roles.topic, roles.system, roles.measure, roles.shard}
+    taken = {roles.topic, roles.system, roles.measure, roles.shard, *roles.topic_roles.values()}
     wanted = [name for name in names if name not in taken] if star else list(roles.score)
     ids = list(dict.fromkeys(name for columns in joined.values() for name in columns))
     rows = source.read(ids, wanted, optional=star)

@@ -11,11 +11,11 @@ from typing import Any
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.records import Record
 from cranfield.formats.scores import name_problem, text_number
-from cranfield.scores.table import ScoreTable
+from cranfield.scores.table import TOPIC_ROLES, ScoreTable
 
 # What several scores of one cell can be, and whether systems share it or each has its own.
 ROLES = {"seed": "nested", "prompt": "crossed", "judge": "crossed"}
-PARTS = ("topic", "system", "measure", "shard", *ROLES, "mean", "score")
+PARTS = ("topic", "system", "measure", "shard", *ROLES, "mean", "score", *TOPIC_ROLES)
 
 _ABSENT = object()
 
@@ -29,7 +29,8 @@ class Columns:
     ``system``, one system per column. By default the system is in the column ``system``, or else the whole file is one
     system. ``shard`` distinguishes scores of one cell; ``seed``, ``prompt`` and ``judge`` do too, and define the
     replicates: seeds are nested in systems, prompts and judges are crossed with them. Scores that differ only in
-    ``mean`` are averaged.
+    ``mean`` are averaged. ``cluster``, ``stratum`` and ``weight`` are of the topic, not of the score: which topics
+    belong together, which part of the population a topic is from, and how much it counts.
 
     >>> Columns.parse("topic=question,system=model,score=faithfulness").topic
     'question'
@@ -42,6 +43,15 @@ class Columns:
     mean: str | None = None
     score: tuple[str, ...] = ()
     replicates: str = ""
+    cluster: str | None = None
+    stratum: str | None = None
+    weight: str | None = None
+
+    @property
+    def topic_roles(self) -> dict[str, str]:
+        """The columns of clusters, strata and weights, as far as they are named."""
+        named = {part: getattr(self, part) for part in TOPIC_ROLES}
+        return {part: name for part, name in named.items() if name is not None}
 
     @classmethod
     def parse(cls, text: str) -> Columns:
@@ -164,7 +174,7 @@ def table_from_records(
     in logs) is left out, with a warning.
     """
     records = _with_topics(lists, given, file)
-    averaged = given.mean is not None
+    averaged, named = given.mean is not None, given
     given = _completed(given, records, file, alone=alone)
     cells: dict[_Key, tuple[float, str]] = {}
     empty: dict[_Key, str] = {}
@@ -181,8 +191,48 @@ def table_from_records(
     if len(empty) == len(cells):
         raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
     table = _table(cells, empty, idle, len(records), sharded=given.shard is not None, averaged=averaged)
-    table = table.with_replicates(given.replicates)
+    table = _with_topic_roles(table.with_replicates(given.replicates), records, named, file)
     return table.without_shards() if averaged else table
+
+
+def _with_topic_roles(table: ScoreTable, records: Sequence[Record], given: Columns, file: str) -> ScoreTable:
+    """With the clusters, strata and weights of its topics; a topic that has two of them is refused."""
+    topics = set(table.topics)
+    roles: dict[str, Any] = {}
+    for part, column in given.topic_roles.items():
+        if all(_value(record.fields, column) is _ABSENT for record in records):
+            raise InputError(f"there is no column «{column}» for the {part}", where=file, fix=_there(records))
+        known: dict[str, tuple[Any, str]] = {}
+        for record in records:
+            topic = (
+                "" if _value(record.fields, given.topic) is _ABSENT else _required_text(record, given.topic, "topic")
+            )
+            if topic not in topics:
+                continue
+            value = _weight(record, column) if part == "weight" else _required_text(record, column, part)
+            first, where = known.setdefault(topic, (value, record.where))
+            if value != first:
+                raise _two_roles(part, topic, (first, value), where, record)
+        roles[TOPIC_ROLES[part]] = tuple(known[topic][0] for topic in table.topics)
+    return replace(table, **roles)
+
+
+def _two_roles(part: str, topic: str, values: tuple[Any, Any], first: str, record: Record) -> InputError:
+    named = {"cluster": "clusters", "stratum": "strata", "weight": "weights"}[part]
+    return InputError(
+        f"topic «{topic[:40]}» has two {named}, {values[0]} and {values[1]}; the first: {first}",
+        where=record.where,
+        fix=f"A {part} is of the topic: give all rows of a topic the same one, or topics of two {named} two names.",
+    )
+
+
+def _weight(record: Record, column: str) -> float:
+    """The weight of a topic."""
+    number = as_number(None if (found := _value(record.fields, column)) is _ABSENT else found)
+    if number is None or not number >= 0:
+        shown = "missing" if number is not None and number != number else f"«{str(found)[:40]}»"
+        raise InputError(f"the weight cannot be {shown}", where=record.where, fix="Write a number of 0 or more.")
+    return number
 
 
 def _with_topics(lists: Sequence[Sequence[Record]], given: Columns, file: str) -> Sequence[Record]:
@@ -199,11 +249,13 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
         raise RequestError("scores are either kept apart or averaged", fix="Choose one of shard= and mean=.")
     names = dict.fromkeys(name for record in records for name in record.fields)
     own = {part: part if part in names else None for part in ("system", "measure", "shard")}
+    of_topics = set(given.topic_roles.values())
     filled = {part: getattr(given, part) or own[part] for part in own}
     filled["shard"] = given.mean or filled["shard"]
     if given.system == "*":
         wide = Columns(given.topic, "*", filled["measure"], filled["shard"], replicates=given.replicates)
-        return _a_column_a_system(wide, records, file)
+        taken = {given.topic, filled["measure"], filled["shard"], *of_topics}
+        return replace(wide, score=_numbers(records, taken, file))
     if not (given.score or alone or filled["system"] or "score" in names):
         fix = "Say system=* if each other column is a system, score=* if each is a measure."
         raise RequestError(f"it is unclear what the columns beside «{given.topic}» are", where=file, fix=fix)
@@ -213,18 +265,13 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
         raise InputError(f"there is no column «{unknown}»", where=file, fix=_there(records))
     scores = given.score or (("score",) if "score" in names else ("*",))
     if "*" in scores:
-        scores = _numbers(records, {given.topic, *filled.values()}, file)
+        scores = _numbers(records, {given.topic, *filled.values(), *of_topics}, file)
     if len(scores) > 1 and filled["measure"] is not None:
         fix = "Leave out measure=, or name one score."
         raise RequestError("scores of several columns are several measures already", fix=fix)
     return Columns(
         given.topic, filled["system"], filled["measure"], filled["shard"], None, scores, replicates=given.replicates
     )
-
-
-def _a_column_a_system(given: Columns, records: Sequence[Record], file: str) -> Columns:
-    """Return the columns of a wide table: every numeric column is a system."""
-    return replace(given, score=_numbers(records, {given.topic, given.measure, given.shard}, file))
 
 
 def _numbers(records: Sequence[Record], taken: set[str | None], file: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from cranfield.scores.columns import (
     suggest,
     table_from_records,
 )
-from cranfield.scores.table import COLUMNS, PLACE, ScoreTable, natural
+from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural
 from cranfield.types import Array
 
 BACKENDS = ("pandas", "polars", "pyarrow")
@@ -74,13 +74,20 @@ def _backend(name: str) -> Any:
 def long_columns(table: ScoreTable) -> dict[str, list[Any]]:
     """Columns of the long form."""
     parts = list(table.row_columns())
-    return {name: list(chain.from_iterable(part[at] for part in parts)) for at, name in enumerate(table.columns)}
+    columns = {name: list(chain.from_iterable(part[at] for part in parts)) for at, name in enumerate(table.columns)}
+    for part, field_name in TOPIC_ROLES.items():
+        found = getattr(table, field_name)
+        if found is not None and len(found):
+            of_topic = dict(zip(table.topics, found if part != "weight" else found.tolist(), strict=True))
+            columns[part] = [of_topic[topic] for topic in columns["topic"]]
+    return columns
 
 
 def wide_columns(table: ScoreTable) -> dict[str, list[Any]]:
     """Columns of the wide form; with several measures a column says which."""
-    if table.shards:
-        raise RequestError("a table with shards has no wide form", fix="Use the long form.")
+    if table.shards or table.has_roles:
+        what = "shards" if table.shards else "clusters, strata or weights of topics"
+        raise RequestError(f"a table with {what} has no wide form", fix="Use the long form.")
     names, topics = len(table.measures), len(table.topics)
     columns: dict[str, list[Any]] = {}
     if names > 1:

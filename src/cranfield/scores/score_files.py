@@ -55,7 +55,7 @@ from cranfield.scores.frames import (
     wide_parquet,
 )
 from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
-from cranfield.scores.table import COLUMNS, PLACE, ScoreTable, natural, own
+from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
@@ -124,6 +124,12 @@ def open_scores(path: str | Path, *, columns: Any = None) -> ScoreTable:
 
 def pack_scores(table: ScoreTable, path: str | Path) -> None:
     """Write a packed score file, which `read_scores` opens at once."""
+    if table.has_roles:
+        raise RequestError(
+            "a packed score file has no clusters, strata and weights of topics, and they would be lost",
+            where=show(path),
+            fix="Keep the file that has them, or leave out cluster=, stratum= and weight=.",
+        )
     write_scores_packed(
         path,
         measures=table.measures,
@@ -242,8 +248,28 @@ def _joined(tables: Sequence[ScoreTable]) -> ScoreTable:
         ]
         values[np.ix_(*places)] = table.values[np.ix_(*kept)]
     shown = () if shards == ("",) else shards
-    joined = ScoreTable(tuple(measures), topics, systems, own(values), shown, tuple(warnings), empty)
+    roles = _joined_roles(tables, topics)
+    joined = ScoreTable(tuple(measures), topics, systems, own(values), shown, tuple(warnings), empty, **roles)
     return _noting_missing(joined.with_replicates(tables[0].replicates), ": the files have different topics")
+
+
+def _joined_roles(tables: Sequence[ScoreTable], topics: Sequence[str]) -> dict[str, Any]:
+    """Clusters, strata and weights of the topics of all files, which have to agree."""
+    found: dict[str, Any] = {}
+    for part, field_name in TOPIC_ROLES.items():
+        known: dict[str, Any] = {}
+        for table in tables:
+            of_file = getattr(table, field_name)
+            for topic, value in zip(table.topics, () if of_file is None else of_file, strict=False):
+                if known.setdefault(topic, value) != value:
+                    raise InputError(
+                        f"topic «{topic[:40]}» has two {field_name}, {known[topic]} and {value} (system "
+                        f"{table.systems[0]})",
+                        fix=f"A {part} is of the topic: it is the same in every file.",
+                    )
+        if known:
+            found[field_name] = tuple(known[topic] for topic in topics)
+    return found
 
 
 def _axes(table: ScoreTable) -> tuple[tuple[str, ...], ...]:
@@ -278,7 +304,15 @@ def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, sys
     given = None if columns is None else Columns.of(columns)
     found = read_by_columns(data, file, measure=measure, given=given, system=system)
     table = found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
-    return table if is_json(data[:HEAD]) else _named_plainly(table)
+    return table if is_json(data[:HEAD]) else _named_plainly(_with_plain_roles(table))
+
+
+def _with_plain_roles(table: ScoreTable) -> ScoreTable:
+    """Without the apostrophes that keep names of clusters and strata from being formulas."""
+    if not table.has_roles:
+        return table
+    plain = {name: tuple(plain_names(getattr(table, name))) for name in ("clusters", "strata")}
+    return table.replaced(**plain)
 
 
 def _named_plainly(table: ScoreTable) -> ScoreTable:
@@ -304,6 +338,7 @@ def _named_plainly(table: ScoreTable) -> ScoreTable:
         shards=kept[3],
         values=own(table.values[np.ix_(*places)]),
         empty=empty,
+        **table.topic_roles(places[1]),
     )
 
 
@@ -531,7 +566,8 @@ def write_scores(
         write_text(path, json_text(table, details or {}))
     else:
         safe = {
-            axis: tuple(map(no_formula, getattr(table, axis))) for axis in ("measures", "topics", "systems", "shards")
+            axis: tuple(map(no_formula, getattr(table, axis)))
+            for axis in ("measures", "topics", "systems", "shards", "clusters", "strata")
         }
         columns = (wide_columns if wide else long_columns)(table.replaced(**safe))
         mark = "\t" if name.endswith(".tsv") else ","
@@ -550,7 +586,8 @@ def check_scores_name(path: str) -> None:
 
 def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
     """One object: whatever ``details`` says of its origin, and ``rows``."""
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
+    columns = long_columns(table)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return json.dumps({**details, "rows": rows}, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -24,6 +24,8 @@ FILL = "Fill them in to be sure."
 Cell = tuple[str, str, str, str]
 """Measure, topic, system and shard, which is empty where there are none."""
 REPLICATES = ("crossed", "nested")
+TOPIC_ROLES = {"cluster": "clusters", "stratum": "strata", "weight": "weights"}
+"""What a column can say of a topic, and the field of a table that has it."""
 
 
 _frozen: WeakValueDictionary[int, Array] = WeakValueDictionary()
@@ -52,7 +54,8 @@ class ScoreTable:
     ``values[measure, topic, system, shard]``; a table without shards has one, and ``shards`` is empty. A cell without
     a score is nan; ``empty`` says where such a cell stands (file and line) if its row is there. ``warnings`` is what
     was odd about where the scores come from. ``replicates`` says whether systems share the shards (``crossed``) or have
-    their own (``nested``), where that is known.
+    their own (``nested``), where that is known. ``clusters``, ``strata`` and ``weights`` have one entry per topic where
+    topics come in clusters or strata, or count unequally; they are empty, or None, otherwise.
 
     >>> table = ScoreTable.from_rows([("AP", "401", "a", 0.5), ("AP", "402", "a", 0.25)])
     >>> table.mean("AP")
@@ -67,10 +70,14 @@ class ScoreTable:
     warnings: tuple[Caution, ...] = ()
     empty: Mapping[Cell, str] = field(default_factory=dict)
     replicates: str = ""
+    clusters: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
+    weights: Array | None = None
     stored: ClassVar[StoredScores | None] = None
     """The scores of a large packed file, which are read from it as they are needed."""
 
     def __post_init__(self) -> None:
+        self._check_roles()
         if isinstance(self.values, StoredScores):
             self._leave_in_file()
             return
@@ -80,6 +87,30 @@ class ScoreTable:
         # A copy, so that nobody else can change a table; in one layout, so that sums round alike wherever it is from.
         if _frozen.get(id(self.values)) is not self.values:
             object.__setattr__(self, "values", own(np.array(self.values, np.float64, order="C")))
+
+    def _check_roles(self) -> None:
+        """Refuse roles that are not of every topic, and weights that are none."""
+        for field_name in TOPIC_ROLES.values():
+            found = getattr(self, field_name)
+            if found is not None and len(found) not in (0, len(self.topics)):
+                raise RequestError(f"{len(found):,} {field_name} do not fit {len(self.topics):,} topics")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", checked_weights(self.weights))
+
+    @property
+    def has_roles(self) -> bool:
+        """Whether topics have clusters, strata or weights."""
+        return bool(self.clusters or self.strata or self.weights is not None)
+
+    def topic_roles(self, kept: Sequence[int] | Array | None = None) -> dict[str, Any]:
+        """Clusters, strata and weights of some topics by position, or of all, as the fields of a table."""
+        places = range(len(self.topics)) if kept is None else [int(at) for at in kept]
+        named = {
+            name: tuple(getattr(self, name)[at] for at in places)
+            for name in ("clusters", "strata")
+            if getattr(self, name)
+        }
+        return named | ({} if self.weights is None else {"weights": self.weights[list(places)]})
 
     def _leave_in_file(self) -> None:
         """Read neither scores nor names of topics before somebody asks for them."""
@@ -182,7 +213,8 @@ class ScoreTable:
         chosen: dict[str, Any] = {
             part: tuple(getattr(self, part)[at] for at in places) for part, places in parts.items()
         }
-        return replace(self, values=self.values[np.ix_(*parts.values())], **chosen)
+        roles = self.topic_roles(parts["topics"])
+        return replace(self, values=self.values[np.ix_(*parts.values())], **chosen, **roles)
 
     @property
     def missing(self) -> int:
@@ -221,7 +253,7 @@ class ScoreTable:
         before = self.stored.kept
         kept = topics if before is None else before[topics]
         names = StoredNames(path=self.stored.path, stamp=self.stored.stamp, count=self.stored.shape[1], kept=kept)
-        return self.replaced(topics=names, values=replace(self.stored, kept=kept))
+        return self.replaced(topics=names, values=replace(self.stored, kept=kept), **self.topic_roles(topics))
 
     def _noting(self, settled: Caution) -> ScoreTable:
         """With what was settled among the warnings, in place of the cells having been missing."""
@@ -362,6 +394,15 @@ class ScoreTable:
         from cranfield.scores.frames import from_frame
 
         return from_frame(frame, measure=measure, columns=columns, system=system)
+
+
+def checked_weights(weights: Any) -> Array:
+    """Weights of topics, frozen; refused where one is no number of 0 or more, or all are 0."""
+    found = np.array(weights, np.float64)
+    if not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
+        raise RequestError("weights of topics are numbers of 0 or more, and not all are 0")
+    found.flags.writeable = False
+    return found
 
 
 def dropped_topics(lost: Sequence[str], topics: int, why: str) -> Caution:

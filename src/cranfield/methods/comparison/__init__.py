@@ -2,6 +2,7 @@
 
 from cranfield.methods.comparison.anova import MODELS, AnovaTable, anova, decompose, random_topics
 from cranfield.methods.comparison.audits import Audit, audit
+from cranfield.methods.comparison.clusters import DesignEffect, RobustMoments, TopicDesign, robust_moments
 from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
 from cranfield.methods.comparison.tukey import Tukey, intervals, model_error, random_topic_error, tukey
 
@@ -11,6 +12,9 @@ __all__ = [
     "AnovaTable",
     "Audit",
     "Comparison",
+    "DesignEffect",
+    "RobustMoments",
+    "TopicDesign",
     "Tukey",
     "anova",
     "audit",
@@ -20,5 +24,6 @@ __all__ = [
     "model_error",
     "random_topic_error",
     "random_topics",
+    "robust_moments",
     "tukey",
 ]

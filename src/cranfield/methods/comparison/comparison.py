@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from cranfield.methods.comparison.assumptions import (
     too_many_pairs,
     unpaired_loses,
 )
+from cranfield.methods.comparison.clusters import DesignEffect, check_robust_test, design_of, robust_pairs
 from cranfield.methods.comparison.families import (
     FAMILY,
     ONE_THRESHOLD,
@@ -38,6 +39,7 @@ from cranfield.methods.comparison.tested_pairs import (
     PairColumns,
     PairsOnDemand,
     TestedPairs,
+    TurnedPairs,
     adjacent_groups,
     effect_size,
     no_unvarying_pairs,
@@ -50,7 +52,7 @@ from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.scores.selection import REMEDY, check_balance
-from cranfield.scores.stored import StoredMatrix, ordered, system_means
+from cranfield.scores.stored import StoredMatrix, ordered, system_means, whole
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -97,7 +99,9 @@ class Comparison:
 
     Of many pairs under a test with one threshold (Tukey's tests), ``pairs`` computes the numbers when they are asked
     for; the arrays of all pairs are then made at their first use. ``labels`` says which labels were used, where they
-    are not all of one kind.
+    are not all of one kind; ``design_effect`` what clusters, strata and weights do, where topics have any. With
+    ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below 0, and a win is a topic
+    with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test of scores of 0 and 1.
     """
 
     measure: str
@@ -118,6 +122,9 @@ class Comparison:
     resamples: int | None = None
     warnings: tuple[Caution, ...] = ()
     labels: LabelsUsed | None = None
+    design_effect: DesignEffect | None = None
+    lower_is_better: bool = False
+    is_mcnemar: bool = False
 
     @property
     def first(self) -> Array:
@@ -166,7 +173,7 @@ class Comparison:
 
     @property
     def wins(self) -> Array:
-        """Topics on which the first system of a pair scores higher."""
+        """Topics on which the first system of a pair is better."""
         return self.pairs.column("wins")
 
     @property
@@ -176,7 +183,7 @@ class Comparison:
 
     @property
     def losses(self) -> Array:
-        """Topics on which the first system of a pair scores lower."""
+        """Topics on which the first system of a pair is worse."""
         return self.pairs.column("losses")
 
     @property
@@ -330,7 +337,11 @@ class _Rows:
             columns |= {
                 "p_non_inferior": good.p_adjusted,
                 "non_inferior": good.shown,
-                "non_inferiority_lower": good.lower,
+                **(
+                    {"non_inferiority_upper": good.upper}
+                    if self.found.lower_is_better
+                    else {"non_inferiority_lower": good.lower}
+                ),
             }
         return {name: column[self.pairs.place].tolist() for name, column in columns.items()}
 
@@ -369,12 +380,16 @@ def compare(
     baseline: str | Sequence[str] = (),
     equivalence: float | None = None,
     non_inferiority: float | None = None,
+    lower_is_better: bool = False,
     resamples: int | None = None,
     seed: int = 1,
     label: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare all systems of a table, or all systems with some baselines.
+
+    Where topics have clusters, strata or weights, pairs are tested by t with robust standard errors and Holm's
+    correction, and no other test is run.
 
     Parameters
     ----------
@@ -397,6 +412,8 @@ def compare(
     non_inferiority
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
+    lower_is_better
+        Whether small scores are good, as of latency and cost.
     resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
@@ -419,19 +436,32 @@ def compare(
     """
     if not 0 < alpha < 1:
         raise RequestError(f"α cannot be {alpha:g}", fix="It is a probability; 0.05 is usual.")
+    if lower_is_better:
+        asked: dict[str, Any] = {"measure": measure, "test": test, "correct": correct, "alpha": alpha, "seed": seed}
+        asked |= {"baseline": baseline, "equivalence": equivalence, "non_inferiority": non_inferiority}
+        asked |= {"resamples": resamples, "label": label, "progress": progress}
+        return _turned(compare(table.replaced(values=-table.values), **asked))
     baselines = baseline_names(baseline)
     if non_inferiority is not None and not baselines:
         raise RequestError("non-inferiority is to a baseline, and none is named", fix="Name it with `baseline`.")
     named = test is not None
+    design = design_of(table) if table.has_roles else None
+    if design is not None:
+        design.check(table.topics)
+        if test is None or test in TEST_TITLES:
+            check_robust_test(test)
+            test = "t"
     test = chosen_test(test, baselines, systems=len(table.systems))
     check_test(test, correct, baselines)
     scores = _checked(table, measure)
-    order = np.argsort(-system_means(scores), kind="stable")
+    means = system_means(scores) if design is None else design.shares @ whole(scores)
+    order = np.argsort(-means, kind="stable")
     names = tuple(table.systems[at] for at in order.tolist())
     which = _baseline_pairs(names, baselines) if baselines else None
     count = pair_count(len(names)) if which is None else len(which[0])
     aloud = None
     if count > MOST_PAIRS:
+        named = named or design is not None
         _check_size(count, test, named=named, has_margin=equivalence is not None or non_inferiority is not None)
         if test == "max-t":
             aloud, test = too_many_pairs(count, MOST_PAIRS), "tukey"
@@ -449,7 +479,11 @@ def compare(
     margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
     drawn: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": stream, "progress": progress}
     many = count > HELD_PAIRS or count * len(scores) > HELD_DIFFERENCES
-    if which is None and test in ONE_THRESHOLD and many and not any(margins.values()):
+    if design is not None:
+        pairs = np.triu_indices(len(names), k=1) if which is None else which
+        more: dict[str, Any] = {"correct": correct or "holm", "alpha": alpha, "margins": margins}
+        found = robust_pairs(whole(scores)[:, order], names, pairs, design, **more)
+    elif which is None and test in ONE_THRESHOLD and many and not any(margins.values()):
         found = _on_demand(Pairs(ordered(scores, order), *np.empty((2, 0), np.int64)), names, test, **drawn)
     else:
         first, second = np.triu_indices(len(names), k=1) if which is None else which
@@ -467,7 +501,20 @@ def compare(
         baselines=baselines,
         seed=seed if test in RESAMPLED else None,
         resamples=resamples if test in RESAMPLED else None,
+        is_mcnemar=test == "sign" and bool(np.isin(np.abs(whole(scores)), (0, 1)).all()),
         **{**found, "warnings": tuple(each for each in (aloud, *found["warnings"]) if each)},
+    )
+
+
+def _turned(found: Comparison) -> Comparison:
+    """A comparison of scores of which every sign was changed, as one of the scores themselves."""
+    return replace(
+        found,
+        means=0.0 - found.means,
+        pairs=TurnedPairs(found.pairs),
+        equivalence=None if found.equivalence is None else found.equivalence.turned(),
+        non_inferiority=None if found.non_inferiority is None else found.non_inferiority.turned(),
+        lower_is_better=True,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -274,14 +274,18 @@ class MarginTest:
     shown: Array
     interval: str
 
+    def turned(self) -> MarginTest:
+        """The same of differences with the other sign."""
+        return replace(self, lower=-self.upper, upper=-self.lower)
 
-def one_sided(mean: Array, error: Array, df: int) -> Array:
+
+def one_sided(mean: Array, error: Array, df: Array | int) -> Array:
     """p of Student's test that a mean difference is above 0; 1 where there is no error to measure it against."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(error > 0, np.maximum(special.stdtr(df, -mean / error), TINY), 1.0)
 
 
-def equivalence_p(mean: Array, error: Array, df: int, margin: float) -> Array:
+def equivalence_p(mean: Array, error: Array, df: Array | int, margin: float) -> Array:
     """The larger p of the two one-sided tests that the mean difference lies within ± margin (TOST)."""
     return np.maximum(one_sided(mean + margin, error, df), one_sided(margin - mean, error, df))
 
@@ -291,7 +295,7 @@ def check_margin(margin: float, what: str) -> None:
         raise RequestError(f"{what} within {margin:g} cannot be shown", fix="Name a margin above 0.")
 
 
-def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> MarginTest:
+def equivalence(mean: Array, error: Array, df: Array | int, *, margin: float, correct: str, alpha: float) -> MarginTest:
     """Whether mean differences are shown to lie within ± margin.
 
     References
@@ -317,7 +321,9 @@ def equivalence(mean: Array, error: Array, df: int, *, margin: float, correct: s
     )
 
 
-def non_inferiority(mean: Array, error: Array, df: int, *, margin: float, correct: str, alpha: float) -> MarginTest:
+def non_inferiority(
+    mean: Array, error: Array, df: Array | int, *, margin: float, correct: str, alpha: float
+) -> MarginTest:
     """Whether candidates are shown to be worse than the baseline by less than the margin, if at all."""
     check_margin(margin, "non-inferiority")
     p_value = one_sided(mean + margin, error, df)

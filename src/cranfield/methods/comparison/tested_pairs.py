@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -119,6 +119,50 @@ class HeldPairs:
         last = np.full(self.systems, -1)
         np.maximum.at(last, second, np.where(first < second, first, -1))
         return last
+
+
+@dataclass(frozen=True, eq=False)
+class TurnedPairs:
+    """Pairs of scores whose sign was changed to compare them, as pairs of the scores themselves."""
+
+    pairs: TestedPairs
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def column(self, name: str) -> Array:
+        other = {"lower": "upper", "upper": "lower"}.get(name, name)
+        return _with_other_sign(name, self.pairs.column(other))
+
+    def part(self, start: int, stop: int) -> PairColumns:
+        return _turned(self.pairs.part(start, stop))
+
+    def among_best(self, systems: int) -> PairColumns:
+        return _turned(self.pairs.among_best(systems))
+
+    def with_system(self, rank: int) -> PairColumns:
+        return _turned(self.pairs.with_system(rank))
+
+    def not_different(self, rank: int) -> Array:
+        return self.pairs.not_different(rank)
+
+    @property
+    def significant_pairs(self) -> int:
+        return self.pairs.significant_pairs
+
+    @property
+    def last_better(self) -> Array:
+        return self.pairs.last_better
+
+
+def _turned(pairs: PairColumns) -> PairColumns:
+    ends = {"lower": pairs.upper, "upper": pairs.lower}
+    named = ("difference", "effect_size", "lower", "upper")
+    return replace(pairs, **{name: _with_other_sign(name, ends.get(name, getattr(pairs, name))) for name in named})
+
+
+def _with_other_sign(name: str, column: Array) -> Array:
+    return 0.0 - column if name in ("difference", "effect_size", "lower", "upper") else column
 
 
 def adjacent_groups(last_better: Array) -> list[tuple[int, int]]:

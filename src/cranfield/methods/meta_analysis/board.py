@@ -16,12 +16,12 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
 from cranfield.methods.comparison.comparison import MOST_DIFFERENCES, Comparison, check_test, chosen_test, compare
-from cranfield.methods.comparison.families import FAMILY, RESAMPLED, percent
-from cranfield.methods.comparison.pairwise import correction, deciding_level
-from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns, adjacent_groups
+from cranfield.methods.comparison.families import FAMILY, RESAMPLED
+from cranfield.methods.comparison.tested_pairs import adjacent_groups
 from cranfield.methods.comparison.thresholds import pair_count
-from cranfield.methods.comparison.tukey import Intervals, critical_range
+from cranfield.methods.comparison.tukey import critical_range
 from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.methods.meta_analysis.incomplete import resampled_pairs
 from cranfield.methods.meta_analysis.scales import scale_caution, standardised
@@ -29,7 +29,6 @@ from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import FEWEST, SKEW
 from cranfield.scores.selection import REMEDY
-from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
 
 RESAMPLES = 10_000
@@ -148,6 +147,7 @@ def make_board(
     *,
     measure: str | None = None,
     weights: Mapping[str, float] | None = None,
+    strata: bool = False,
     standardise: str | None = None,
     test: str | None = None,
     correct: str | None = None,
@@ -164,13 +164,15 @@ def make_board(
     table
         Systems on tasks, which stand where topics do; cells may be missing.
     weights
-        The weight of tasks in the mean, 1 unless given.
+        The weight of tasks in the mean: that of the table, or 1, unless given.
+    strata
+        Whether the mean is that of the strata's means, such as those of task types, in place of the mean over tasks.
     standardise
         ``z`` for scores minus their mean over systems, in units of their sd, within each task; ``none`` for scores as
         they are, which is the default, but with a warning where the tasks' scales differ.
     test, correct
-        As in a comparison; with missing cells ``max-t`` or ``t``, with weights ``t``, each pair on the tasks that both
-        have.
+        As in a comparison; with missing cells ``max-t`` or ``t``, with clusters, strata or weights ``t``, each pair on
+        the tasks that both have.
     lower_is_better
         Whether small scores are good, as of latency and cost.
     resamples
@@ -179,12 +181,14 @@ def make_board(
     name = measure or table.measures[0]
     if table.shards:
         raise RequestError("there are several scores for each task and system", fix=REMEDY)
+    weight = task_weights(table.topics, weights, "task", own=table.weights)
     scores = Scores(
         measure=name,
         systems=table.systems,
         tasks=table.topics,
         values=np.array(table.of(name), dtype=float),
-        weights=task_weights(table.topics, weights, "task"),
+        weights=weight,
+        design=_design(table, weight, strata=strata),
         standardise=standardise,
         lower_is_better=lower_is_better,
         table=table.select(measures=[name]),
@@ -196,7 +200,8 @@ def make_board(
 class Scores:
     """What a board is made of: rows × systems, where a row is a task or, with ``part``, a topic of a collection.
 
-    ``part`` is the place in ``tasks`` of the collection of each row; ``table`` is where the scores of tasks are from.
+    ``design`` says how rows were sampled; ``part`` is the place in ``tasks`` of the collection of each row; ``table``
+    is where the scores of tasks are from.
     """
 
     measure: str
@@ -204,17 +209,11 @@ class Scores:
     tasks: tuple[str, ...]
     values: Array
     weights: Array
+    design: TopicDesign
     standardise: str | None
     lower_is_better: bool
     part: Array | None = None
     table: ScoreTable | None = None
-
-    @property
-    def row_weights(self) -> Array:
-        """Of the rows of a collection together that of the collection, and the same for all of them."""
-        if self.part is None:
-            return self.weights
-        return np.asarray((self.weights / np.bincount(self.part, minlength=len(self.tasks)))[self.part])
 
     @property
     def turned(self) -> Array:
@@ -235,19 +234,20 @@ def board_of(
 ) -> Board:
     """The board of tasks, or of the topics of several collections."""
     _check_cells(scores)
-    values, weight, part = scores.turned, scores.row_weights, scores.part
+    values, design, part = scores.turned, scores.design, scores.part
     fitted = _fitted(values)
-    means = weight @ fitted / weight.sum()
+    means = design.shares @ fitted
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
-    if scores.table is not None and np.isfinite(values).all() and (weight == weight[0]).all():
+    if scores.table is not None and np.isfinite(values).all() and design.is_plain:
         if chosen_test(test, systems=len(scores.systems)) in RESAMPLED:
             asked["resamples"] = resamples
-        turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis])
+        plain: dict[str, Any] = {"clusters": (), "strata": (), "weights": None}
+        turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis], **plain)
         comparison = compare(turned, measure=scores.measure, **asked, seed=seed, progress=progress)
     else:
-        by_max_t = part is None and _takes_max_t(values, weight, test, correct)
+        by_max_t = design.is_plain and _takes_max_t(values, test, correct)
         asked["test"] = None if by_max_t else test
-        comparison = _by_pairs(values, means, scores.systems, weight, scores.measure, part=part, **asked)
+        comparison = _by_pairs(values, means, scores.systems, design, scores.measure, **asked)
         if by_max_t:
             in_order = values[:, [scores.systems.index(system) for system in comparison.systems]]
             comparison = resampled_pairs(
@@ -270,15 +270,15 @@ def board_of(
         ranks=1 + (means > means[:, np.newaxis] + _SAME).sum(axis=1),
         rank_lower=rank_lower,
         rank_upper=rank_upper,
-        p_best=_best_shares(fitted, weight, part, resamples, seed),
+        p_best=_best_shares(fitted, design, resamples, seed),
         tier=_tiers(comparison),
         tasks=scores.tasks,
         weights=scores.weights,
         tasks_of=np.isfinite(task_scores).sum(axis=0),
         comparison=comparison,
         shared=shared,
-        without=_without_each(values, weight, of_task, comparison.systems, scores.tasks),
-        friedman=_friedman(values, alpha) if part is None else None,
+        without=_without_each(values, design, of_task, comparison.systems, scores.tasks),
+        friedman=None if design.has_clusters or design.has_strata else _friedman(values, alpha),
         missing=int((there == 0).sum()),
         alpha=alpha,
         seed=seed,
@@ -291,12 +291,9 @@ def board_of(
     )
 
 
-def _takes_max_t(values: Array, weight: Array, test: str | None, correct: str | None) -> bool:
-    """Whether pairs with missing scores are resampled together: if that is asked for, or nothing is and they are few.
-
-    Tasks with different weights are not.
-    """
-    if (weight != weight[0]).any() or values.shape[1] < 3 or correct is not None:
+def _takes_max_t(values: Array, test: str | None, correct: str | None) -> bool:
+    """Whether pairs with missing scores are resampled together: if asked for, or if nothing is and they are few."""
+    if values.shape[1] < 3 or correct is not None:
         return False
     few = len(values) * pair_count(values.shape[1]) <= MOST_DIFFERENCES
     return test == "max-t" or (test is None and few)
@@ -379,12 +376,25 @@ def _connected(there: Array) -> bool:
         reached = more
 
 
-def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: str) -> Array:
-    """The weight of each task or collection, 1 unless given."""
+def _design(table: ScoreTable, weight: Array, *, strata: bool) -> TopicDesign:
+    if strata and not table.strata:
+        raise RequestError(
+            "`strata` orders by the mean of the strata's means, and no column is a stratum",
+            fix='Name it: `columns="stratum=COLUMN"`.',
+        )
+    design = design_of(table, by_stratum=strata, weights=weight)
+    if table.has_roles:
+        design.check(table.topics)
+    return design
+
+
+def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: str, own: Array | None = None) -> Array:
+    """The weight of each task or collection: the one given, its own, or 1."""
     unknown = [name for name in given or {} if name not in tasks]
     if unknown:
         raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
-    weight = np.array([(given or {}).get(task, 1.0) for task in tasks], float)
+    usual = np.ones(len(tasks)) if own is None else own
+    weight = np.array([(given or {}).get(task, each) for task, each in zip(tasks, usual.tolist(), strict=True)], float)
     if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
         raise RequestError("weights are numbers of 0 or more, two of them above 0", fix="Leave out others.")
     return weight
@@ -410,53 +420,22 @@ def _by_pairs(
     values: Array,
     means: Array,
     systems: tuple[str, ...],
-    weight: Array,
+    design: TopicDesign,
     measure: str,
     *,
     test: str | None,
     correct: str | None,
     alpha: float,
-    part: Array | None = None,
 ) -> Comparison:
-    """Every pair by Student's t on the tasks that both have, weighted; corrected for the number of pairs."""
-    if test not in (None, "t"):
-        raise RequestError(
-            f"the test {test} needs every score, and tasks of one weight",
-            fix="Leave out `test`: pairs are tested by t.",
-        )
+    """Every pair by Student's t on the tasks that both have; corrected for the number of pairs."""
+    check_robust_test(test)
     check_test("t", correct)
     order = np.argsort(-means, kind="stable")
-    values, means, systems = values[:, order], means[order], tuple(systems[at] for at in order.tolist())
-    first, second = np.triu_indices(len(systems), k=1)
-    if part is None:
-        gap, error, df, shared = _paired_moments(values, weight, first, second)
-    else:
-        gap, error, df, shared = _stratified_moments(values, weight, part, first, second)
-    testable = (shared >= FEWEST_SHARED) & (error > 0)
-    t = np.divide(gap, error, out=np.zeros_like(gap), where=testable)
-    p_value = np.where(testable, np.maximum(2 * special.stdtr(np.maximum(df, 1), -np.abs(t)), TINY), 1.0)
-    correct = correct or ("none" if len(first) == 1 else "holm")
-    p_adjusted = correction(correct)(p_value)
-    level = deciding_level(p_adjusted <= alpha, correct, alpha)
-    reach = np.where(testable, t_critical(level / 2, np.maximum(df, 1)) * error, np.nan)
-    sd = error * np.sqrt(np.maximum(shared, 1))
-    wins, ties, losses = _wins(values, first, second)
-    columns = PairColumns(
-        place=np.arange(len(first)),
-        first=first,
-        second=second,
-        difference=gap,
-        standard_error=error,
-        lower=gap - reach,
-        upper=gap + reach,
-        effect_size=np.divide(gap, sd, out=np.full_like(gap, np.nan), where=testable),
-        p_value=p_value,
-        p_adjusted=p_adjusted,
-        wins=wins,
-        ties=ties,
-        losses=losses,
-    )
-    interval = {"holm": f"{percent(alpha)} at Holm's last step", "bh": f"{percent(alpha)} false coverage rate"}
+    systems = tuple(systems[at] for at in order.tolist())
+    which = np.triu_indices(len(systems), k=1)
+    correct = correct or ("none" if len(which[0]) == 1 else "holm")
+    asked: dict[str, Any] = {"correct": correct, "alpha": alpha, "fewest": FEWEST_SHARED}
+    found = robust_pairs(values[:, order], systems, which, design, **asked)
     return Comparison(
         measure=measure,
         test="t",
@@ -464,81 +443,9 @@ def _by_pairs(
         alpha=alpha,
         topics=len(values),
         systems=systems,
-        means=means,
-        intervals=Intervals(float("nan"), float("nan"), _own_reach(values, weight, alpha)),
-        pairs=HeldPairs(columns, len(systems), alpha),
-        interval=interval.get(correct, f"{percent(alpha)} of each pair"),
         denominator="sd of the differences",
+        **{**found, "means": means[order], "warnings": tuple(each for each in found["warnings"] if each)},
     )
-
-
-def _paired_moments(values: Array, weight: Array, first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
-    """Weighted mean difference of every pair on common tasks, its standard error, its df, and the common tasks.
-
-    Σw²(d − d̄)²/(Σw)² · n/(n − 1), which for one weight is Student's s²/n.
-    """
-    there = np.isfinite(values).astype(float)
-    filled = np.where(there > 0, values, 0.0)
-    centre = float(filled.sum() / there.sum())
-    filled = np.where(there > 0, values - centre, 0.0)  # for the precision of the sums of squares
-    shared = (there.T @ there)[first, second]
-    moments = []
-    for power in (weight, weight**2):
-        own, squares = power[:, np.newaxis] * filled, power[:, np.newaxis] * filled**2
-        counts = (there * power[:, np.newaxis]).T @ there
-        gaps = own.T @ there - there.T @ own
-        apart = squares.T @ there + there.T @ squares - 2 * own.T @ filled
-        moments.append([each[first, second] for each in (counts, gaps, apart)])
-    (total, gap_sum, _), (total2, gap2, apart2) = moments
-    gap = np.divide(gap_sum, total, out=np.zeros_like(total), where=total > 0)
-    spread = np.maximum(apart2 - 2 * gap * gap2 + gap**2 * total2, 0.0)
-    spread[spread <= 1e-13 * np.maximum(apart2, TINY)] = 0.0
-    factor = np.divide(shared, shared - 1, out=np.zeros_like(shared), where=shared > 1)
-    error = np.sqrt(np.divide(spread, total**2, out=np.zeros_like(total), where=total > 0) * factor)
-    return gap, error, shared - 1, shared
-
-
-def _stratified_moments(
-    values: Array, weight: Array, part: Array, first: Array, second: Array
-) -> tuple[Array, Array, Array, Array]:
-    """The same where collections are strata: their mean differences weighted, and variances within them alone.
-
-    A collection in which a pair shares fewer than two topics says nothing about that pair.
-    """
-    total, gap, variance, spread, shared = np.zeros((5, len(first)))
-    for at in range(int(part.max()) + 1):
-        rows = part == at
-        own = float(weight[rows].sum())
-        mean, error, df, count = _paired_moments(values[rows], np.ones(int(rows.sum())), first, second)
-        used = count > 1
-        total += np.where(used, own, 0.0)
-        gap += np.where(used, own * mean, 0.0)
-        variance += np.where(used, np.square(own * error), 0.0)
-        spread += np.where(used, (own * error) ** 4 / np.maximum(df, 1), 0.0)
-        shared += np.where(used, count, 0.0)
-    gap = np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
-    error = np.sqrt(np.divide(variance, total**2, out=np.zeros_like(gap), where=total > 0))
-    df = np.divide(variance**2, spread, out=np.ones_like(gap), where=spread > 0)  # Cochran 1977 §5.4
-    return gap, error, df, shared
-
-
-def _own_reach(values: Array, weight: Array, alpha: float) -> Array:
-    """Half the interval of each system's own mean, over the tasks that it has."""
-    there = np.isfinite(values)
-    w = weight[:, np.newaxis] * there
-    n = there.sum(axis=0)
-    mean = (w * np.where(there, values, 0.0)).sum(axis=0) / w.sum(axis=0)
-    spread = np.square(w * np.where(there, values - mean, 0.0)).sum(axis=0) / np.square(w.sum(axis=0))
-    return np.asarray(t_critical(alpha / 2, np.maximum(n - 1, 1)) * np.sqrt(spread * n / np.maximum(n - 1, 1)))
-
-
-def _wins(values: Array, first: Array, second: Array) -> tuple[Array, Array, Array]:
-    """Tasks on which the first of a pair is better, the same, and worse."""
-    counts = np.zeros((3, len(first)), np.int64)
-    for row in values:
-        gap = row[first] - row[second]  # nan compares as nothing
-        counts += np.array([gap > 0, gap == 0, gap < 0])
-    return counts[0], counts[1], counts[2]
 
 
 def rank_bounds(comparison: Comparison) -> tuple[Array, Array]:
@@ -568,32 +475,43 @@ def _tiers(comparison: Comparison) -> Array:
     return tier
 
 
-def _best_shares(fitted: Array, weight: Array, part: Array | None, resamples: int, seed: Seed) -> Array:
-    """How often each system is first if tasks, or topics within collections, are drawn with replacement; ties share."""
-    n, m = fitted.shape
+def _best_shares(fitted: Array, design: TopicDesign, resamples: int, seed: Seed) -> Array:
+    """How often each system is first, if clusters are drawn with replacement within strata; ties share."""
+    m = fitted.shape[1]
     rng = generator(seed, "leaderboard", "best")
-    strata = [np.arange(n)] if part is None else [np.flatnonzero(part == at) for at in range(int(part.max()) + 1)]
-    share, step = np.zeros(m), max(1, _BLOCK // max(n, m))
+    share, step = np.zeros(m), max(1, _BLOCK // max(fitted.shape))
     for start in range(0, resamples, step):
-        counts = np.zeros((min(step, resamples - start), n), np.int64)
-        for rows in strata:
-            counts[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=len(counts))
-        means = (counts * weight) @ fitted
+        means = _resampled_means(fitted, design, min(step, resamples - start), rng)
         first = means >= means.max(axis=1, keepdims=True) - _SAME
         share += (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
     return share / resamples
 
 
+def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.random.Generator) -> Array:
+    """Draws × systems."""
+    means = np.zeros((draws, fitted.shape[1]))
+    for stratum in np.unique(design.strata):
+        rows = np.flatnonzero(design.strata == stratum)
+        clusters = np.unique(design.clusters[rows], return_inverse=True)[1]
+        units = int(clusters.max()) + 1
+        counts = rng.multinomial(units, np.full(units, 1 / units), size=draws)[:, clusters] * design.shares[rows]
+        whole = counts.sum(axis=1, keepdims=True)  # clusters differ in size, strata keep their share
+        scale = np.divide(design.shares[rows].sum(), whole, out=np.zeros_like(whole), where=whole > 0)
+        means += (counts * scale) @ fitted[rows]
+    return means
+
+
 def _without_each(
-    values: Array, weight: Array, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
+    values: Array, design: TopicDesign, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
     """The first place and its lead without each task that the board can do without."""
     found = []
     for at, task in enumerate(tasks):
-        left, rest = values[of_task != at], weight[of_task != at]
-        if not rest.sum() or not _connected(np.isfinite(left)):
+        rows = np.flatnonzero(of_task != at)
+        left, rest = values[rows], design.of(rows)
+        if not rest.weights.sum() or not _connected(np.isfinite(left)):
             continue
-        means = rest @ _fitted(left) / rest.sum()
+        means = rest.shares @ _fitted(left)
         best = int(np.argmax(means))
         others = np.delete(means, best)
         found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
+from cranfield.methods.comparison.clusters import TopicDesign
 from cranfield.methods.meta_analysis.board import Board, Scores, board_of, task_weights
 from cranfield.methods.meta_analysis.effects import PairEffect, combine_effects
 from cranfield.methods.meta_analysis.scales import standardised
@@ -96,6 +97,12 @@ def _stacked(
     for at, (collection, table) in enumerate(tables.items()):
         if table.shards:
             raise RequestError("there are several scores for each topic and system", where=collection, fix=REMEDY)
+        if table.has_roles:
+            raise RequestError(
+                "several collections have no clusters, strata or weights of topics",
+                where=collection,
+                fix="Leave out cluster=, stratum= and weight=, or give one table.",
+            )
         scores = np.array(table.of(name), dtype=float)
         if len(scores) < 2:
             raise InputError("a collection has two topics or more", where=collection, fix="Leave it out.")
@@ -103,15 +110,22 @@ def _stacked(
         block[:, [place[system] for system in table.systems]] = scores
         blocks.append(block)
         part += [at] * len(block)
+    weight, of = task_weights(tuple(tables), weights, "collection"), np.array(part)
     return Scores(
         measure=name,
         systems=systems,
         tasks=tuple(tables),
         values=np.concatenate(blocks),
-        weights=task_weights(tuple(tables), weights, "collection"),
+        weights=weight,
+        design=TopicDesign(
+            weights=(weight / np.bincount(of))[of],  # of the topics of a collection together that of the collection
+            clusters=np.arange(len(of)),
+            strata=of,
+            has_strata=True,
+        ),
         standardise=standardise,
         lower_is_better=lower_is_better,
-        part=np.array(part),
+        part=of,
     )
 
 

@@ -40,6 +40,30 @@ CITATIONS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class MeanVariance:
+    """The variance of a mean difference on topics that are not independent, or count unequally; mean over pairs.
+
+    ``independent`` is the variance as if topics were independent, ``own`` that of a single mean, ``sd`` the standard
+    deviation of paired differences, ``within`` the variance of one system's scores; ``clusters`` is the number of
+    clusters, None without any.
+    """
+
+    topics: int
+    systems: int
+    clusters: int | None
+    variance: float
+    independent: float
+    own: float
+    within: float
+    sd: float
+    df: float
+
+    @property
+    def design_effect(self) -> float:
+        return self.variance / self.independent if self.independent > 0 else float("nan")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VarianceEstimate:
     """One estimate of σ², the variance of one system's scores.
