@@ -133,6 +133,14 @@ def test_a_column_that_is_not_there_and_an_empty_cluster_are_refused(write: Writ
     assert error.value.where.endswith("t.csv:3")
 
 
+def test_a_record_without_a_score_needs_no_topic(write: Write) -> None:
+    rows = [{**row, "query": f" {row['query']} "} for row in ROWS] + [{"query": None, "note": "aborted"}]
+    file = write("t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    found = cf.read_scores(file, columns="topic=query,system=run,score=ap,cluster=document")
+    assert found.clusters == CLUSTERS
+    assert "row-without-score" in [each.slug for each in found.warnings]
+
+
 @pytest.mark.parametrize("quoted", [False, True])  # a separator within quotes is read row by row
 def test_weights_are_neither_measures_nor_systems(quoted: bool, write: Write) -> None:
     topic = '"1,5"' if quoted else "1"
@@ -318,6 +326,8 @@ def test_the_sign_test_of_passes_is_called_mcnemars() -> None:
     assert "McNemar" in found.document().tables[0].title
     assert "McNemar" not in cf.compare(table(passed * 0.7), test="sign").summary()
     assert "McNemar" not in cf.compare(table(passed), test="t").summary()
+    assert "McNemar" not in cf.compare(table(2 * passed - 1), test="sign").summary()
+    assert "McNemar" in cf.compare(table(passed), test="sign", lower_is_better=True).summary()
 
 
 # --- power, leaderboards, and everything else

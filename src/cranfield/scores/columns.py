@@ -204,9 +204,7 @@ def _with_topic_roles(table: ScoreTable, records: Sequence[Record], given: Colum
             raise InputError(f"there is no column «{column}» for the {part}", where=file, fix=_there(records))
         known: dict[str, tuple[Any, str]] = {}
         for record in records:
-            topic = (
-                "" if _value(record.fields, given.topic) is _ABSENT else _required_text(record, given.topic, "topic")
-            )
+            topic = str(_value(record.fields, given.topic)).strip()
             if topic not in topics:
                 continue
             value = _weight(record, column) if part == "weight" else _required_text(record, column, part)
@@ -218,7 +216,7 @@ def _with_topic_roles(table: ScoreTable, records: Sequence[Record], given: Colum
 
 
 def _two_roles(part: str, topic: str, values: tuple[Any, Any], first: str, record: Record) -> InputError:
-    named = {"cluster": "clusters", "stratum": "strata", "weight": "weights"}[part]
+    named = TOPIC_ROLES[part]
     return InputError(
         f"topic «{topic[:40]}» has two {named}, {values[0]} and {values[1]}; the first: {first}",
         where=record.where,

@@ -400,7 +400,7 @@ def checked_weights(weights: Any) -> Array:
     """Weights of topics, frozen; refused where one is no number of 0 or more, or all are 0."""
     found = np.array(weights, np.float64)
     if not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
-        raise RequestError("weights of topics are numbers of 0 or more, and not all are 0")
+        raise RequestError("weights of topics are numbers of 0 or more, and not all are 0", fix="Check their column.")
     found.flags.writeable = False
     return found
 

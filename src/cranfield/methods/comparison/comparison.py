@@ -501,9 +501,14 @@ def compare(
         baselines=baselines,
         seed=seed if test in RESAMPLED else None,
         resamples=resamples if test in RESAMPLED else None,
-        is_mcnemar=test == "sign" and bool(np.isin(np.abs(whole(scores)), (0, 1)).all()),
+        is_mcnemar=test == "sign" and _is_passes(whole(scores)),
         **{**found, "warnings": tuple(each for each in (aloud, *found["warnings"]) if each)},
     )
+
+
+def _is_passes(scores: Array) -> bool:
+    """Whether all scores are 0 or 1, or all of these with the other sign."""
+    return any(bool(np.isin(scores, (0, one)).all()) for one in (1, -1))
 
 
 def _turned(found: Comparison) -> Comparison:
