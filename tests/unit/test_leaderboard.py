@@ -497,8 +497,8 @@ def test_pairs_of_several_collections_are_tested_within_them() -> None:
         assert found.p_value[at] == pytest.approx(p, rel=1e-9)
 
 
-def test_two_collections_with_the_same_weight_per_topic_and_one_topic_set_give_the_same_first() -> None:
-    """Resampling is within collections: a collection that is the same for all topics never changes its mean."""
+def test_topics_are_resampled_within_collections() -> None:
+    """A collection on whose topics all systems score the same has the same mean in every resample."""
     fixed = np.tile([[0.9, 0.1]], (10, 1))  # every resample of it is the same
     rng = np.random.default_rng(1)
     close = np.column_stack([rng.normal(0.5, 0.2, 30), rng.normal(0.6, 0.2, 30)])
