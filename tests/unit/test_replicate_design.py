@@ -560,5 +560,7 @@ def test_components_and_a_pilot_exclude_each_other(pilot: Callable[..., str]) ->
         cf.size(pilot("seed"), columns="topic=topic,system=system,mean=seed,score=score", difference=0.05, repeats=5)
     with pytest.raises(RequestError, match="too few to estimate"):
         cf.size(pilot("seed", topics=4), columns=columns, difference=0.05, repeats=5)
+    small = cf.size(pilot("seed", topics=8), columns=columns, difference=0.1, repeats=5)
+    assert "small-pilot" in [caution.slug for caution in small.warnings]
     with pytest.raises(RequestError, match="clusters"):
         cf.size(pilot("seed"), columns=columns, difference=0.05, replicates="clusters")
