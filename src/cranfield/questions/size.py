@@ -208,7 +208,7 @@ def size(
     between: Annotated[
         float | None,
         Param(
-            "Variance of paired differences between topics (or clusters), of their means over items.",
+            "Variance of paired differences between topics (or clusters), apart from that within them.",
             label="Variance between topics",
             ge=0,
             le=1e12,
