@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, RequestError
@@ -23,6 +24,7 @@ from cranfield.methods.design.replicate_design import (
     design_effect,
     numbers_in_words,
     replicate_method,
+    weights_of,
 )
 from cranfield.methods.design.replicate_plan import ReplicateRequest, plan_replicates
 from cranfield.methods.design.request import Request
@@ -125,6 +127,28 @@ def test_variations_may_differ_in_number_between_topics() -> None:
     found = variation_components(scores)
     assert found.components.between == pytest.approx(alone.components.between)
     assert found.items == pytest.approx(alone.items)
+
+
+@pytest.mark.parametrize("kind", ["variations", "prompts", "seeds"])
+def test_the_interval_of_a_variance_covers_it(kind: str) -> None:
+    """In 300 pilots of 30 topics; a share outside of .05 has a standard error of .013."""
+    rng = np.random.default_rng(8)
+    weights = weights_of(STRUCTURES[kind], 50, 1 if kind == "seeds" else 8, 5 if kind == "seeds" else 1)
+    rest = [0.0, 0.0064] if kind == "seeds" else [0.0064, 0.0]
+    truth = float(weights @ [0.01, rest[0], 0.0 if kind == "variations" else 0.0012, rest[1]])
+    outside = 0
+    for _ in range(300):
+        scores = rng.normal(0, 0.005**0.5, (30, 3, 1)) + rng.normal(0, 0.0032**0.5, (30, 3, 6))
+        if kind == "variations":
+            found = variation_components(scores)
+        else:
+            scores += rng.normal(0, 0.0006**0.5, (1, 3, 6))
+            found = shared_components(scores, nested=kind == "seeds")
+        df = found.effective_df(weights)
+        value = float(weights @ list(found.components.to_dict().values()))
+        ends = value * df / special.chdtri(df, np.array([0.025, 0.975]))
+        outside += not ends[0] <= truth <= ends[1]
+    assert outside / 300 < 0.09
 
 
 def test_a_negative_estimate_is_zero_and_named() -> None:
@@ -560,5 +584,7 @@ def test_components_and_a_pilot_exclude_each_other(pilot: Callable[..., str]) ->
         cf.size(pilot("seed"), columns="topic=topic,system=system,mean=seed,score=score", difference=0.05, repeats=5)
     with pytest.raises(RequestError, match="too few to estimate"):
         cf.size(pilot("seed", topics=4), columns=columns, difference=0.05, repeats=5)
+    small = cf.size(pilot("seed", topics=8), columns=columns, difference=0.1, repeats=5)
+    assert "small-pilot" in [caution.slug for caution in small.warnings]
     with pytest.raises(RequestError, match="clusters"):
         cf.size(pilot("seed"), columns=columns, difference=0.05, replicates="clusters")

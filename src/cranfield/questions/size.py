@@ -208,7 +208,7 @@ def size(
     between: Annotated[
         float | None,
         Param(
-            "Variance of paired differences between topics (or clusters), of their means over items.",
+            "Variance of paired differences between topics (or clusters), apart from that within them.",
             label="Variance between topics",
             ge=0,
             le=1e12,
@@ -494,7 +494,7 @@ def _replicated_pilot(
     warnings = [each for each in tables.warnings if not (has_own and each.slug == "cell-missing")]
     for measure in table.measures:
         estimate = _components(table, measure, wanted)
-        check_pilot_size(estimate, insisted=request.small_pilot)
+        warnings += check_pilot_size(estimate, measure, insisted=request.small_pilot)
         warnings += estimate.cautions(measure)
         plans += plan_replicates(request, wanted, estimate, systems=estimate.systems, measure=measure)
     return plans, tuple(warnings)

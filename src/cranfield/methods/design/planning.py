@@ -192,12 +192,17 @@ def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
 
 def pilot_caution(estimate: VarianceEstimate) -> tuple[Caution, ...]:
     """Return the warning about a small pilot."""
-    if estimate.topics >= FEW_TOPICS:
+    return small_pilot_caution(estimate.topics, estimate.measure)
+
+
+def small_pilot_caution(topics: int, measure: str) -> tuple[Caution, ...]:
+    """Return the warning about a variance from so few topics."""
+    if topics >= FEW_TOPICS:
         return ()
     return (
         Caution(
             "small-pilot",
-            f"the variance of {estimate.measure or 'the scores'} comes from {estimate.topics} topics: only a range "
+            f"the variance of {measure or 'the scores'} comes from {topics} topics: only a range "
             "for the number of topics can be given",
             f"Use a pilot of {FEW_TOPICS} topics or more.",
         ),

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
-from cranfield.methods.design.planning import FEW_TOPICS, FEWEST_TOPICS
+from cranfield.methods.design.planning import FEW_TOPICS, FEWEST_TOPICS, small_pilot_caution
 from cranfield.methods.design.replicate_design import (
     STRUCTURES,
     Range,
@@ -285,13 +285,14 @@ def _check_variations(table: ScoreTable) -> None:
         )
 
 
-def check_pilot_size(estimate: ComponentEstimate, *, insisted: bool) -> None:
-    """Raise RequestError for a pilot with too few topics to estimate components."""
+def check_pilot_size(estimate: ComponentEstimate, measure: str, *, insisted: bool) -> tuple[Caution, ...]:
+    """Raise RequestError for a pilot with too few topics to estimate components; return the warning about few."""
     if estimate.units < FEWEST_TOPICS and not insisted:
         raise RequestError(
             f"{estimate.units} topics are too few to estimate variances for planning",
             fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` insists.",
         )
+    return small_pilot_caution(estimate.units, measure)
 
 
 def check_replicates(request: Request) -> None:
