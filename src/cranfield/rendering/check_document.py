@@ -23,8 +23,14 @@ def check_view(result: CheckResult) -> Document:
     counts = count_by_kind(report.problems)
     by_kind = {slug: [problem for problem in report.problems if problem.slug == slug] for slug in counts}
     files = Table(
-        (Column("file", "file"), Column("kind", "read as"), Column("lines", "lines", "count")),
-        [(checked.file, str(checked.kind), checked.lines) for checked in report.files],
+        (
+            Column("file", "file"),
+            Column("kind", "read as"),
+            Column("lines", "lines", "count"),
+            Column("taken_for", "taken for"),
+            Column("why", "because"),
+        ),
+        [(each.file, str(each.kind), each.lines, each.taken_for, each.why) for each in report.files],
     )
     listed = [_kind_table(KINDS[slug], problems, result.most) for slug, problems in by_kind.items()]
     summary = Table(
