@@ -16,8 +16,9 @@ _NUMBER = r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?"
 _COMMA = re.compile(_NUMBER)
 _WHOLE = re.compile(r"[+-]?\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")  # 1,234 may be 1.234 or 1234
-_QUOTED = re.compile(rb'"\s*' + _NUMBER.encode() + rb'\s*"')
-_BETWEEN = re.compile(rb"[;\t\"]\s*" + _NUMBER.encode() + rb"\s*(?:[;\t\"\r\n]|$)")
+_ANY = rb"[+-]?\d+(?:,\d+)+(?:[eE][+-]?\d+)?"
+_QUOTED = re.compile(rb'"\s*' + _ANY + rb'\s*"')
+_BETWEEN = re.compile(rb"[;\t\"]\s*" + _ANY + rb"\s*(?:[;\t\"\r\n]|$)")
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,10 @@ def _check_thousands(name: str, cells: Sequence[str], file: str) -> None:
     commas = [cell for cell in cells if "," in cell]
     doubtful = [cell for cell in commas if _THOUSANDS.fullmatch(cell)]
     if doubtful and (len(doubtful) == len(commas) or any(cell.count(",") > 1 for cell in doubtful)):
-        plain = doubtful[0].replace(",", "")
+        plain, pointed = doubtful[0].replace(",", ""), doubtful[0].replace(",", ".")
+        read = f"may be {pointed} or {plain}" if doubtful[0].count(",") == 1 else f"may be {plain}"
         raise InputError(
-            f"«{doubtful[0]}» in the column «{name.strip()}» may be {doubtful[0].replace(',', '.', 1)} or {plain}",
+            f"«{doubtful[0]}» in the column «{name.strip()}» {read}",
             where=file,
             fix="Write numbers with a decimal point, and without marks between thousands.",
         )

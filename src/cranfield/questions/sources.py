@@ -315,7 +315,7 @@ def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, Sc
 
     paths = paths_of(scores)
     if paths is not None and len(paths) == 1 and (folder := read_folder(paths[0])) is not None:
-        return folder
+        return {name: table for name, table in folder.items() if measure in (None, *table.measures)} or folder
     if paths is not None:
         return read_score_files(expand(paths), measure=measure, columns=columns)
     if isinstance(scores, ScoreTable):
