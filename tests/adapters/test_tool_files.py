@@ -378,7 +378,7 @@ def workbook(sheets: Mapping[str, list[list[Any]]]) -> bytes:
     return stream.getvalue()
 
 
-AP = [["topic", "a", "b"], [401, 0.5, 0.25], [402.0, 1, None], [], ["x\ny", True, 0.75]]
+AP: list[list[Any]] = [["topic", "a", "b"], [401, 0.5, 0.25], [402.0, 1, None], [], ["x\ny", True, 0.75]]
 
 
 def test_the_first_sheet_or_a_named_one_is_read(write: Write) -> None:
@@ -433,13 +433,35 @@ def test_what_an_archive_unpacks_to_is_bounded(write: Write, monkeypatch: pytest
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", b" " * 30_000_000)
         archive.writestr("summaries.json", b"[]")
-    path = write("bomb.eval", stream.getvalue())
+    path = write("small.eval", stream.getvalue())
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("header.json", "w") as member:
+        for _ in range(300):
+            member.write(b" " * 1_000_000)
+    with pytest.raises(InputError, match=r"more than 0\.268"):
+        read_scores(write("bomb.eval", stream.getvalue()))
     monkeypatch.setenv("CRANFIELD_MOST_UNZIPPED", "0.02")
     with pytest.raises(InputError, match=r"more than 0\.02 GB"):
         read_scores(path)
     monkeypatch.setattr(archives, "MOST_CELLS", 5)
     with pytest.raises(InputError, match="more than 5 cells"):
         read_scores(write("scores.xlsx", workbook({"AP": AP})))
+
+
+def test_entities_of_a_workbook_are_not_expanded_without_end(write: Write) -> None:
+    old = zipfile.ZipFile(io.BytesIO(workbook({"AP": AP})))
+    levels = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 12))
+    bomb = f'<!DOCTYPE x [<!ENTITY l0 "0123456789">{levels}]>'
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in old.namelist():
+            text = old.read(name).decode()
+            if name.endswith("sheet1.xml"):
+                text = f"{bomb}{text[text.index('<worksheet') :]}".replace("<v>0.5</v>", "<v>&l11;</v>")
+                assert "&l11;" in text
+            archive.writestr(name, text)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_scores(write("scores.xlsx", stream.getvalue()))
 
 
 def test_a_member_that_says_it_is_smaller_is_not_unpacked_further(write: Write) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import warnings
 import zipfile
 import zlib
@@ -38,13 +39,13 @@ def may_hold_scores(head: bytes) -> bool:
 
 
 def open_archive(data: bytes, file: str) -> zipfile.ZipFile:
-    """A zip archive whose members, unpacked, have no more bytes than a gzip file may have."""
+    """A zip archive whose members, unpacked, have no more bytes than a gzip file or an honest archive may have."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"the zip archive is damaged: {error}", where=file, fix=_DAMAGED) from None
     members = archive.infolist()
-    limit = most_unzipped()
+    limit = _most_unpacked(len(data))
     if len(members) > MOST_MEMBERS:
         what = f"the archive has {len(members):,} members, more than {MOST_MEMBERS:,}"
         raise InputError(what, where=file, fix="Unpack it, and give the files in it.")
@@ -52,6 +53,12 @@ def open_archive(data: bytes, file: str) -> zipfile.ZipFile:
         fix = f"If that is what it should have, set {MOST_UNZIPPED} to the number of gigabytes it may have."
         raise InputError(f"unpacked, it has more than {limit / 1e9:g} GB", where=file, fix=fix)
     return archive
+
+
+def _most_unpacked(size: int) -> int:
+    """Bytes that an archive may have: logs and sheets are a hundredth of their size at the smallest."""
+    limit = most_unzipped()
+    return limit if MOST_UNZIPPED in os.environ else min(limit, max(1 << 28, 200 * size))
 
 
 def json_member(archive: zipfile.ZipFile, name: str, file: str) -> Any:

@@ -66,6 +66,9 @@ ENDINGS = (".csv", ".tsv", ".json", ".parquet")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval", ".xlsx")
 
 
+COMMAS = 1 << 15  # bytes in which decimal commas show
+
+
 def read_scores(
     source: str | Path, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
@@ -288,7 +291,7 @@ def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, sys
     given = None if columns is None else Columns.of(columns)
     if is_json(data[:HEAD]):
         return _read_text(data, file, measure, given, system)
-    pointed = with_decimal_points(data[:], file, _ids(given)) if may_have_decimal_commas(data[:HEAD]) else None
+    pointed = with_decimal_points(data[:], file, _ids(given)) if may_have_decimal_commas(data[:COMMAS]) else None
     if pointed is None:
         return _named_plainly(_read_text(data, file, measure, given, system))
     table = _named_plainly(_read_text(pointed.data, file, measure, given, system))
@@ -729,7 +732,7 @@ def taken_for(file: str, data: bytes) -> Taken:
     if is_output(data):
         return _taken(tool_file(Form.TEXT, head))
     taken = _taken_columns(header_names(data), "text")
-    commas = " Its numbers have decimal commas." if may_have_decimal_commas(head) else ""
+    commas = " Its numbers have decimal commas." if may_have_decimal_commas(head[:COMMAS]) else ""
     return replace(taken, why=f"{taken.why}{commas}")
 
 
@@ -774,9 +777,15 @@ def _taken_columns(names: Sequence[str], form: str) -> Taken:
 
 
 def _parquet_names(data: bytes, file: str) -> list[str]:
+    _parquet("read")
     with parquet_errors(file):
-        frame = _parquet("read")(io.BytesIO(data))
-    return [str(name) for name in getattr(frame, "column_names", None) or frame.columns]
+        try:
+            import polars
+        except ImportError:
+            from pyarrow import parquet
+
+            return list(map(str, parquet.read_schema(io.BytesIO(data)).names))
+        return list(polars.read_parquet_schema(io.BytesIO(data)))
 
 
 def kind_of_head(head: bytes) -> FileKind:
