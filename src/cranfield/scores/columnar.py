@@ -35,7 +35,7 @@ from cranfield.formats.scores import (
     text_number,
 )
 from cranfield.formats.text import BOM
-from cranfield.scores.columns import Columns, as_number, guess_caution
+from cranfield.scores.columns import Columns, as_number, guess_caution, repeats_caution
 from cranfield.scores.table import Cell, ScoreTable, natural, own
 from cranfield.types import Array
 
@@ -589,11 +589,8 @@ def table_from_source(
         star = "*" in given.score and named is None and given.measure is None
         understood = replace(given, score=table.measures) if star else given
         table = replace(table, warnings=(*table.warnings, guess_caution(understood)))
-    if table is not None and averaged and given.origin and (more := scores.further(table)):
-        what = f"{more:,} scores are further ones of a cell that has one, and such cells have the mean of theirs"
-        table = replace(
-            table, warnings=(*table.warnings, Caution("repeats-averaged", what, "Check where they are from."))
-        )
+    if table is not None and averaged:
+        table = replace(table, warnings=(*table.warnings, *repeats_caution(scores.further(table), given)))
     if table is None or not averaged or not (empty := scores.empty()):
         return table
     what = f"{len(empty):,} of {scores.scores.size:,} scores are empty and left out of the means"

@@ -67,8 +67,7 @@ class Columns:
         shard = {"nested": "seed", "crossed": "judge"}.get(self.replicates, "shard")
         parts = [("topic", self.topic), ("system", self.system), ("measure", self.measure), (shard, self.shard)]
         named = [(part, name) for part, name in (*parts, ("mean", self.mean)) if name is not None]
-        pairs = [f"{part}={name}" for part, name in (*named, *(("score", name) for name in self.score))]
-        return ",".join(f'"{pair}"' if "," in pair else pair for pair in pairs)
+        return _line((*named, *(("score", name) for name in self.score)))
 
     @classmethod
     def parse(cls, text: str) -> Columns:
@@ -101,6 +100,12 @@ class Columns:
         score = tuple(parts.pop("score", ()))
         single: dict[str, Any] = {name: values[0] for name, values in parts.items()}
         return cls(score=score, replicates=replicates, **single)
+
+
+def _line(pairs: Iterable[tuple[str, str]]) -> str:
+    """Parts and columns as `Columns.parse` reads them."""
+    written = (f"{part}={name}" for part, name in pairs)
+    return ",".join(f'"{pair}"' if "," in pair else pair for pair in written)
 
 
 def _replicates(parts: dict[str, list[str]]) -> str:
@@ -152,6 +157,7 @@ USUAL = {
     "shard": ("shard",),
 }
 _SCORE = ("score", "value")
+_UNSURE = {"name", "prompt"}  # a prompt may be a system or a replicate, and anything has a name
 _NO_SYSTEMS = {
     *("accuracy", "acc", "answer_relevancy", "bleu", "category", "correct", "correctness", "cost", "count", "em"),
     *("exact_match", "f1", "faithfulness", "latency", "length", "map", "ndcg", "pass", "precision", "rank", "recall"),
@@ -173,15 +179,16 @@ def suggest(names: Sequence[str]) -> str:
         found |= {part: there[0]} if there else {}
     rest = [name for name in names if name not in found.values()]
     score = [small[word] for word in _SCORE if word in small][:1] or rest[-1:]
-    score = score if "topic" in found else []
-    named = [f"topic={found.pop('topic', 'COLUMN')}", *(f"{part}={name}" for part, name in found.items())]
-    if len(named) == 1 and len(rest) > 1 and all(map(_is_measure, rest)):
+    if "topic" not in found:
+        score = []
+    elif len(found) == 1 and len(rest) > 1 and all(map(_is_measure, rest)):
         score = rest[:10]
-    line = ",".join((*named, *(f"score={name}" for name in score or ["COLUMN"])))
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    named = [("topic", found.pop("topic", "COLUMN")), *found.items()]
+    line = _line((*named, *(("score", name) for name in score or ["COLUMN"])))
     either = ""
     if score and len(named) == 1 and len(rest) > 1:
-        either = f'; or, if each other column is a system, `columns="{named[0]},system=*"`'
+        either = f'; or, if each other column is a system, `columns="{_line((*named, ("system", "*")))}"`'
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     there_are = f"There are: {', '.join(names[:20])}{more}."
     return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are}'
 
@@ -199,6 +206,8 @@ def guess(names: Sequence[str]) -> Columns | None:
         return None
     found = {part: [names[at] for at, word in enumerate(small) if word in usual] for part, usual in USUAL.items()}
     shards = [(part, name) for part in ("seed", "judge", "shard") for name in found[part]]
+    if {name.lower() for name in found["system"]} & _UNSURE:
+        return None
     if len(found["topic"]) != 1 or max(len(found["system"]), len(found["measure"]), len(shards)) > 1:
         return None
     taken = {name for columns in found.values() for name in columns}
@@ -241,6 +250,14 @@ def guess_caution(given: Columns) -> Caution:
         f"the columns were taken for {given.text}",
         f'If they are something else, name them: `columns="{given.text}"`.',
     )
+
+
+def repeats_caution(further: int, given: Columns) -> tuple[Caution, ...]:
+    """That cells have several scores, where nobody has asked for their means."""
+    if not given.origin or further < 1:
+        return ()
+    what = f"{further:,} scores are further ones of a cell that has one, and such cells have the mean of theirs"
+    return (Caution("repeats-averaged", what, "Check where they are from."),)
 
 
 def known_layout(names: Iterable[str]) -> Columns | None:
@@ -312,7 +329,11 @@ def table_from_records(
         raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
     table = _table(cells, empty, idle, len(records), sharded=given.shard is not None, averaged=averaged)
     table = table.with_replicates(given.replicates)
-    table = table.without_shards() if averaged else table
+    if averaged:
+        further = len(cells) - len(empty)
+        table = table.without_shards()
+        further -= table.size - table.missing
+        table = replace(table, warnings=(*table.warnings, *repeats_caution(further, asked)))
     understood = asked if asked.system == "*" else replace(asked, score=given.score)
     return replace(table, warnings=(*table.warnings, guess_caution(understood))) if asked.guessed else table
 

@@ -559,6 +559,10 @@ def _read_json(data: bytes, file: str, measure: str | None, title: str, system: 
     content = load_json(decoded(data, file), file)
     if (tool := tool_file(Form.DOCUMENT, content)) is not None:
         return _tool_table(tool, content, file, system)
+    if (
+        isinstance(content, Mapping) and (tool := tool_file(Form.LINES, content)) is not None
+    ):  # JSON lines with one line
+        return _tool_table(tool, [Record(f"{file}:1", content)], file, system)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
     try:
@@ -750,6 +754,8 @@ def _taken_archive(data: bytes, file: str) -> Taken:
 
 def _taken_json(content: Any) -> Taken:
     tool = tool_file(Form.DOCUMENT, content)
+    if tool is None and isinstance(content, Mapping):
+        tool = tool_file(Form.LINES, content)
     if tool is not None:
         return _taken(tool)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
