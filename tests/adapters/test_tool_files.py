@@ -352,6 +352,22 @@ def test_what_could_be_read_in_two_ways_is_refused_with_the_line_to_type(content
         assert read_scores(path, columns=typed).size
 
 
+def test_a_check_has_the_line_to_type(write: Write) -> None:
+    path = write("scores.csv", "qid,ap,ndcg\n1,0.5,0.25\n")
+    done = CliRunner().invoke(make_app(), ["check", path])
+    assert done.exit_code == 2
+    assert "--columns topic=qid,score=ap,score=ndcg" in " ".join(done.stdout.split())
+    path = write("scores.jsonl", '{"qid": 1, "ap": 0.5, "ndcg": 1}\n{"qid": 2, "ap": 0.5, "ndcg": 1}\n')
+    assert "--columns topic=qid" in " ".join(CliRunner().invoke(make_app(), ["check", path]).stdout.split())
+
+
+@pytest.mark.parametrize("header", ["qid\tQ0\tdocid\trank\tscore\ttag", "query-id\tcorpus-id\tscore", "run\tteam"])
+def test_tables_of_documents_and_teams_are_no_scores(header: str, write: Write) -> None:
+    row = "\t".join("1" for _ in header.split("\t"))
+    (checked,) = cranfield.check(write("file.tsv", f"{header}\n{row}\n{row.replace('1', '2')}\n")).report.files
+    assert str(checked.kind) != "scores"
+
+
 # --- decimal commas
 
 

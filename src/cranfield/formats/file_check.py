@@ -307,7 +307,8 @@ def _unreadable(file: str, kind: FileKind, error: InputError) -> _Found:
     place = error.where.removeprefix(file) if error.where.startswith(file) else ""
     line = int(place[1:]) if place.startswith(":") and place[1:].isdigit() else 0
     detail = f"{place[2:]}: {error.what}" if place.startswith(", ") else error.what
-    return _Found(CheckedFile(file, kind, 0), [Problem("unreadable", file, line, detail=detail)])
+    advice = error.fix if "`columns=" in error.fix else ""
+    return _Found(CheckedFile(file, kind, 0), [Problem("unreadable", file, line, detail=detail, advice=advice)])
 
 
 def _whole(file: str, data: bytes, other: OtherFormat) -> _Found:

@@ -53,15 +53,18 @@ def check_view(result: CheckResult) -> Document:
 
 
 def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None) -> Table:
+    advised = any(problem.advice for problem in problems[:most])
     rows: list[tuple[Any, ...]] = [
-        (problem.place, problem.count, problem.detail, problem.text) for problem in problems[:most]
+        (problem.place, problem.count, problem.detail, problem.text, *([problem.advice] if advised else []))
+        for problem in problems[:most]
     ]
     whole = ""
     if most is not None and len(problems) > most:
-        rows.append((f"and {len(problems) - most:,} more places", None, "", ""))
+        rows.append((f"and {len(problems) - most:,} more places", None, "", "", *([""] if advised else [])))
         whole = f" `all=True` lists all {len(problems):,} places."
-    columns = (Column("place", "where"), LINES, Column("detail", "what"), Column("text", "text"))
-    return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
+    columns = [Column("place", "where"), LINES, Column("detail", "what"), Column("text", "text")]
+    columns += [Column("fix", "what to do")] if advised else []
+    return Table(tuple(columns), rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
 
 
 def _sentence(result: CheckResult, counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]]) -> str:

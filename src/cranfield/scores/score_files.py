@@ -45,6 +45,7 @@ from cranfield.scores.columns import (
     guess,
     known_layout,
     layout_of,
+    may_be_scores,
     name_of_measure,
     suggest,
     table_from_records,
@@ -779,6 +780,8 @@ def _taken_columns(names: Sequence[str], form: str) -> Taken:
         return Taken("score table", f"Its columns have usual names: {layout.text}.")
     if "topic" in names:
         return usual_table(names)
+    if may_be_scores(names):
+        return Taken("score table", "It has a column for the topics, but its other columns could be several things.")
     return Taken("score table", f"It is {form}.")
 
 
@@ -802,6 +805,13 @@ def kind_of_head(head: bytes) -> FileKind:
 
 _PACKED = Taken("packed file", "Its first bytes are those of a packed file.")
 
+
+def _is_other_table(data: bytes) -> bool:
+    """Whether the first line names columns that are known, or could be named; not those of every score table."""
+    names = header_names(data)
+    return layout_of(names) is not None or ("topic" not in names and may_be_scores(names))
+
+
 OTHER_FORMATS = (
     OtherFormat(FileKind.PACKED, lambda data: kind_of_bytes(data) == COLLECTION, _packed_lines, lambda *_: _PACKED),
     OtherFormat(FileKind.SCORES, lambda data: kind_of_bytes(data) == SCORES, _packed_rows, lambda *_: _PACKED),
@@ -809,5 +819,5 @@ OTHER_FORMATS = (
     OtherFormat(FileKind.SCORES, is_parquet, _score_rows, taken_for),
     OtherFormat(FileKind.SCORES, is_json, _score_rows, taken_for),
     OtherFormat(FileKind.SCORES, is_output, _score_rows, taken_for),
-    OtherFormat(FileKind.SCORES, lambda data: layout_of(header_names(data)) is not None, _score_rows, taken_for),
+    OtherFormat(FileKind.SCORES, _is_other_table, _score_rows, taken_for),
 )
