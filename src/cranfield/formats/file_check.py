@@ -319,6 +319,13 @@ def _whole(file: str, data: bytes, other: OtherFormat) -> _Found:
         return _Found(CheckedFile(show(file), other.kind, lines, taken.name, taken.why), problems)
     except InputError as error:
         found = _unreadable(file, other.kind, error)
+        (problem,) = found.problems
+        if problem.line and problem.advice:  # a header whose columns have to be named
+            header = shorten(data.removeprefix(BOM).lstrip().partition(b"\n")[0])
+            named = Problem(
+                "unknown-kind", problem.file, problem.line, header, detail=problem.detail, advice=problem.advice
+            )
+            found = replace(found, problems=[named])
         return replace(found, checked=replace(found.checked, taken_for=taken.name, why=taken.why))
 
 
