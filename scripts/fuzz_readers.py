@@ -3,15 +3,16 @@
     python scripts/fuzz_readers.py --files 1000000 --workers 2
 
 Good files of every kind that is read (runs, judgments, intents, probabilities, teams, score tables in every format,
-packed collections and scores, studies) are changed in some bytes; one in ten is gzipped as well. What is counted as a
-fault: any other exception, the end of the process, and more than two seconds. The same seed gives the same files. Some
-damaged Parquet files make Polars abort the process; these are counted apart.
+workbooks, files of other tools, packed collections and scores, studies) are changed in some bytes; one in ten is
+gzipped as well. What is counted as a fault: any other exception, the end of the process, and more than two seconds. The
+same seed gives the same files. Some damaged Parquet files make Polars abort the process; these are counted apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import random
 import signal
 import subprocess
@@ -30,6 +31,7 @@ import cranfield as cf
 from cranfield.errors import CranfieldError
 
 PATIENCE = 2.0  # seconds for one small file
+TOOLS = Path(__file__).parents[1] / "tests" / "adapters" / "files"
 AT_ONCE = 10_000  # files of one process
 ABORTED = "aborted"  # by Polars: the command says so in one line, a library cannot
 MARKS = (
@@ -114,8 +116,42 @@ def kinds(folder: Path) -> list[Kind]:
         Kind("packed collection", ".cran", (folder / "collection.cran").read_bytes(), _use_collection),
         Kind("packed fractional grades", ".cran", (folder / "halves.cran").read_bytes(), _use_collection),
         Kind("study", ".study", (folder / "any.study").read_bytes(), cf.study_log),
+        Kind(
+            "usual names",
+            ".csv",
+            b"qid;run;nDCG\n" + b"".join(b"%d;a;0,%d\n" % (at, at) for at in range(1, 20)),
+            cf.read_scores,
+        ),
+        *(Kind(path.name, path.suffix, path.read_bytes(), cf.read_scores) for path in tool_files()),
+        *_workbooks(table),
     ]
     return [*many, *(Kind(f"check of {each.name}", each.ending, each.good, cf.check) for each in many)]
+
+
+def tool_files() -> list[Path]:
+    """A small file of every other tool."""
+    others = ("model_meta", "run_settings", "ragas-large", "trec_eval-2", "MadeUpTwo")
+    return [
+        path
+        for path in sorted(TOOLS.rglob("*.*"))
+        if path.suffix in (".csv", ".json", ".jsonl", ".eval", ".txt")
+        and path.stem not in others
+        and "demo__small" not in path.parts
+    ]
+
+
+def _workbooks(table: cf.ScoreTable) -> Iterator[Kind]:
+    """A workbook, where it can be written."""
+    try:
+        import openpyxl
+    except ImportError:
+        return
+    book = openpyxl.Workbook()
+    for row in (table.columns, *list(table.rows())[:40]):
+        book.active.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    yield Kind("workbook", ".xlsx", stream.getvalue(), cf.read_scores)
 
 
 def _lines(path: Path, count: int) -> bytes:

@@ -13,6 +13,7 @@ from python_pages import ROOMS, formulas_page, python_page, room_page
 
 from cranfield.errors import speak
 from cranfield.formats.problems import KINDS, Severity
+from cranfield.formats.tool_files import TOOL_FILES
 from cranfield.measures import CATALOG, MeasureKind
 from cranfield.rendering.references import REFERENCES
 
@@ -65,6 +66,22 @@ def problems_page() -> str:
     return "\n".join(parts)
 
 
+def tool_files_page() -> str:
+    """Every kind of file of another tool that needs no options."""
+    parts = [
+        "# Files that are recognised\n",
+        "Files of these tools are read without options, by every command, in Python and on the web page. `cranfield "
+        "check FILE` says what a file was taken for, and why; `--columns` names the columns of a table where something "
+        "else is meant. The version is that whose files the tests read; where there is none, the file follows the "
+        "documentation of the tool. How to get such files is on the page [Scores from other tools](adapters.md).\n",
+        "| tool | file | version | recognised by | what is what |",
+        "|---|---|---|---|---|",
+        *(f"| {each.tool} | {each.file} | {each.seen or '–'} | {each.why} | {each.roles} |" for each in TOOL_FILES),
+        "",
+    ]
+    return "\n".join(parts)
+
+
 def bibliography_page() -> str:
     """Everything cited, by its key."""
     parts = ["# Bibliography\n", "The keys are those that reports, `--json` and BibTeX have.\n"]
@@ -76,6 +93,7 @@ def bibliography_page() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "measures.md": measures_page,
     "problems.md": problems_page,
+    "tool-files.md": tool_files_page,
     "bibliography.md": bibliography_page,
     "reference/commands.md": commands_page,
     "reference/equations.md": equations_page,

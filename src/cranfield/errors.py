@@ -173,6 +173,8 @@ PARTS = {
     "web": Part("the web page", {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"}),
     "cluster": Part("running on a cluster", {"distributed": "distributed", "dask": "dask"}),
     "parquet": Part("Parquet", {"polars": "polars"}),
+    "sheets": Part("reading a workbook", {"openpyxl": "openpyxl"}),
+    "logs": Part("reading a log of Inspect (.eval)", {"zstandard": "zstandard"}),
     "irds": Part("a dataset of ir_datasets", {"ir_datasets": "ir-datasets"}),
 }
 """Every optional part, by the extra that installs it."""

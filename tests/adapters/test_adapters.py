@@ -313,8 +313,8 @@ def test_columns_that_could_be_systems_or_measures_are_not_guessed_at(write: Wri
 
 def test_the_columns_of_a_table_are_suggested(write: Write) -> None:
     with pytest.raises(InputError) as refusal:
-        read_scores(write("scores.csv", "qid,run,MAP\n1,bm25,0.5\n"))
-    assert '`columns="topic=qid,system=run,score=MAP"`' in refusal.value.fix
+        read_scores(write("scores.csv", "qid,words,run,MAP,P10\n1,so,bm25,0.5,0.1\n"))
+    assert '`columns="topic=qid,system=run,score=MAP,score=P10"`' in refusal.value.fix
 
 
 def test_a_topic_column_of_another_name_keeps_a_file_wide_or_long(write: Write) -> None:

@@ -164,6 +164,7 @@ def test_they_survive_what_becomes_of_a_table() -> None:
         np.arange(12.0).reshape(6, 2), clusters=tuple("aabbcc"), strata=tuple("uuuvvv"), weights=np.arange(6.0)
     )
     chosen = scores.select(topics=["t4", "t1"], systems=["s1"])
+    assert chosen.weights is not None
     assert (chosen.clusters, chosen.strata, chosen.weights.tolist()) == (("c", "a"), ("v", "u"), [4.0, 1.0])
     holes = scores.values.copy()
     holes[0, 2, 1, 0] = np.nan
@@ -224,7 +225,7 @@ def test_a_baseline_is_compared_by_t_and_holm() -> None:
 @pytest.mark.parametrize("test", ["max-t", "tukey", "tukey-permutation", "wilcoxon", "sign", "bootstrap", "unpaired"])
 def test_other_tests_are_refused_by_name(test: str) -> None:
     with pytest.raises(RequestError, match=f"the test {test} needs") as error:
-        cf.compare(clustered(4), test=test)
+        cf.compare(clustered(4), test=test)  # type: ignore[arg-type]
     assert 'test="t"' in error.value.fix
     with pytest.raises(RequestError, match="an audit runs tests of independent topics"):
         cf.compare(clustered(4), audit=True)
@@ -350,7 +351,7 @@ def test_the_card_of_balanced_clusters_is_that_of_their_means() -> None:
 
 def test_more_topics_of_the_same_clusters_sizes_detect_more() -> None:
     scores = clustered(8)
-    cards = cf.power(scores, topics=[50, 100, 200], gate="difference=0.1,power=0.8").cards
+    cards: Any = cf.power(scores, topics=[50, 100, 200], gate="difference=0.1,power=0.8").cards
     assert [card.clusters for card in cards] == [10, 20, 40]
     assert sorted(card.detectable_difference for card in cards)[::-1] == [card.detectable_difference for card in cards]
     assert cf.power(scores, gate="difference=0.5,power=0.8").exit_code == 0
@@ -363,7 +364,7 @@ def test_more_topics_of_the_same_clusters_sizes_detect_more() -> None:
 
 def test_a_power_that_a_card_promises_is_reached() -> None:
     scores, gap = clustered(9, systems=2, gap=0.0), 0.07
-    card = cf.power(scores, difference=[gap]).cards[0]
+    card: Any = cf.power(scores, difference=[gap]).cards[0]
     rng, found = np.random.default_rng(10), 0
     spread = card.unit_sd / np.sqrt(2)  # of one system's mean on a cluster
     for _ in range(600):

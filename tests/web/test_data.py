@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import pickle
 import re
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -191,6 +193,31 @@ def test_packed_scores_can_be_uploaded(page: str, tmp_path: Path, upload: Upload
     assert "30 topics" in said
 
 
+def test_logs_and_workbooks_can_be_uploaded(page: str, upload: Upload, wait: Wait) -> None:
+    log = (Path(__file__).parents[1] / "adapters" / "files" / "inspect-large.eval").read_bytes()
+    found = wait(f"{page}{upload(page, [('log.eval', log)]).json()['link']}.json").json()
+    assert (found["kind"], found["systems"], found["shards"]) == ("shards", ["mockllm/large"], 2)
+    openpyxl = pytest.importorskip("openpyxl")
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in (["qid", "bm25", "dense"], ["1", 0.5, 0.25], ["2", 1, 0.75]):
+        book.active.append(row)
+    book.save(stream)
+    found = wait(f"{page}{upload(page, [('ndcg.xlsx', stream.getvalue())]).json()['link']}.json").json()
+    assert (found["systems"], found["measures"]) == (["bm25", "dense"], ["ndcg"])
+    assert "topic=qid,system=*" in str(found["warnings"])
+
+
+def zip_bomb() -> bytes:
+    """A log of Inspect that unpacks to 300 MB."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("header.json", "w") as member:
+            for _ in range(300):
+                member.write(b" " * 1_000_000)
+        archive.writestr("summaries.json", "[]")
+    return stream.getvalue()
+
+
 def test_gzip_is_unpacked_whatever_the_names_say(page: str, example: Path, upload: Upload, wait: Wait) -> None:
     runs = [(f"{each.name}.gz", gzip.compress(each.read_bytes())) for each in (example / "runs").iterdir()]
     link = (
@@ -219,6 +246,7 @@ def test_intents_come_along_and_the_command_takes_the_packed_file(
         ([("a.json", b"[" * 100_000)], "it is not JSON"),
         ([("s.csv", b"measure,topic,system,score\nAP,1,a,x\n")], "s.csv"),
         ([("a.parquet", b"PAR1 nothing of the sort")], "Parquet"),
+        ([("a.eval", zip_bomb())], "unpacked, it has more than"),
         ([("a.cran", b"\x93CRANFIELD\r\n\x1a\n\x00\x00" + b"\xff" * 60)], "format|header|cut short"),
         ([("a.txt", b"1 Q0 d 1 2.0 t\n1 Q0 d 2 1.0 t\n"), ("q", b"1 0 d 1\n")], "a.txt:2|duplicate|twice"),
         ([("q1", b"1 0 d 1\n"), ("q2", b"1 0 d 1\n"), ("a", b"1 Q0 d 1 2.0 t\n")], "2 files are read as qrels"),

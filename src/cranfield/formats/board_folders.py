@@ -40,6 +40,19 @@ def _result_files(path: str) -> Iterator[Path]:
             yield file
 
 
+def is_model_folder(path: str) -> bool:
+    """Whether a folder has results or samples of lm-evaluation-harness, one folder down."""
+    return os.path.isdir(path) and any(model_files(path, pattern) for pattern in _LM_EVAL)
+
+
+_LM_EVAL = ("samples_*.jsonl", "results_*.json")
+
+
+def model_files(path: str, pattern: str) -> list[Path]:
+    """The files of every model, the oldest first: dates are in their names."""
+    return sorted(Path(path).glob(f"*/{pattern}"))
+
+
 def read_board_folder(path: str) -> BoardFolder:
     """Read all results of a folder.
 
@@ -51,7 +64,8 @@ def read_board_folder(path: str) -> BoardFolder:
     averaged: list[str] = []
     for file in _result_files(path):
         model, revision = file.parent.parent.name, file.parent.name
-        task, score, several = _main_score(file)
+        content = load_json(decoded(read_bytes(file), show(file)), show(file))
+        task, score, several = main_score(content, show(file))
         if several:
             averaged.append(f"{model} on {task}")
         found.setdefault((model, task), []).append((revision, score))
@@ -66,30 +80,27 @@ def read_board_folder(path: str) -> BoardFolder:
     return BoardFolder(tuple(rows), tuple(external), tuple(averaged), tuple(replaced))
 
 
-def _main_score(file: Path) -> tuple[str, float, bool]:
-    """The task of a file, its score, and whether that is a mean."""
-    content = load_json(decoded(read_bytes(file), show(file)), show(file))
+def main_score(content: Any, file: str) -> tuple[str, float, bool]:
+    """The task of a result, its score, and whether that is a mean."""
     scores = content.get("scores") if isinstance(content, Mapping) else None
     task = content.get("task_name") if isinstance(content, Mapping) else None
     if not isinstance(scores, Mapping) or not scores or not isinstance(task, str) or not task:
-        raise InputError(
-            "this is no result of a task", where=show(file), fix="It should have «task_name» and «scores»."
-        )
+        raise InputError("this is no result of a task", where=file, fix="It should have «task_name» and «scores».")
     entries = scores.get("test", next(iter(scores.values())))
     chosen = _chosen(entries, file)
     values = [_number(each.get(MEASURE), file) for each in chosen]
     return task, sum(values) / len(values), len(values) > 1
 
 
-def _number(value: Any, file: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"a result has no «{MEASURE}»", where=show(file), fix="Run the task again, or leave it out.")
+def _number(value: Any, file: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
+        raise InputError(f"a result has no «{MEASURE}»", where=file, fix="Run the task again, or leave it out.")
     return float(value)
 
 
-def _chosen(entries: Any, file: Path) -> Sequence[Mapping[str, Any]]:
+def _chosen(entries: Any, file: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(entries, list) or not entries or not all(isinstance(each, Mapping) for each in entries):
-        raise InputError("a split has no list of results", where=show(file), fix="Run the task again, or leave it out.")
+        raise InputError("a split has no list of results", where=file, fix="Run the task again, or leave it out.")
     for name in _SUBSETS:
         mine = [each for each in entries if each.get("hf_subset") == name]
         if mine:

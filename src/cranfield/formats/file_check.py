@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from io import BytesIO
@@ -22,7 +22,7 @@ from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels, inspect
 from cranfield.formats.records import SUMMARY
 from cranfield.formats.runs import FIELDS, Order, RankedLines, inspect_run, report_order
 from cranfield.formats.scan import CodedRun, Scanner, has_repeats
-from cranfield.formats.scores import ScoreRows, inspect_scores, looks_like_scores
+from cranfield.formats.scores import LONG, ScoreRows, header_names, inspect_scores, looks_like_scores
 from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, file_stem, read_bytes, read_head, show, why_not_text
 from cranfield.runtime.threads import Counter, available_workers, spread
 
@@ -80,15 +80,34 @@ class FileKind(StrEnum):
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What a file was taken for, and one sentence why."""
+
+    name: str
+    why: str
+
+
+TAKEN = {
+    FileKind.RUN: Taken("run", "Most of its lines have six fields."),
+    FileKind.QRELS: Taken("judgments", "Most of its lines have four fields, the second always the same."),
+    FileKind.INTENTS: Taken("per-intent judgments", "Most of its lines have four fields, and the second differs."),
+    FileKind.TEAMS: Taken("team list", "Most of its lines have two fields."),
+    FileKind.UNKNOWN: Taken("", "Nothing in its first lines says what it is."),
+}
+
+
+@dataclass(frozen=True)
 class OtherFormat:
     """A format that is read as a whole, not line by line: how it looks, what it is, and how many lines it stands for.
 
-    ``count`` also gives what should be said about the file, and refuses one that cannot be read.
+    ``count`` also gives what should be said about the file, and refuses one that cannot be read; ``taken`` says what it
+    was taken for.
     """
 
     kind: FileKind
     recognise: Callable[[bytes], bool]
     count: Callable[[str, bytes], tuple[int, Sequence[Problem]]]
+    taken: Callable[[str, bytes], Taken]
 
 
 @dataclass(frozen=True)
@@ -98,6 +117,8 @@ class CheckedFile:
     file: str
     kind: FileKind
     lines: int
+    taken_for: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +127,14 @@ class CheckReport:
 
     files: tuple[CheckedFile, ...]
     problems: tuple[Problem, ...]
+
+    def joined(self, others: Iterable[CheckReport]) -> CheckReport:
+        """With the files and problems of other reports after its own."""
+        parts = [self, *others]
+        return CheckReport(
+            tuple(file for part in parts for file in part.files),
+            tuple(problem for part in parts for problem in part.problems),
+        )
 
     def failed(self, *, strict: bool = False) -> bool:
         """Whether scores would be wrong; ``strict`` counts warnings too."""
@@ -182,6 +211,14 @@ class _Check:
 
     def look(self, file: str, scanner: Scanner | None = None) -> _Found:
         """What is in a file; nothing is changed here, so that threads can look at several."""
+        found = self._look(file, scanner)
+        if found.checked.taken_for or found.checked.why:
+            return found
+        taken = TAKEN.get(found.checked.kind, Taken("score table", ""))
+        why = "It was given as such." if file in self.told else taken.why
+        return replace(found, checked=replace(found.checked, taken_for=taken.name, why=why))
+
+    def _look(self, file: str, scanner: Scanner | None) -> _Found:
         kind = self.told.get(file)
         try:
             data = self._read(file)
@@ -203,7 +240,9 @@ class _Check:
             return _Found(CheckedFile(file, found, len(teams)), problems, teams=teams)
         if found is FileKind.SCORES:
             scores, problems = inspect_scores(data, file)
-            return _Found(CheckedFile(file, found, len(scores.rows)), [*problems, *_of_table(scores, problems, file)])
+            taken = usual_table(header_names(data))
+            checked = CheckedFile(file, found, len(scores.rows), taken.name, taken.why)
+            return _Found(checked, [*problems, *_of_table(scores, problems, file)])
         return _Found(CheckedFile(file, found, 0), [_unknown(file, data, reason)])
 
     def keep(self, found: _Found) -> None:
@@ -268,15 +307,33 @@ def _unreadable(file: str, kind: FileKind, error: InputError) -> _Found:
     place = error.where.removeprefix(file) if error.where.startswith(file) else ""
     line = int(place[1:]) if place.startswith(":") and place[1:].isdigit() else 0
     detail = f"{place[2:]}: {error.what}" if place.startswith(", ") else error.what
-    return _Found(CheckedFile(file, kind, 0), [Problem("unreadable", file, line, detail=detail)])
+    advice = error.fix if "`columns=" in error.fix else ""
+    return _Found(CheckedFile(file, kind, 0), [Problem("unreadable", file, line, detail=detail, advice=advice)])
 
 
 def _whole(file: str, data: bytes, other: OtherFormat) -> _Found:
+    taken = Taken("", "")
     try:
+        taken = other.taken(show(file), data)
         lines, problems = other.count(file, data)
-        return _Found(CheckedFile(show(file), other.kind, lines), problems)
+        return _Found(CheckedFile(show(file), other.kind, lines, taken.name, taken.why), problems)
     except InputError as error:
-        return _unreadable(file, other.kind, error)
+        found = _unreadable(file, other.kind, error)
+        (problem,) = found.problems
+        if problem.line and problem.advice:  # a header whose columns have to be named
+            header = shorten(data.removeprefix(BOM).lstrip().partition(b"\n")[0])
+            named = Problem(
+                "unknown-kind", problem.file, problem.line, header, detail=problem.detail, advice=problem.advice
+            )
+            found = replace(found, problems=[named])
+        return replace(found, checked=replace(found.checked, taken_for=taken.name, why=taken.why))
+
+
+def usual_table(names: Sequence[str]) -> Taken:
+    """What a table with a column «topic» is by the names of its columns."""
+    if set(LONG) <= set(names):
+        return Taken("score table", "It has the columns topic, system and score.")
+    return Taken("score table, one column per system", "It has the column topic, and no columns system and score.")
 
 
 def _of_table(scores: ScoreRows, known: Sequence[Problem], file: str) -> Iterator[Problem]:

@@ -279,7 +279,8 @@ KINDS = _kinds(
 class Problem(Caution):
     """A warning about a file: one problem in one place.
 
-    ``count`` is how many lines it stands for, ``line`` the first of them. ``what`` and ``fix`` follow from the kind.
+    ``count`` is how many lines it stands for, ``line`` the first of them. ``what`` and ``fix`` follow from the kind;
+    ``advice`` takes the place of its fix where there is a better one for this file.
     """
 
     what: str = field(init=False)
@@ -289,12 +290,13 @@ class Problem(Caution):
     text: str = ""
     detail: str = ""
     count: int = 1
+    advice: str = ""
 
     def __post_init__(self) -> None:
         detail = f": {self.detail}" if self.detail else ""
         text = f" «{self.text}»" if self.text else ""
         object.__setattr__(self, "what", f"{self.kind.title}{detail}{text}")
-        object.__setattr__(self, "fix", self.kind.fix)
+        object.__setattr__(self, "fix", self.advice or self.kind.fix)
 
     @property
     def kind(self) -> ProblemKind:

@@ -87,7 +87,13 @@ def header_names(data: bytes) -> list[str]:
     """The names in the first line, if it is one of text."""
     line = data.removeprefix(BOM).lstrip()[:100_000].partition(b"\n")[0]
     mark = max(",\t;", key=lambda each: line.count(each.encode()))
-    return [name.strip() for name in line.decode("utf-8", "replace").split(mark)]
+    text = line.decode("utf-8", "replace").rstrip("\r")
+    if '"' not in text:
+        return [name.strip() for name in text.split(mark)]
+    try:
+        return [name.strip() for name in next(csv.reader([text], delimiter=mark), [])]
+    except csv.Error:
+        return []
 
 
 def separator(line: bytes) -> str:

@@ -84,6 +84,18 @@ def is_dataset(source: object) -> bool:
     return isinstance(source, str) and source.startswith(IRDS)
 
 
+def without_sheet(source: str | Path) -> tuple[str, str]:
+    """The path of a workbook and the name of its sheet, which may stand after it.
+
+    >>> without_sheet("scores.xlsx#AP"), without_sheet("scores.xlsx")
+    (('scores.xlsx', 'AP'), ('scores.xlsx', ''))
+    """
+    path, mark, sheet = str(source).rpartition("#")
+    if not mark or not path.lower().endswith(".xlsx"):
+        return str(source), ""
+    return path, sheet
+
+
 def show(source: str | Path) -> str:
     """How a source is named in messages."""
     return "standard input" if str(source) == STDIN else str(source)
@@ -99,6 +111,7 @@ def read_bytes(source: str | Path) -> bytes:
 
 def map_bytes(source: str | Path) -> bytes | mmap.mmap:
     """As `read_bytes`, but a plain file is mapped into memory, where it can be, and not copied."""
+    source = _file_of(source)
     try:
         if str(source) != STDIN and os.path.isfile(source):
             with open(source, "rb") as stream:
@@ -113,18 +126,24 @@ def map_bytes(source: str | Path) -> bytes | mmap.mmap:
 def read_head(source: str | Path, size: int) -> bytes:
     """About the first ``size`` bytes of a file, unzipped; empty when it cannot be read."""
     try:
-        with open(source, "rb") as stream:
+        with open(_file_of(source), "rb") as stream:
             raw = stream.read(size)
             return zlib.decompressobj(31).decompress(raw, size) if raw[:2] == GZIP_MAGIC else raw
     except (OSError, zlib.error):
         return b""
 
 
+def _file_of(source: str | Path) -> str | Path:
+    """The file to open: without the name of a sheet, unless a file has it in its name."""
+    path, sheet = without_sheet(source)
+    return path if sheet and not os.path.exists(source) else source
+
+
 def _raw(source: str | Path) -> bytes:
     try:
         if str(source) == STDIN:
             return sys.stdin.buffer.read()
-        with open(source, "rb") as stream:
+        with open(_file_of(source), "rb") as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # which may have no end
                 raise InputError("this is a device, not a file", where=show(source), fix="Name a file.")
@@ -141,7 +160,7 @@ def _raw(source: str | Path) -> bytes:
 def check_there(sources: Iterable[str | Path]) -> None:
     """Raise an error where a file, a folder or a pattern is not there, before anything else is said about it."""
     for path in expand(sources):
-        if path != STDIN and not os.path.exists(path):
+        if path != STDIN and not os.path.exists(_file_of(path)):
             raise _absent(path)
 
 
@@ -166,7 +185,7 @@ MOST_UNZIPPED = "CRANFIELD_MOST_UNZIPPED"  # the variable of the environment tha
 
 def _gunzip(data: bytes, where: str) -> bytes:
     """What is in a gzip file: one member or several, one after the other, with or without zeros between them."""
-    limit = left = _most_unzipped()
+    limit = left = most_unzipped()
     parts: list[bytes] = []
     member, whole = zlib.decompressobj(31), True
     try:
@@ -190,7 +209,7 @@ def _gunzip(data: bytes, where: str) -> bytes:
     raise InputError(what, where=where, fix="Copy or download it again, and test it with gzip -t.")
 
 
-def _most_unzipped() -> int:
+def most_unzipped() -> int:
     """Bytes that a gzip file may have: a thousand times what it takes would otherwise fill the memory."""
     given = os.environ.get(MOST_UNZIPPED, "4")
     try:

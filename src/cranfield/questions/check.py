@@ -47,7 +47,10 @@ class CheckResult(Result):
 def check(
     files: Annotated[
         str | PathLike[str] | Sequence[str | PathLike[str]] | None,
-        Source("Files or folders of any kind; the kind is recognised from the content.", metavar="FILES"),
+        Source(
+            "Files or folders of any kind; the kind is recognised from the content, and the output says why.",
+            metavar="FILES",
+        ),
     ] = None,
     *,
     run: Annotated[Names, Source("A run file.", metavar="FILE")] = None,
@@ -89,12 +92,14 @@ def check(
     from cranfield.formats.file_check import FileKind, check_files
     from cranfield.formats.runs import Order
     from cranfield.formats.text import expand
-    from cranfield.scores.score_files import OTHER_FORMATS
+    from cranfield.scores.score_files import OTHER_FORMATS, check_folder
 
     told = {"run": run, "qrels": qrels, "intents": intents, "teams": teams, "scores": scores}
     kinds = {path: FileKind(kind) for kind, paths in told.items() for path in expand(paths or [])}
-    named = list(dict.fromkeys([*kinds, *expand(sources.paths_of(files) or [])]))
-    if not named:
+    given = sources.paths_of(files) or []
+    folders = {path: found for path in given if (found := check_folder(path)) is not None}
+    named = list(dict.fromkeys([*kinds, *expand([path for path in given if path not in folders])]))
+    if not named and not folders:
         raise RequestError("no file was named", fix="Name at least one file.")
     report = check_files(
         named,
@@ -104,6 +109,9 @@ def check(
         by_file=name == "file",
         others=OTHER_FORMATS,
         progress=listener(),
-    )
-    checked = [{"file": each.file, "kind": str(each.kind), "lines": each.lines} for each in report.files]
+    ).joined(folders.values())
+    checked = [
+        {"file": each.file, "kind": str(each.kind), "lines": each.lines, "taken_for": each.taken_for, "why": each.why}
+        for each in report.files
+    ]
     return CheckResult(report=report, strict=strict, most=None if all else PLACES, inputs={"files": checked})

@@ -344,11 +344,11 @@ def collection_names(tables: Mapping[str, ScoreTable]) -> dict[str, ScoreTable]:
 def are_scores(data: Any) -> bool:
     """Whether data are scores rather than runs: by their type, or by how the first file begins."""
     from cranfield.collection import Collection
-    from cranfield.formats.file_check import FileKind, sniff
+    from cranfield.formats.file_check import FileKind
     from cranfield.formats.packed import SCORES, packed_kind
     from cranfield.formats.text import STDIN, expand, read_head
     from cranfield.scores.columnar import HEAD
-    from cranfield.scores.score_files import OTHER_FORMATS
+    from cranfield.scores.score_files import kind_of_head
 
     paths = paths_of(data)
     if paths is None:
@@ -358,9 +358,7 @@ def are_scores(data: Any) -> bool:
         return False
     if (kind := packed_kind(first)) is not None:
         return kind == SCORES
-    head = read_head(first, HEAD)
-    known = next((each.kind for each in OTHER_FORMATS if each.recognise(head)), None)
-    return (known or sniff(head)) is FileKind.SCORES
+    return kind_of_head(read_head(first, HEAD)) is FileKind.SCORES
 
 
 def averaged(columns: str | None) -> tuple[Caution, ...]:
@@ -388,14 +386,13 @@ def check_no_scores(**given: Any) -> None:
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
-    from cranfield.formats.board_folders import is_board_folder
     from cranfield.formats.text import expand
     from cranfield.scores import ScoreTable, read_score_files
-    from cranfield.scores.score_files import read_board
+    from cranfield.scores.score_files import read_folder
 
     paths = paths_of(scores)
-    if paths is not None and len(paths) == 1 and is_board_folder(paths[0]):
-        return {paths[0]: read_board(paths[0])}
+    if paths is not None and len(paths) == 1 and (folder := read_folder(paths[0])) is not None:
+        return {name: table for name, table in folder.items() if measure in (None, *table.measures)} or folder
     if paths is not None:
         return read_score_files(expand(paths), measure=measure, columns=columns)
     if isinstance(scores, ScoreTable):

@@ -23,8 +23,14 @@ def check_view(result: CheckResult) -> Document:
     counts = count_by_kind(report.problems)
     by_kind = {slug: [problem for problem in report.problems if problem.slug == slug] for slug in counts}
     files = Table(
-        (Column("file", "file"), Column("kind", "read as"), Column("lines", "lines", "count")),
-        [(checked.file, str(checked.kind), checked.lines) for checked in report.files],
+        (
+            Column("file", "file"),
+            Column("kind", "read as"),
+            Column("lines", "lines", "count"),
+            Column("taken_for", "taken for"),
+            Column("why", "because"),
+        ),
+        [(each.file, str(each.kind), each.lines, each.taken_for, each.why) for each in report.files],
     )
     listed = [_kind_table(KINDS[slug], problems, result.most) for slug, problems in by_kind.items()]
     summary = Table(
@@ -47,15 +53,18 @@ def check_view(result: CheckResult) -> Document:
 
 
 def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None) -> Table:
+    advised = any(problem.advice for problem in problems[:most])
     rows: list[tuple[Any, ...]] = [
-        (problem.place, problem.count, problem.detail, problem.text) for problem in problems[:most]
+        (problem.place, problem.count, problem.detail, problem.text, *([problem.advice] if advised else []))
+        for problem in problems[:most]
     ]
     whole = ""
     if most is not None and len(problems) > most:
-        rows.append((f"and {len(problems) - most:,} more places", None, "", ""))
+        rows.append((f"and {len(problems) - most:,} more places", None, "", "", *([""] if advised else [])))
         whole = f" `all=True` lists all {len(problems):,} places."
-    columns = (Column("place", "where"), LINES, Column("detail", "what"), Column("text", "text"))
-    return Table(columns, rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
+    columns = [Column("place", "where"), LINES, Column("detail", "what"), Column("text", "text")]
+    columns += [Column("fix", "what to do")] if advised else []
+    return Table(tuple(columns), rows, f"{kind.severity}: {kind.title}. {kind.effect} {kind.fix}{whole}")
 
 
 def _sentence(result: CheckResult, counts: Mapping[str, int], by_kind: Mapping[str, Sequence[Problem]]) -> str:

@@ -35,7 +35,7 @@ from cranfield.formats.scores import (
     text_number,
 )
 from cranfield.formats.text import BOM
-from cranfield.scores.columns import Columns, as_number
+from cranfield.scores.columns import Columns, as_number, guess_caution, repeats_caution
 from cranfield.scores.table import TOPIC_ROLES, Cell, ScoreTable, natural, own
 from cranfield.types import Array
 
@@ -175,6 +175,10 @@ class CodedScores:
             np.divide(sums, counts, out=means[at], where=counts > 0)
             means[at][counts == 0] = np.nan
         return np.ascontiguousarray(means.T if self.wide else means).reshape(self._shape(1))
+
+    def further(self, table: ScoreTable) -> int:
+        """How many scores there are beyond one for every cell of a table that has one."""
+        return int(np.isfinite(self.scores).sum()) - (table.size - table.missing)
 
     def empty(self) -> Mapping[Cell, str]:
         """Where the cells stand that have a row and no score."""
@@ -573,8 +577,9 @@ def table_from_source(
     """As `table_from_records`; ``place`` says where a row is. Rows of the topic ``without`` are refused."""
     averaged = given.mean is not None
     roles = _roles(given, source.names, alone=alone)
+    named = measure or given.usual_measure
     try:
-        scores = None if roles is None else _named(source, roles, system, measure, place)
+        scores = None if roles is None else _named(source, roles, system, named, place)
     except OddTableError:
         return None
     if scores is None or without in scores.topic.names:
@@ -582,11 +587,18 @@ def table_from_source(
     table = _ordered(scores).dense(averaged=averaged, replicates=given.replicates)
     if table is not None and given.topic_roles:
         table = _with_topic_roles(table, source, given)
+    if table is not None and given.guessed:
+        star = "*" in given.score and named is None and given.measure is None
+        understood = replace(given, score=table.measures) if star else given
+        table = replace(table, warnings=(*table.warnings, guess_caution(understood)))
+    if table is not None and averaged:
+        table = replace(table, warnings=(*table.warnings, *repeats_caution(scores.further(table), given)))
     if table is None or not averaged or not (empty := scores.empty()):
         return table
     what = f"{len(empty):,} of {scores.scores.size:,} scores are empty and left out of the means"
     first = empty.first if isinstance(empty, EmptyCells) else ""
-    return replace(table, warnings=(Caution("cell-missing", what, f"Fill them in; the first: {first}."),))
+    said = Caution("cell-missing", what, f"Fill them in; the first: {first}.")
+    return replace(table, warnings=(*table.warnings, said))
 
 
 def _with_topic_roles(table: ScoreTable, source: Source, given: Columns) -> ScoreTable | None:
@@ -656,12 +668,14 @@ def _named(
         for part in ("topic", "system", "measure", "shard")
         if (name := getattr(roles, part)) is not None and not (wide and part == "system")
     }
-    taken = {roles.topic, roles.system, roles.measure, roles.shard, *roles.topic_roles.values()}
+    taken = {*(roles.topic, roles.system, roles.measure, roles.shard), *roles.topic_roles.values(), *roles.ignore}
     wanted = [name for name in names if name not in taken] if star else list(roles.score)
     ids = list(dict.fromkeys(name for columns in joined.values() for name in columns))
     rows = source.read(ids, wanted, optional=star)
     if star:
         rows = _with_scores(rows)
+    if star and roles.guessed and len(rows.columns) != (len(wanted) if wide else 1):
+        return None  # what could be read in two ways is refused row by row
     columns = {part: _join([rows.ids[name] for name in each]) for part, each in joined.items()}
     if (
         not rows.columns

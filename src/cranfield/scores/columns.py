@@ -10,7 +10,8 @@ from typing import Any
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.records import Record
-from cranfield.formats.scores import name_problem, text_number
+from cranfield.formats.scores import LONG, name_problem, text_number
+from cranfield.formats.tool_files import Form, tool_file
 from cranfield.scores.table import TOPIC_ROLES, ScoreTable
 
 # What several scores of one cell can be, and whether systems share it or each has its own.
@@ -46,12 +47,37 @@ class Columns:
     cluster: str | None = None
     stratum: str | None = None
     weight: str | None = None
+    ignore: tuple[str, ...] = ()
+    """Columns that ``*`` does not take, though they may have numbers."""
+    origin: str = ""
+    """Where nobody has named them: «tool» of a known tool's, «guess» of usual names."""
 
     @property
     def topic_roles(self) -> dict[str, str]:
         """The columns of clusters, strata and weights, as far as they are named."""
         named = {part: getattr(self, part) for part in TOPIC_ROLES}
         return {part: name for part, name in named.items() if name is not None}
+
+    @property
+    def guessed(self) -> bool:
+        return self.origin == "guess"
+
+    @property
+    def usual_measure(self) -> str | None:
+        """The measure of columns that were recognised by usual names, where its name says nothing, such as «Score»."""
+        return "score" if self.guessed and len(self.score) == 1 and self.score[0].lower() in _SCORE else None
+
+    @property
+    def text(self) -> str:
+        """What a person would write to name them.
+
+        >>> Columns("qid", "run", score=("ndcg",)).text
+        'topic=qid,system=run,score=ndcg'
+        """
+        shard = {"nested": "seed", "crossed": "judge"}.get(self.replicates, "shard")
+        parts = [("topic", self.topic), ("system", self.system), ("measure", self.measure), (shard, self.shard)]
+        named = [(part, name) for part, name in (*parts, ("mean", self.mean)) if name is not None]
+        return _line((*named, *self.topic_roles.items(), *(("score", name) for name in self.score)))
 
     @classmethod
     def parse(cls, text: str) -> Columns:
@@ -82,7 +108,14 @@ class Columns:
         if several is not None:
             raise RequestError(f"{several} has two columns", fix=f"Join them: {several}={'+'.join(parts[several])}.")
         score = tuple(parts.pop("score", ()))
-        return cls(score=score, replicates=replicates, **{name: values[0] for name, values in parts.items()})
+        single: dict[str, Any] = {name: values[0] for name, values in parts.items()}
+        return cls(score=score, replicates=replicates, **single)
+
+
+def _line(pairs: Iterable[tuple[str, str]]) -> str:
+    """Parts and columns as `Columns.parse` reads them."""
+    written = (f"{part}={name}" for part, name in pairs)
+    return ",".join(f'"{pair}"' if "," in pair else pair for pair in written)
 
 
 def _replicates(parts: dict[str, list[str]]) -> str:
@@ -94,20 +127,15 @@ def _replicates(parts: dict[str, list[str]]) -> str:
     return ROLES.get(role) or ROLES.get(parts.get("shard", [""])[0].lower(), "")
 
 
-# Layouts that are known by their columns, so that nobody has to name them.
-LAYOUTS = {
-    ("name", "qid", "measure", "value"): Columns("qid", "name", "measure", score=("value",)),  # PyTerrier, per query
-    ("query_id", "measure", "value"): Columns(
-        "query_id", measure="measure", score=("value",)
-    ),  # ir_measures, JSON lines
-}
-
-
-# What columns are often called, for a suggestion where they have to be named.
+# What columns are often called.
 USUAL = {
     "topic": (
+        "topic",
+        "topic_id",
+        "topicid",
         "qid",
         "query_id",
+        "queryid",
         "query",
         "question_id",
         "question",
@@ -115,10 +143,38 @@ USUAL = {
         "input",
         "sample_id",
         "example_id",
+        "item_id",
         "id",
     ),
-    "system": ("system", "run", "model", "name", "pipeline", "method", "prompt", "app_version", "provider"),
+    "system": (
+        "system",
+        "system_id",
+        "run",
+        "run_id",
+        "runid",
+        "model",
+        "model_name",
+        "name",
+        "pipeline",
+        "method",
+        "prompt",
+        "app_version",
+        "provider",
+    ),
+    "measure": ("measure", "metric"),
+    "seed": ("seed",),
+    "judge": ("judge",),
+    "shard": ("shard",),
 }
+_SCORE = ("score", "value")
+_DOCUMENTS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id", "rank"}  # runs and judgments
+_UNSURE = {"name", "prompt"}  # a prompt may be a system or a replicate, and anything has a name
+_NO_SYSTEMS = {
+    *("accuracy", "acc", "answer_relevancy", "bleu", "category", "correct", "correctness", "cost", "count", "em"),
+    *("exact_match", "f1", "faithfulness", "latency", "length", "map", "ndcg", "pass", "precision", "rank", "recall"),
+    *("relevance", "rouge", "similarity", "success", "task", "time", "tokens", "turn", "tstamp", "weight"),
+}
+"""Names of columns that say something else than which system was scored."""
 
 
 def suggest(names: Sequence[str]) -> str:
@@ -128,29 +184,126 @@ def suggest(names: Sequence[str]) -> str:
     'Say what its columns are, for instance: `columns="topic=qid,system=run,score=map"`. There are: qid, run, map.'
     """
     small = {name.lower(): name for name in reversed(names)}
-    found = {part: next((small[word] for word in usual if word in small), None) for part, usual in USUAL.items()}
+    found: dict[str, str] = {}
+    for part, usual in USUAL.items():
+        there = [small[word] for word in usual if word in small and small[word] not in found.values()]
+        found |= {part: there[0]} if there else {}
     rest = [name for name in names if name not in found.values()]
-    parts = [f"topic={found['topic'] or 'COLUMN'}", *([f"system={found['system']}"] if found["system"] else [])]
-    score = rest[-1] if rest and found["topic"] else "COLUMN"
+    score = [small[word] for word in _SCORE if word in small][:1] or rest[-1:]
+    if "topic" not in found:
+        score = []
+    elif len(found) == 1 and len(rest) > 1 and all(map(_is_measure, rest)):
+        score = rest[:10]
+    named = [("topic", found.pop("topic", "COLUMN")), *found.items()]
+    line = _line((*named, *(("score", name) for name in score or ["COLUMN"])))
+    either = ""
+    if score and len(named) == 1 and len(rest) > 1:
+        either = f'; or, if each other column is a system, `columns="{_line((*named, ("system", "*")))}"`'
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    there = f"There are: {', '.join(names[:20])}{more}."
-    named = ",".join((*parts, f"score={score}"))
-    return f'Say what its columns are, for instance: `columns="{named}"`. {there}'
+    there_are = f"There are: {', '.join(names[:20])}{more}."
+    return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are}'
+
+
+def may_be_scores(names: Sequence[str]) -> bool:
+    """Whether a table has a column for the topics, so that it can be read once its columns are named."""
+    small = {name.lower() for name in names}
+    return len(names) > 1 and not small.isdisjoint(USUAL["topic"]) and small.isdisjoint(_DOCUMENTS)
+
+
+def guess(names: Sequence[str]) -> Columns | None:
+    """What columns with usual names are; None where nothing says it, or where it could be read in two ways.
+
+    >>> guess(["Query", "Run", "nDCG"]).text, guess(["qid", "bm25", "dense"]).text
+    ('topic=Query,system=Run,score=nDCG', 'topic=qid,system=*')
+    >>> guess(["qid", "ap", "ndcg"]) is None, guess(["query_id", "query", "run", "map"]) is None
+    (True, True)
+    """
+    small = [name.lower() for name in names]
+    if len(set(small)) < len(small) or not all(small):
+        return None
+    found = {part: [names[at] for at, word in enumerate(small) if word in usual] for part, usual in USUAL.items()}
+    shards = [(part, name) for part in ("seed", "judge", "shard") for name in found[part]]
+    if not _DOCUMENTS.isdisjoint(small) or {name.lower() for name in found["system"]} & _UNSURE:
+        return None
+    if len(found["topic"]) != 1 or max(len(found["system"]), len(found["measure"]), len(shards)) > 1:
+        return None
+    taken = {name for columns in found.values() for name in columns}
+    rest = [name for name in names if name not in taken]
+    named = [name for name in rest if name.lower() in _SCORE]
+    (topic,), (system, measure) = found["topic"], (next(iter(found[part]), None) for part in ("system", "measure"))
+    if system is None and not named:
+        return _guess_wide(topic, rest, names) if not (measure or shards) else None
+    if len(named) > 1 or not rest:
+        return None
+    role, shard = shards[0] if shards else ("", None)
+    score = named or (rest if len(rest) == 1 else ["*"])
+    return Columns(topic, system, measure, shard, score=tuple(score), replicates=ROLES.get(role, ""), origin="guess")
+
+
+def _guess_wide(topic: str, rest: Sequence[str], names: Sequence[str]) -> Columns | None:
+    """Topics first, and then one column per system, where no name is that of a measure."""
+    if names[0] != topic or len(rest) < 2 or any(_is_measure(name) for name in rest):
+        return None
+    return Columns(topic, "*", origin="guess")
+
+
+def _is_measure(name: str) -> bool:
+    """Whether a column has the name of a measure, or of something else that is no system."""
+    from cranfield.measures import parse_measure
+
+    word = name.lower()
+    if not _NO_SYSTEMS.isdisjoint((word, *word.replace("@", "_").replace("-", "_").split("_"))):
+        return True
+    try:
+        return bool(parse_measure(name))
+    except RequestError:
+        return False
+
+
+def guess_caution(given: Columns) -> Caution:
+    """That columns were taken for something, and for what."""
+    return Caution(
+        "columns-guessed",
+        f"the columns were taken for {given.text}",
+        f'If they are something else, name them: `columns="{given.text}"`.',
+    )
+
+
+def repeats_caution(further: int, given: Columns) -> tuple[Caution, ...]:
+    """That cells have several scores, where nobody has asked for their means."""
+    if not given.origin or further < 1:
+        return ()
+    what = f"{further:,} scores are further ones of a cell that has one, and such cells have the mean of theirs"
+    return (Caution("repeats-averaged", what, "Check where they are from."),)
 
 
 def known_layout(names: Iterable[str]) -> Columns | None:
-    """The layout that columns with these names have, if it is a known one."""
-    there = set(names)
-    return next((columns for layout, columns in LAYOUTS.items() if there >= set(layout) and "topic" not in there), None)
+    """The layout that columns with these names have, if it is that of a known tool."""
+    there = list(names)
+    if "topic" in there:
+        return None
+    found = tool_file(Form.COLUMNS, there)
+    if found is None or found.columns is None:
+        return None
+    roles = dict(found.columns(there))
+    ignore = tuple(roles.pop("ignore", ()))
+    return replace(Columns.of(roles), ignore=ignore, origin="tool")
 
 
 ONE_SYSTEM = Columns(score=("score",))
 
 
 def layout_of(names: Iterable[str]) -> Columns | None:
-    """As `known_layout`; and topics with scores but without systems are of one system, which the file names."""
-    there = set(names)
-    return ONE_SYSTEM if {"topic", "score"} <= there and "system" not in there else known_layout(there)
+    """As `known_layout`, or as `guess`; topics with scores but without systems are of one system, which the file names.
+
+    None of a table with the usual names: those of a long table, or «topic» and one column per system.
+    """
+    there = list(names)
+    if {"topic", "score"} <= set(there) and "system" not in {name.lower() for name in there}:
+        return ONE_SYSTEM
+    if "topic" in there and (set(LONG) <= set(there) or not set(LONG) <= {name.lower() for name in there}):
+        return None
+    return known_layout(there) or guess(there)
 
 
 def name_of_measure(given: Columns | None, name: str | None) -> str | None:
@@ -174,7 +327,8 @@ def table_from_records(
     in logs) is left out, with a warning.
     """
     records = _with_topics(lists, given, file)
-    averaged, named = given.mean is not None, given
+    averaged, asked = given.mean is not None, given
+    measure = measure or given.usual_measure
     given = _completed(given, records, file, alone=alone)
     cells: dict[_Key, tuple[float, str]] = {}
     empty: dict[_Key, str] = {}
@@ -191,8 +345,14 @@ def table_from_records(
     if len(empty) == len(cells):
         raise InputError(f"no record has a score «{', '.join(given.score)}»", where=file, fix=_there(records))
     table = _table(cells, empty, idle, len(records), sharded=given.shard is not None, averaged=averaged)
-    table = _with_topic_roles(table.with_replicates(given.replicates), records, named, file)
-    return table.without_shards() if averaged else table
+    table = _with_topic_roles(table.with_replicates(given.replicates), records, asked, file)
+    if averaged:
+        further = len(cells) - len(empty)
+        table = table.without_shards()
+        further -= table.size - table.missing
+        table = replace(table, warnings=(*table.warnings, *repeats_caution(further, asked)))
+    understood = asked if asked.system == "*" else replace(asked, score=given.score)
+    return replace(table, warnings=(*table.warnings, guess_caution(understood))) if asked.guessed else table
 
 
 def _with_topic_roles(table: ScoreTable, records: Sequence[Record], given: Columns, file: str) -> ScoreTable:
@@ -253,7 +413,10 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
     if given.system == "*":
         wide = Columns(given.topic, "*", filled["measure"], filled["shard"], replicates=given.replicates)
         taken = {given.topic, filled["measure"], filled["shard"], *of_topics}
-        return replace(wide, score=_numbers(records, taken, file))
+        wide = replace(wide, score=_numbers(records, taken, file))
+        if given.guessed and len(wide.score) < len(names) - 1:
+            raise _unclear(records, file)
+        return wide
     if not (given.score or alone or filled["system"] or "score" in names):
         fix = "Say system=* if each other column is a system, score=* if each is a measure."
         raise RequestError(f"it is unclear what the columns beside «{given.topic}» are", where=file, fix=fix)
@@ -263,13 +426,26 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
         raise InputError(f"there is no column «{unknown}»", where=file, fix=_there(records))
     scores = given.score or (("score",) if "score" in names else ("*",))
     if "*" in scores:
-        scores = _numbers(records, {given.topic, *filled.values(), *of_topics}, file)
+        scores = _numbers(records, {given.topic, *filled.values(), *of_topics, *given.ignore}, file)
+    if given.guessed and len(scores) > 1:
+        raise _unclear(records, file, scores)
     if len(scores) > 1 and filled["measure"] is not None:
         fix = "Leave out measure=, or name one score."
         raise RequestError("scores of several columns are several measures already", fix=fix)
     return Columns(
         given.topic, filled["system"], filled["measure"], filled["shard"], None, scores, replicates=given.replicates
     )
+
+
+def _unclear(records: Sequence[Record], file: str, scores: Sequence[str] = ()) -> InputError:
+    """That columns with usual names could be read in two ways, and what to write for one of them."""
+    names = list(dict.fromkeys(name for record in records for name in record.fields))
+    if not scores:
+        return InputError("it is unclear which columns are systems", where=file, fix=suggest(names))
+    found = guess(names)
+    line = replace(found or Columns(), score=tuple(scores)).text
+    fix = f'For all of them: `columns="{line}"`. {_there(records)}'
+    return InputError(f"{len(scores)} columns have numbers: {', '.join(scores[:10])}", where=file, fix=fix)
 
 
 def _numbers(records: Sequence[Record], taken: set[str | None], file: str) -> tuple[str, ...]:

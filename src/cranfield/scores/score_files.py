@@ -16,8 +16,10 @@ import numpy as np
 
 from cranfield.collection import open_collection
 from cranfield.errors import Caution, InputError, MissingPartError, RequestError
-from cranfield.formats.board_folders import MEASURE, read_board_folder
-from cranfield.formats.file_check import FileKind, OtherFormat
+from cranfield.formats.archives import is_archive, is_workbook, may_hold_scores, open_archive, sheet_as_csv
+from cranfield.formats.board_folders import MEASURE, is_board_folder, is_model_folder, read_board_folder
+from cranfield.formats.decimal_commas import may_have_decimal_commas, with_decimal_points
+from cranfield.formats.file_check import CheckedFile, CheckReport, FileKind, OtherFormat, Taken, sniff, usual_table
 from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import (
@@ -31,15 +33,19 @@ from cranfield.formats.records import (
     read_output,
     read_records,
 )
-from cranfield.formats.scores import format_scores, header_names, inspect_scores, no_formula, plain_names
-from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, write_text
+from cranfield.formats.scores import LONG, format_scores, header_names, inspect_scores, no_formula, plain_names
+from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, without_sheet, write_text
+from cranfield.formats.tool_files import Form, ToolFile, ToolRows, read_model_folder, tool_file
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import (
     ONE_SYSTEM,
+    USUAL,
     Columns,
     as_number,
+    guess,
     known_layout,
     layout_of,
+    may_be_scores,
     name_of_measure,
     suggest,
     table_from_records,
@@ -58,7 +64,10 @@ from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
 from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet")
-SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval")
+SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval", ".xlsx")
+
+
+COMMAS = 1 << 15  # bytes in which decimal commas show
 
 
 def read_scores(
@@ -69,8 +78,9 @@ def read_scores(
     Parameters
     ----------
     source
-        A file: CSV or TSV (long or wide, also gzip), JSON, JSON lines, Parquet, what trec_eval or ir_measures print,
-        or a packed score file, which is opened at once and read as its scores are needed.
+        A file: CSV or TSV (long or wide, also gzip), JSON, JSON lines, Parquet, a workbook (``scores.xlsx``, or
+        ``scores.xlsx#Sheet``), a file of a known evaluation tool, or a packed score file, which is opened at once and
+        read as its scores are needed. Columns with usual names are recognised, and a warning says so.
     measure
         The measure of a file that does not name it. That of a wide file is otherwise the file's name: ``map.csv`` has
         the measure ``map``.
@@ -89,6 +99,8 @@ def read_scores(
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/mine.csv"
     >>> written = Path(file).write_text("query,run,ndcg\\n1,a,0.5\\n2,a,0.25\\n1,b,1\\n2,b,0.75\\n")
+    >>> read_scores(file).mean("ndcg")
+    {'a': 0.375, 'b': 0.875}
     >>> read_scores(file, columns="topic=query,system=run,score=ndcg").mean("ndcg")
     {'a': 0.375, 'b': 0.875}
     """
@@ -299,12 +311,73 @@ def parse_scores(
 
 
 def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+    if is_archive(data[:HEAD]):
+        return _read_archive(data[:], file, measure, columns, system)
     if is_parquet(data[:HEAD]) or file.endswith(".parquet"):
         return _read_parquet(data, file, measure, columns, system)
     given = None if columns is None else Columns.of(columns)
+    if is_json(data[:HEAD]):
+        return _read_text(data, file, measure, given, system)
+    pointed = with_decimal_points(data[:], file, _ids(given)) if may_have_decimal_commas(data[:COMMAS]) else None
+    if pointed is None:
+        return _named_plainly(_with_plain_roles(_read_text(data, file, measure, given, system)))
+    table = _named_plainly(_with_plain_roles(_read_text(pointed.data, file, measure, given, system)))
+    return replace(table, warnings=(*table.warnings, pointed.caution))
+
+
+def _read_text(
+    data: bytes | mmap, file: str, measure: str | None, given: Columns | None, system: str | None
+) -> ScoreTable:
     found = read_by_columns(data, file, measure=measure, given=given, system=system)
-    table = found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
-    return table if is_json(data[:HEAD]) else _named_plainly(_with_plain_roles(table))
+    return found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
+
+
+def _ids(given: Columns | None) -> set[str]:
+    """Names of columns that are no scores, in small letters."""
+    usual = {word for words in USUAL.values() for word in words}
+    parts = ("topic", "system", "measure", "shard", "mean", "cluster", "stratum")
+    named = () if given is None else [getattr(given, part) for part in parts]
+    return usual | {part.strip().lower() for name in named if name for part in name.split("+")}
+
+
+def _read_archive(data: bytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+    """A sheet of a workbook, or the log of a tool."""
+    archive = open_archive(data, file)
+    names = archive.namelist()
+    if is_workbook(names):
+        return _parse(sheet_as_csv(data, file), file, measure, columns, system)
+    tool = tool_file(Form.ARCHIVE, names)
+    if tool is None or columns is not None:
+        fix = "Unpack it, and give the files in it." if tool is None else "Leave out `columns`."
+        what = "this is a zip archive of no known kind" if tool is None else f"the columns of {tool.name} are known"
+        raise InputError(what, where=file, fix=fix)
+    return _tool_table(tool, archive, file, system)
+
+
+def _tool_table(tool: ToolFile, content: Any, file: str, system: str | None) -> ScoreTable:
+    """The table of a file that the reader of a tool takes."""
+    assert tool.read is not None
+    return _rows_table(tool.read(content, file), system, system_name(file))
+
+
+def _rows_table(found: ToolRows, system: str | None, default: str) -> ScoreTable:
+    """The table of a tool's rows: ``system`` names the one system there is, ``default`` that of rows without."""
+    named = {row[2] for row in found.rows}
+    alone = system if system is not None and len(named) <= 1 else None
+    names = ("measure", "topic", "system", "shard" if found.replicates else "", "score", PLACE)
+    rows = [(row[0], row[1], alone or row[2] or default, *row[3:]) for row in found.rows]
+    table = ScoreTable.from_rows(rows, columns=names, warnings=found.cautions)
+    return table.with_replicates(found.replicates)
+
+
+def read_folder(path: str) -> dict[str, ScoreTable] | None:
+    """The tables of a folder that a tool wrote, each with all models; None of any other folder."""
+    if is_board_folder(path):
+        return {path: read_board(path)}
+    if not is_model_folder(path):
+        return None
+    found = {name: _rows_table(rows, None, "") for name, rows in read_model_folder(path).items()}
+    return {name: _noting_missing(table, "") for name, table in found.items()}
 
 
 def _with_plain_roles(table: ScoreTable) -> ScoreTable:
@@ -361,7 +434,7 @@ def read_by_columns(
     if source is None:
         return None
     if given is None and is_object:
-        layout = known_layout(source.names)
+        layout = _line_layout(source.names)
         if layout is None and not {"topic", "score"} <= set(source.names):
             return None
     named, first = system or system_name(file), 1 if is_object else 2
@@ -369,16 +442,21 @@ def read_by_columns(
         source,
         given or layout or Columns(),
         system=named,
-        measure=measure or name_of_measure(given, named),
+        measure=measure or name_of_measure(given or layout, named),
         alone=system is not None and given is not None,
         place=lambda row: f"{file}:{row + first}",
         without="all" if given is None and is_object and layout is not None else None,
     )
 
 
+def _line_layout(names: Sequence[str]) -> Columns | None:
+    """What the fields of JSON lines are, where they do not have the usual names."""
+    return None if {"topic", "score"} <= set(names) else known_layout(names) or guess(names)
+
+
 def _title(file: str, measure: str | None) -> str:
     """The measure of a file that names none."""
-    return measure or Path(file).name.removesuffix(".gz").rpartition(".")[0] or "score"
+    return measure or Path(without_sheet(file)[0]).name.removesuffix(".gz").rpartition(".")[0] or "score"
 
 
 def read_by_lines(
@@ -398,12 +476,13 @@ def read_by_lines(
     if looks_like_output(data):
         return _read_output(data, file, system)
     if is_json_lines(data):
-        return _read_json_lines(data, file, system, measure)
+        return _read_json_lines(data, file, system, measure, alone=alone)
     if is_json(data):
-        return _read_json(data, file, measure, title)
+        return _read_json(data, file, measure, title, system if alone else None)
     layout = layout_of(header_names(data))
     if layout is not None:
-        return table_from_records(read_records(data, file), layout, file=file, system=system, measure=measure)
+        named = measure or name_of_measure(layout, system)
+        return table_from_records(read_records(data, file), layout, file=file, system=system, measure=named)
     found, problems = inspect_scores(data, file)
     _refuse(problems, data)
     names = (
@@ -423,15 +502,19 @@ def system_name(file: str) -> str:
     >>> system_name("results/gpt-4.1.jsonl.gz")
     'gpt-4.1'
     """
-    name = file_stem(file)
+    name = file_stem(without_sheet(file)[0])
     return next((name.removesuffix(ending) for ending in SCORE_ENDINGS if name.endswith(ending)), name) or name
 
 
 def _refuse(problems: Sequence[Problem], data: bytes) -> None:
     """Raise what is wrong; a table whose columns have other names can be read once they are said."""
+    names = header_names(data)
+    found = None if set(LONG) <= set(names) else guess(names)
     for problem in problems:
         if problem.slug == "unknown-kind":
-            raise InputError("there is no column «topic»", where=problem.place, fix=suggest(header_names(data)))
+            raise InputError("there is no column «topic»", where=problem.place, fix=suggest(names))
+        if problem.slug == "cell-not-a-number" and found is not None and found.system != "*":
+            raise InputError(str(problem), where=problem.place, fix=f'Maybe this is meant: `columns="{found.text}"`.')
     refuse(problems)
 
 
@@ -442,10 +525,12 @@ def _read_output(data: bytes, file: str, system: str) -> ScoreTable:
     return ScoreTable.from_rows(rows, columns=[*COLUMNS, PLACE])
 
 
-def _read_json_lines(data: bytes, file: str, system: str, measure: str | None) -> ScoreTable:
+def _read_json_lines(data: bytes, file: str, system: str, measure: str | None, *, alone: bool) -> ScoreTable:
     """One object a line: a long table's columns, or those of a known layout."""
     lists = read_records(data, file)
-    layout = known_layout(lists[0][0].fields)
+    if (tool := tool_file(Form.LINES, lists[0][0].fields)) is not None:
+        return _tool_table(tool, lists[0], file, system if alone else None)
+    layout = _line_layout(list(lists[0][0].fields))
     if layout is None and not {"topic", "score"} <= lists[0][0].fields.keys():
         fix = suggest(list(lists[0][0].fields))
         raise InputError("its lines are not topic, system, score", where=file, fix=fix)
@@ -507,8 +592,14 @@ def _in_file(table: ScoreTable, file: str) -> ScoreTable:
     return replace(table, empty={cell: f"{file}, {place}" for cell, place in table.empty.items()})
 
 
-def _read_json(data: bytes, file: str, measure: str | None, title: str) -> ScoreTable:
+def _read_json(data: bytes, file: str, measure: str | None, title: str, system: str | None = None) -> ScoreTable:
     content = load_json(decoded(data, file), file)
+    if (tool := tool_file(Form.DOCUMENT, content)) is not None:
+        return _tool_table(tool, content, file, system)
+    if (
+        isinstance(content, Mapping) and (tool := tool_file(Form.LINES, content)) is not None
+    ):  # JSON lines with one line
+        return _tool_table(tool, [Record(f"{file}:1", content)], file, system)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
     try:
@@ -518,6 +609,10 @@ def _read_json(data: bytes, file: str, measure: str | None, title: str) -> Score
         if layout_of(columns) is ONE_SYSTEM:
             content, title = [{**row, "system": system_name(file)} for row in content], measure or "score"
             columns.append("system")
+        elif (layout := layout_of(columns)) is not None:
+            records = [Record(f"{file}, record {at}", row) for at, row in enumerate(content, start=1)]
+            named = system or system_name(file)
+            return table_from_records([records], layout, file=file, system=named, measure=measure)
         rows = (tuple(row.get(key) for key in columns) for row in content)
         return _in_file(table_from_columns(columns, rows, measure=title, word="record"), file)
     except InputError as error:
@@ -636,7 +731,26 @@ def _check_is_file(file: str) -> None:
 
 
 def _score_rows(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
-    table = _noting_means(parse_scores(data, show(file)), show(file))
+    return _counted(parse_scores(data, show(file)), file)
+
+
+def check_folder(path: str) -> CheckReport | None:
+    """What is wrong with a folder that a tool wrote; None of any other folder, whose files are looked at one by one."""
+    tool = tool_file(Form.FOLDER, path)
+    if tool is None:
+        return None
+    try:
+        counted = [_counted(table, path) for table in (read_folder(path) or {}).values()]
+    except InputError as error:
+        counted = [(0, [Problem("unreadable", error.where or path, detail=error.what)])]
+    lines = sum(count for count, _ in counted)
+    checked = CheckedFile(path, FileKind.SCORES, lines, tool.name, tool.why)
+    return CheckReport((checked,), tuple(problem for _, problems in counted for problem in problems))
+
+
+def _counted(table: ScoreTable, file: str) -> tuple[int, Sequence[Problem]]:
+    """How many scores a table has, and what should be said about them."""
+    table = _noting_means(table, show(file))
     problems = [warning for warning in table.warnings if isinstance(warning, Problem)]
     if table.missing and not any(problem.slug == "cell-missing" for problem in problems):
         first = next(iter(table.empty.values()), "")
@@ -645,11 +759,103 @@ def _score_rows(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
     return table.size - table.missing, problems
 
 
+def taken_for(file: str, data: bytes) -> Taken:
+    """What a file of scores was taken for, and why."""
+    head = data[:HEAD]
+    if is_archive(head):
+        return _taken_archive(data, file)
+    if is_parquet(head):
+        return _taken_columns(_parquet_names(data, file), "Parquet")
+    if is_json_lines(data):
+        first = load_json(decoded(data.removeprefix(BOM).strip().partition(b"\n")[0], file), file)
+        tool = tool_file(Form.LINES, first)
+        return _taken(tool) if tool else _taken_columns(list(first), "JSON lines")
+    if is_json(head):
+        return _taken_json(load_json(decoded(data, file), file))
+    if is_output(data):
+        return _taken(tool_file(Form.TEXT, head))
+    taken = _taken_columns(header_names(data), "text")
+    commas = " Its numbers have decimal commas." if may_have_decimal_commas(head[:COMMAS]) else ""
+    return replace(taken, why=f"{taken.why}{commas}")
+
+
+def _taken(tool: ToolFile | None) -> Taken:
+    return Taken(tool.name, tool.why) if tool is not None else Taken("score table", "")
+
+
+def _taken_archive(data: bytes, file: str) -> Taken:
+    names = open_archive(data, file).namelist()
+    if not is_workbook(names):
+        return _taken(tool_file(Form.ARCHIVE, names))
+    taken = taken_for(file, sheet_as_csv(data, file))
+    return Taken(taken.name, f"It is a workbook. {taken.why}")
+
+
+def _taken_json(content: Any) -> Taken:
+    tool = tool_file(Form.DOCUMENT, content)
+    if tool is None and isinstance(content, Mapping):
+        tool = tool_file(Form.LINES, content)
+    if tool is not None:
+        return _taken(tool)
+    if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
+        content = content["rows"]
+    if isinstance(content, Mapping):
+        return Taken("score table", "It is an object of scores by system, topic and measure.")
+    rows = content if isinstance(content, list) else []
+    names = list(dict.fromkeys(key for row in rows if isinstance(row, Mapping) for key in row))
+    return _taken_columns(names, "JSON")
+
+
+def _taken_columns(names: Sequence[str], form: str) -> Taken:
+    """What a table is by the names of its columns."""
+    tool = None if "topic" in names else tool_file(Form.COLUMNS, names)
+    if tool is not None:
+        return _taken(tool)
+    layout = layout_of(names)
+    if layout is ONE_SYSTEM:
+        return Taken("score table of one system", "It has the columns topic and score, and no system.")
+    if layout is not None:
+        return Taken("score table", f"Its columns have usual names: {layout.text}.")
+    if "topic" in names:
+        return usual_table(names)
+    if may_be_scores(names):
+        return Taken("score table", "It has a column for the topics, but its other columns could be several things.")
+    return Taken("score table", f"It is {form}.")
+
+
+def _parquet_names(data: bytes, file: str) -> list[str]:
+    _parquet("read")
+    with parquet_errors(file):
+        try:
+            import polars
+        except ImportError:
+            from pyarrow import parquet
+
+            return list(map(str, parquet.read_schema(io.BytesIO(data)).names))
+        return list(polars.read_parquet_schema(io.BytesIO(data)))
+
+
+def kind_of_head(head: bytes) -> FileKind:
+    """What a file is by its first bytes."""
+    known = next((each.kind for each in OTHER_FORMATS if each.recognise(head)), None)
+    return known or sniff(head)
+
+
+_PACKED = Taken("packed file", "Its first bytes are those of a packed file.")
+
+
+def _is_other_table(data: bytes) -> bool:
+    """Whether the first line names columns that are known, or could be named; not those of every score table."""
+    names = header_names(data)
+    return layout_of(names) is not None or ("topic" not in names and may_be_scores(names))
+
+
 OTHER_FORMATS = (
-    OtherFormat(FileKind.PACKED, lambda data: kind_of_bytes(data) == COLLECTION, _packed_lines),
-    OtherFormat(FileKind.SCORES, lambda data: kind_of_bytes(data) == SCORES, _packed_rows),
-    OtherFormat(FileKind.SCORES, is_parquet, _score_rows),
-    OtherFormat(FileKind.SCORES, is_json, _score_rows),
-    OtherFormat(FileKind.SCORES, is_output, _score_rows),
-    OtherFormat(FileKind.SCORES, lambda data: layout_of(header_names(data)) is not None, _score_rows),
+    OtherFormat(FileKind.PACKED, lambda data: kind_of_bytes(data) == COLLECTION, _packed_lines, lambda *_: _PACKED),
+    OtherFormat(FileKind.SCORES, lambda data: kind_of_bytes(data) == SCORES, _packed_rows, lambda *_: _PACKED),
+    OtherFormat(FileKind.SCORES, may_hold_scores, _score_rows, taken_for),
+    OtherFormat(FileKind.SCORES, is_parquet, _score_rows, taken_for),
+    OtherFormat(FileKind.SCORES, is_json, _score_rows, taken_for),
+    OtherFormat(FileKind.SCORES, is_output, _score_rows, taken_for),
+    OtherFormat(FileKind.SCORES, _is_other_table, _score_rows, taken_for),
 )

@@ -389,7 +389,8 @@ class ScoreTable:
         """Make a table from a data frame that narwhals supports: long, wide, or with other column names.
 
         ``columns`` says what its columns are, as ``"topic=question,score=faithfulness"`` or as a dict; ``system`` names
-        the system of a frame that has no column for it. PyTerrier's per-query results are known without.
+        the system of a frame that has no column for it. Tables of known tools, and those with usual names, need no
+        ``columns``.
         """
         from cranfield.scores.frames import from_frame
 

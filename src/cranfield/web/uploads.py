@@ -16,11 +16,12 @@ from typing import Any
 
 from cranfield.collection import Collection, open_collection, read_collection
 from cranfield.errors import InputError
-from cranfield.formats.file_check import FileKind, sniff
+from cranfield.formats.file_check import FileKind
 from cranfield.formats.packed import SCORES, packed_kind
 from cranfield.formats.text import read_head
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
-from cranfield.scores.score_files import is_json, is_parquet, read_score_files
+from cranfield.scores.columnar import HEAD
+from cranfield.scores.score_files import kind_of_head, read_score_files
 from cranfield.types import Progress
 
 FILES, ABOUT, PACKED = "files", "about.json", "collection.cran"
@@ -136,8 +137,7 @@ def _unusual(told: dict[str, str]) -> dict[str, str]:
 def _kind(path: str) -> FileKind:
     if (kind := packed_kind(path)) is not None:
         return FileKind.SCORES if kind == SCORES else FileKind.PACKED
-    head = read_head(path, 50_000)
-    return FileKind.SCORES if is_parquet(head) or is_json(head) else sniff(head)
+    return kind_of_head(read_head(path, HEAD))
 
 
 def _read_tables(names: list[str], columns: str) -> dict[str, Any]:
