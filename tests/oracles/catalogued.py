@@ -15,13 +15,18 @@ SETTINGS = {
     "p": ("p=0.3", "p=0.95"),
     "alpha": ("alpha=0.3", "alpha=1"),
     "gamma": ("gamma=0.2",),
+    "judged_only": ("judged_only=True",),
+    "relative": ("relative=True",),
+    "recall": (),  # which stands after @
+    "multiple": (),
 }
 CUTOFFS = (1, 3, 20)
+SHARES = (0, 0.3, 1)
 
 
 def names(kind: MeasureKind) -> list[str]:
     """The measure as it comes, cut, and with each of its parameters set."""
-    ends = [f"@{k}" for k in CUTOFFS] if kind.cutoff.allowed else []
+    ends = [f"@{k}" for k in (SHARES if kind.cutoff.parameter else CUTOFFS)] if kind.cutoff.allowed else []
     starts = [""] + [f"({setting})" for parameter in kind.parameters for setting in SETTINGS[parameter.name]]
     uncut = [] if kind.cutoff.required else [f"{kind.name}{start}" for start in starts]
     return uncut + [f"{kind.name}{start}{end}" for start in starts for end in ends]

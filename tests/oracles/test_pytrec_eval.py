@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 import pytest
 import pytrec_eval
 from generated import Generated, Judgments, Run, collections, examples, ranking, read, scores
 from hypothesis import given
+
+from cranfield.measures.groups import GROUPS, trec_eval_name
 
 TOLERANCE = 1e-9
 
@@ -60,6 +65,77 @@ def test_a_binary_measure_with_rel_equals_pytrec_evals_with_that_relevance_level
         expected = theirs(made.qrels, run, name, level=2)
         for topic in made.qrels:
             assert ours[system, topic] == pytest.approx([expected.get(topic, 0.0)], abs=TOLERANCE), (system, topic)
+
+
+ALL = {str(trec_eval_name(measure)): measure for measure in GROUPS["all_trec"]}
+# With a level of relevance, theirs still divides by the relevant documents of all levels where it counts levels.
+WITH_LEVEL = (
+    *("Success@1", "Success@5", "relative_P@5", "SetP", "SetP(relative=True)", "SetR", "SetAP", "SetF", "utility"),
+    *("IPrec@0.3", "IPrec@1", "11pt_avg", "Rprec_mult@0.4", "Rprec_mult@2", "infAP", "gm_bpref", "GMAP", "binG"),
+    *("NumRel", "num_nonrel_judged_ret"),
+)
+JUDGED_ONLY = ("AP", "AP@5", "P@5", "R@10", "Rprec", "RR", "Success@5", "SetP", "SetF", "SetAP", "IPrec@0.3", "nDCG@5")
+
+
+def all_theirs(
+    qrels: Judgments, run: Run, names: Iterable[str], *, level: int = 1, judged_only: bool = False
+) -> dict[str, dict[str, float]]:
+    """topic → name → score; what they divide by 0 is left out."""
+    sound = {topic: dict(rows) for topic, rows in qrels.items() if max(rows.values()) >= 0}
+    lists = {topic: dict(rows) for topic, rows in run.items() if topic in sound}
+    if not lists:
+        return {}
+    flag = int(judged_only)
+    evaluator = pytrec_eval.RelevanceEvaluator(sound, set(names), relevance_level=level, judged_docs_only_flag=flag)
+    found = evaluator.evaluate(lists)
+    return {topic: {name: x for name, x in row.items() if not math.isnan(x)} for topic, row in found.items()}
+
+
+def differences(
+    made: Generated, measures: dict[str, str], *, level: int = 1, judged_only: bool = False
+) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Where the measures, by their name and by ours, are not equal."""
+    ours = scores(made, *measures.values())
+    found = {}
+    for system, run in made.runs.items():
+        expected = all_theirs(made.qrels, run, measures, level=level, judged_only=judged_only)
+        for topic, row in expected.items():
+            for name, x in zip(measures, ours[system, topic], strict=True):
+                if abs(x - row.get(name, x)) > TOLERANCE:
+                    found[system, topic, name] = x, row[name]
+    return found
+
+
+@examples(200)
+@given(made=collections())
+def test_all_measures_of_trec_eval_equal_pytrec_evals(made: Generated) -> None:
+    assert set(ALL) | {"runid", "relstring"} == set(all_theirs({"1": {"a": 1}}, {"1": {"a": 1.0}}, EVERY)["1"])
+    assert differences(made, ALL) == {}
+
+
+EVERY = pytrec_eval.supported_measures
+
+
+@examples(200)
+@given(made=collections())
+def test_rel_means_what_the_relevance_level_means_in_pytrec_eval(made: Generated) -> None:
+    measures = {str(trec_eval_name(measure)): measure.replace("(", "(rel=2,") for measure in WITH_LEVEL}
+    with_rel = {
+        name: measure if "(" in measure else f"{measure.partition('@')[0]}(rel=2){''.join(measure.partition('@')[1:])}"
+        for name, measure in measures.items()
+    }
+    assert differences(made, with_rel, level=2) == {}
+
+
+@examples(200)
+@given(made=collections())
+def test_judged_only_means_what_it_means_in_pytrec_eval(made: Generated) -> None:
+    measures = {
+        str(trec_eval_name(measure)): f"{name}(judged_only=True){at}{cut}"
+        for measure in JUDGED_ONLY
+        for name, at, cut in [measure.partition("@")]
+    }
+    assert differences(made, measures, judged_only=True) == {}
 
 
 @examples(60)

@@ -119,6 +119,43 @@ def _cascade(first, last, systems, shards, edges, rank, judgment, stop, cutoff, 
             out_score[segment] = total
 
 
+def _stopping(first, last, systems, shards, edges, rank, judgment, gain, going_on, goal, mode, depth, out_score):
+    """Σ P(reads rank r) · gain over Σ P(reads rank r), down to ``depth``: the C/W/L framework.
+
+    Whoever read rank r goes on with probability ``going_on[r]`` (``PATIENT``) until the ``goal`` is gained, that times
+    1 − gain (``SATISFIABLE``), or ((r + 2T − cg − 1) / (r + 2T − cg))², T being the goal (``ADAPTIVE``).
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            hit = edges[segment]
+            reading = 1.0
+            looked = 0.0
+            total = 0.0
+            gained = 0.0
+            for r in range(1, depth + 1):
+                g = 0.0
+                if hit < edges[segment + 1] and rank[hit] == r:
+                    g = gain[judgment[hit]]
+                    hit += 1
+                looked += reading
+                total += reading * g
+                gained += g
+                if mode == ADAPTIVE:
+                    wanted = r + goal + (goal - gained)
+                    step = (wanted - 1.0) / wanted
+                    reading *= step * step
+                elif mode == SATISFIABLE:
+                    reading *= going_on[r] * (1.0 - g)
+                elif gained >= goal:
+                    reading = 0.0
+                else:
+                    reading *= going_on[r]
+                if reading == 0.0:
+                    break
+            out_score[segment] = total / looked
+
+
 def _preference(first, last, systems, shards, edges, rank, judgment, relevant, nonrelevant, out_score):
     """bpref. ``rank`` here holds 1 for a relevant, 0 for a judged non-relevant, −1 for an unjudged hit."""
     for number in range(first, last):
@@ -257,6 +294,9 @@ def _hit_segments(lists, systems, shards, edges, rank, cutoff):
     return np.repeat(segments, lengths), rank <= np.repeat(cutoff[unit], lengths)
 
 
+# How a reader goes on in ``_stopping``.
+PATIENT, SATISFIABLE, ADAPTIVE = range(3)
+
 # What a recipe says in a number: the loop that walks the lists, and what a sum is divided by.
 WEIGHTED, BLENDED, PREFERRED, FIRST_RELEVANT, CASCADE = range(5)
 NOTHING, CUTOFF, RELEVANT, RELEVANT_OR_CUTOFF, IDEAL = range(5)
@@ -326,7 +366,10 @@ def _follow(
         elif over[at] == RELEVANT_OR_CUTOFF:
             for topic in range(topics):
                 out_by[topic] = min(out_count[topic], limit[at])
-        if over[at] != NOTHING:
+        elif over[at] == NOTHING and most[at] < np.inf:
+            for topic in range(topics):
+                out_by[topic] = 1.0
+        if over[at] != NOTHING or most[at] < np.inf:
             _divide(0, topics, systems, out_by, most[at], score)
 
 
@@ -335,6 +378,7 @@ blended = Kernel(_blended, arrays=_blended_arrays)
 preferred = Kernel(_preferred)
 first_relevant = Kernel(_first_relevant)
 cascade = Kernel(_cascade)
+stopping = Kernel(_stopping)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)

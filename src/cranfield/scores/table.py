@@ -37,6 +37,16 @@ def own(values: Array) -> Array:
     return values
 
 
+def averaging(measure: str) -> str:
+    """What tables of means show for a measure: its ``mean``, unless the catalogue says otherwise."""
+    from cranfield.measures import parse_measure
+
+    try:
+        return parse_measure(measure).kind.averaged
+    except RequestError:
+        return "mean"
+
+
 class Missing(StrEnum):
     """The policy for a cell without a score: 0, nan, or leave out the topic."""
 
@@ -142,12 +152,17 @@ class ScoreTable:
         return found if is_large(found) else np.ascontiguousarray(found.rows(0, len(found)))
 
     def mean(self, measure: str | None = None) -> dict[str, float]:
-        """Return the mean of every system over topics (and shards) that have a score."""
-        values = self.values[self._index(measure)]
+        """Return the mean of every system over topics (and shards) that have a score.
+
+        Of a measure of the catalogue that is declared so it is the geometric mean (GMAP) or the sum (NumRet).
+        """
+        at = self._index(measure)
+        values, averaged = self.values[at], averaging(self.measures[at])
         counts = np.isfinite(values).sum(axis=(0, 2))
         sums = np.nansum(values, axis=(0, 2))
-        means = np.divide(sums, counts, out=np.full(len(self.systems), np.nan), where=counts > 0)
-        return dict(zip(self.systems, means.tolist(), strict=True))
+        by = np.minimum(counts, 1) if averaged == "sum" else counts
+        means = np.divide(sums, by, out=np.full(len(self.systems), np.nan), where=counts > 0)
+        return dict(zip(self.systems, (np.exp(means) if averaged == "geometric" else means).tolist(), strict=True))
 
     def _index(self, measure: str | None) -> int:
         if measure is None and len(self.measures) == 1:
