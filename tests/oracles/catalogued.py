@@ -17,6 +17,10 @@ SETTINGS = {
     "gamma": ("gamma=0.2",),
     "judged_only": ("judged_only=True",),
     "relative": ("relative=True",),
+    "T": ("T=0.3", "T=3"),
+    "min_rel": ("min_rel=1",),
+    "max_rel": ("max_rel=4",),
+    "normalize": ("normalize=False",),
     "recall": (),  # which stands after @
     "multiple": (),
 }
@@ -38,5 +42,7 @@ EVERY = [name for kind in CATALOG.values() for name in names(kind)]
 def is_told_the_highest_grade(name: str) -> bool:
     """False for measures that look for it in the whole collection, so that one topic's score depends on the others."""
     values = dict(parse_measure(name).values)
+    if "max_rel" in values:
+        return values["max_rel"] is not None
     needs_it = "max" in values and values["gains"] in ("linear", "exp")
     return not needs_it or values["max"] is not None

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from cranfield.errors import RequestError
-from cranfield.measures import diversity, gain, interpolated, precision, sets
+from cranfield.measures import diversity, gain, interpolated, precision, sets, user_models
 from cranfield.measures.declaration import Measure, MeasureKind, Value
 from cranfield.measures.groups import GROUPS, NAMED, from_trec_eval
 
-_FAMILIES = (precision, sets, interpolated, gain, diversity)
+_FAMILIES = (precision, sets, interpolated, gain, user_models, diversity)
 CATALOG: dict[str, MeasureKind] = {kind.name: kind for family in _FAMILIES for kind in family.KINDS}
 
 _SHAPE = re.compile(r"(?P<name>[^@(]+?)(?P<first>@[^@(]*)?(?:\((?P<parameters>.*)\))?(?P<second>@.*)?$")
