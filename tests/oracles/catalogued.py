@@ -12,7 +12,7 @@ SETTINGS = {
     "log": ("log=10",),
     "beta": ("beta=0.3",),
     "max": ("max=4",),
-    "p": ("p=0.3", "p=0.95"),
+    "p": ("p=0.3", "p=0.97"),
     "alpha": ("alpha=0.3", "alpha=1"),
     "gamma": ("gamma=0.2",),
     "judged_only": ("judged_only=True",),

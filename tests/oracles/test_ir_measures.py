@@ -104,6 +104,7 @@ MORE_NAMES = (
     *("Rprec(judged_only=True)", "Success(judged_only=True,rel=2)@1", "P(cutoff=5,rel=2)", "nDCG(dcg='log2')@5"),
 )
 SAME_DIVERSITY_NAMES = ("alpha_nDCG@5", "alpha_nDCG(alpha=0.25)@10", "ERR_IA@10", "nERR_IA@5", "StRecall@5")
+SAME_DIVERSITY_NAMES += ("alpha_DCG@5", "NRBP", "nNRBP(alpha=0.25,beta=0.75)", "P_IA@5", "AP_IA", "AP_IA(rel=2)")
 
 
 @pytest.mark.parametrize("name", SAME_NAMES)
