@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import pytrec_eval
 from generated import Generated, Judgments, Run, collections, examples, ranking, read, scores
 from hypothesis import given
 
+import cranfield
+from cranfield.errors import RequestError
 from cranfield.measures.groups import GROUPS, trec_eval_name
+from cranfield.scores.evaluation import score_collection
 
 TOLERANCE = 1e-9
 
@@ -136,6 +141,72 @@ def test_judged_only_means_what_it_means_in_pytrec_eval(made: Generated) -> None
         for name, at, cut in [measure.partition("@")]
     }
     assert differences(made, measures, judged_only=True) == {}
+
+
+REAL = [
+    ("trec8", "input.CL99SD.gz"),
+    ("trec8", "input.1.gz"),
+    ("trec8", "input.8manexT3D1N0.gz"),
+    ("dl19", "ICT-BERT2.txt.gz"),
+    ("dl19", "ICT-CKNRM_B.txt.gz"),
+]
+
+
+def by_rank(collection: cranfield.Collection) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and the first run, scored by rank: theirs sees single precision, which ties more documents."""
+    qrels: dict[str, dict[str, int]] = {topic: {} for topic in collection.topics}
+    for topic, document, grade in collection.judgments():
+        qrels[topic][document] = int(grade)
+    ranked = {topic: collection.ranking(collection.systems[0], topic) for topic in collection.topics}
+    return qrels, {t: {d: float(-at) for at, d in enumerate(rows)} for t, rows in ranked.items() if rows}
+
+
+@pytest.mark.parametrize(("folder", "file"), REAL)
+def test_all_measures_of_trec_eval_equal_pytrec_evals_on_real_runs_to_the_line(
+    shared: Path, tmp_path: Path, folder: str, file: str
+) -> None:
+    data = shared / "data" / folder
+    collection = cranfield.read_collection(data / "runs" / file, data / "qrels.txt.gz")
+    table = score_collection(collection, "all_trec", missing="drop")
+    qrels, run = by_rank(collection)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, EVERY).evaluate(run)
+    for at, topic in enumerate(table.topics):
+        found = dict(zip(ALL, table.values[:, at, 0, 0].tolist(), strict=True))
+        expected = {name: theirs[topic][name] for name in ALL}
+        assert found == pytest.approx(expected, abs=TOLERANCE), topic
+    written = tmp_path / "run.eval"
+    cranfield.write_scores(table, written)
+    assert written.read_text(encoding="utf-8").splitlines() == list(printed(theirs, table.topics, table.systems[0]))
+
+
+def printed(scores: dict[str, dict[str, float]], topics: Iterable[str], run: str) -> Iterator[str]:
+    """What trec_eval -q prints, without relstring: geometric means and the number of topics in the summary alone."""
+
+    def line(name: str, topic: str, score: float) -> str:
+        return f"{name:<22}\t{topic}\t{int(score) if name.startswith('num_') else f'{score:6.4f}'}"
+
+    for topic in topics:
+        yield from (line(name, topic, scores[topic][name]) for name in ALL if name not in ("num_q", *GEOMETRIC))
+    yield f"{'runid':<22}\tall\t{run}"
+    for name in ALL:
+        values = [scores[topic][name] for topic in topics]
+        yield line(name, "all", pytrec_eval.compute_aggregated_measure(name, values))
+
+
+GEOMETRIC = ("gm_map", "gm_bpref")
+
+
+def test_lines_of_trec_eval_are_read_back_and_are_about_one_system(tmp_path: Path) -> None:
+    made = Generated({"1": {"a": 1, "b": 0}, "2": {"b": 1}}, {"one": {"1": {"a": 1.0}, "2": {"a": 2.0, "b": 1.0}}})
+    table = score_collection(read(made), ["AP", "P@5", "GMAP", "RBP(p=0.8)"])
+    cranfield.write_scores(table, tmp_path / "one.eval")
+    again = cranfield.read_scores(tmp_path / "one.eval")
+    assert (again.measures, again.systems) == (("map", "P_5", "RBP(p=0.8)"), ("one",))
+    assert again.of("map").ravel().tolist() == [1.0, 0.5]
+    assert "gm_map                \tall\t0.7071\n" in (tmp_path / "one.eval").read_text()
+    two = score_collection(read(replace(made, runs={**made.runs, "two": made.runs["one"]})), "AP")
+    with pytest.raises(RequestError, match="about one system, and there are 2"):
+        cranfield.write_scores(two, tmp_path / "two.eval")
 
 
 @examples(60)
