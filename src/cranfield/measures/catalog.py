@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from cranfield.errors import RequestError
 from cranfield.measures import diversity, gain, interpolated, precision, sets, user_models
 from cranfield.measures.declaration import Measure, MeasureKind, Value
-from cranfield.measures.groups import GROUPS, NAMED, from_trec_eval
+from cranfield.measures.groups import GROUPS, from_trec_eval, in_full
 
 _FAMILIES = (precision, sets, interpolated, gain, user_models, diversity)
 CATALOG: dict[str, MeasureKind] = {kind.name: kind for family in _FAMILIES for kind in family.KINDS}
@@ -40,7 +40,7 @@ def parse_measure(text: str) -> Measure:
     wanted = text.strip()
     if "@" in wanted and wanted in CATALOG:  # nG@1 has its @ in the name
         return _finished(CATALOG[wanted], {}, _cutoff(CATALOG[wanted], [], text), text)
-    wanted = from_trec_eval(NAMED.get(wanted, wanted))
+    wanted = from_trec_eval(in_full(wanted))
     shape = _SHAPE.match(wanted)
     if shape is None:
         raise RequestError(f"«{text}» is not a measure", fix=_suggest(wanted))

@@ -14,6 +14,8 @@ NAMED = {
     "num_rel_ret": "NumRet(rel=1)",
     "SetRelP": "SetP(relative=True)",
     "set_relative_P": "SetP(relative=True)",
+    "dcg_burges": "DCG(gains=exp)",
+    "ndcg_burges": "nDCG(gains=exp)",
 }
 """Names of measures with parameters."""
 
@@ -60,6 +62,12 @@ def from_trec_eval(text: str) -> str:
     return _CUT.sub(lambda found: f"{found['name']}@{found['cut']}", text)
 
 
+def in_full(text: str) -> str:
+    """A measure with parameters in place of a name that stands for them."""
+    name, mark, cut = text.partition("@")
+    return NAMED.get(name, name) + mark + cut
+
+
 def trec_eval_name(text: str) -> str | None:
     """What trec_eval prints for a measure that is named as here; None for one that it does not have."""
     for theirs, ours in _WITHOUT.items():
@@ -72,6 +80,12 @@ def trec_eval_name(text: str) -> str | None:
         if ours == name:
             return f"{theirs}_{cut}" if theirs in _BY_RANK else f"{theirs}_{float(cut):.2f}"
     return None
+
+
+def trec_eval_family(kind: str) -> list[str]:
+    """All names that trec_eval has for one measure of the catalogue, without their cutoffs."""
+    names = _WITHOUT | _BY_RANK | _BY_SHARE
+    return [theirs for theirs, ours in names.items() if ours.partition("(")[0] == kind]
 
 
 def _cut(name: str, cutoffs: Iterable[float]) -> list[str]:

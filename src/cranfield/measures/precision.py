@@ -114,7 +114,7 @@ KINDS = (
         recipe=r_precision,
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
-        aliases=("R-prec", "RPrec"),
+        aliases=("R-prec", "RPrec", "R-precision"),
     ),
     MeasureKind(
         name="RR",

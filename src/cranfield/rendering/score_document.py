@@ -10,6 +10,7 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
+from cranfield.measures.groups import GROUPS
 from cranfield.questions.score import ScoreResult
 from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.output_formats import scores_csv
@@ -147,7 +148,15 @@ def measures_document() -> Document:
     sentence = (
         'Ask for one with `measure`, e.g. `measure="nDCG(gains=exp)@10"`. `measures("nDCG")` tells more about one.'
     )
-    return Document(method="measures", inputs={}, tables=[Table(columns, rows)], rows=words, sentence=sentence)
+    sets = Table(
+        (Column("set", "set of measures"), Column("count", "measures", "count"), Column("which", "which")),
+        [(name, len(names), _first(names)) for name, names in GROUPS.items()],
+    )
+    return Document(method="measures", inputs={}, tables=[Table(columns, rows), sets], rows=words, sentence=sentence)
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
 
 
 def measure_document(text: str) -> Document:
