@@ -53,7 +53,7 @@ def merge(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
 
 
 UNJUDGED = -1  # any negative grade: in the file but, as in trec_eval, not a judgment
-NOT_POOLED = -1_000_000  # not even in the file; only inferred AP tells the two apart
+NOT_POOLED = -1_000_000  # not in the file either, which makes a difference to inferred AP alone
 NOWHERE = np.iinfo(np.int32).max  # the best rank of a document that no run has
 
 

@@ -38,7 +38,7 @@ def own(values: Array) -> Array:
 
 
 def averaging(measure: str) -> str:
-    """What tables of means show for a measure: its ``mean``, unless the catalogue says otherwise."""
+    """What tables of means show for a measure, as the catalogue declares; ``mean`` for one that is not in it."""
     from cranfield.measures import parse_measure
 
     try:
