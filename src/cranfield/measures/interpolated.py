@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,24 +47,19 @@ def _whole_share(share: float, count: Array) -> Array:
     return np.floor(share * count + 0.9).astype(np.int64)
 
 
-def _interpolated(view: View, rel: float, level: float, found: Places) -> Array:
-    """The highest precision from the relevant document on that reaches a level of recall."""
-    needed = _whole_share(level, per_unit(view, relevant(view, rel)))
-    late = found.where(found.counted >= needed[found.unit])
-    best = np.zeros(view.topics * view.systems * view.shards)
-    np.maximum.at(best, late.segment, late.counted / late.rank)
-    return best.reshape(view.topics, view.systems, view.shards)
+def _interpolated(view: View, rel: float, levels: Sequence[float]) -> Array:
+    """The highest precision from the relevant document on that reaches a level of recall, on average over levels."""
+    count = per_unit(view, relevant(view, rel))
+    needed = np.stack([_whole_share(level, count) for level in levels], axis=1).ravel()
+    return run(kernels.interpolated, view, binary(view, rel), needed, len(levels))
 
 
 def interpolated_precision(view: View, measure: Measure) -> Array:
-    rel = measure["rel"]
-    return _interpolated(view, rel, measure["recall"], places(view, binary(view, rel)))
+    return _interpolated(view, measure["rel"], [measure["recall"]])
 
 
 def eleven_points(view: View, measure: Measure) -> Array:
-    found = places(view, binary(view, measure["rel"]))
-    points = [_interpolated(view, measure["rel"], level, found) for level in ELEVEN]
-    return np.asarray(sum(points) / len(points))
+    return _interpolated(view, measure["rel"], ELEVEN)
 
 
 def precision_at_multiple(view: View, measure: Measure) -> Array:

@@ -156,6 +156,37 @@ def _stopping(first, last, systems, shards, edges, rank, judgment, gain, going_o
             out_score[segment] = total / looked
 
 
+def _interpolated(first, last, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
+    """The highest precision from the ``needed``-th relevant document on, on average over ascending levels of recall.
+
+    ``needed`` has ``levels`` numbers for each unit.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            start = (number // systems * shards + shard) * levels
+            count = 0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if gain[judgment[hit]] > 0.0:
+                    count += 1
+            level = levels - 1
+            while level >= 0 and needed[start + level] > count:
+                level -= 1
+            best = 0.0
+            total = 0.0
+            for hit in range(edges[segment + 1] - 1, edges[segment] - 1, -1):
+                if gain[judgment[hit]] > 0.0:
+                    best = max(best, count / rank[hit])
+                    while level >= 0 and needed[start + level] == count:
+                        total += best
+                        level -= 1
+                    count -= 1
+            while level >= 0:
+                total += best
+                level -= 1
+            out_score[segment] = total / levels
+
+
 def _preference(first, last, systems, shards, edges, rank, judgment, relevant, nonrelevant, out_score):
     """bpref. ``rank`` here holds 1 for a relevant, 0 for a judged non-relevant, −1 for an unjudged hit."""
     for number in range(first, last):
@@ -286,6 +317,24 @@ def _blended_arrays(
     return True
 
 
+def _interpolated_arrays(lists, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
+    """:func:`_interpolated` by whole arrays, level by level from the highest as the loop does."""
+    segments = np.arange(lists * shards)
+    found = np.flatnonzero(gain[judgment] > 0.0)
+    segment = np.repeat(segments, np.diff(edges))[found]
+    unit = (segments // (systems * shards) * shards + segments % shards)[segment]
+    count = np.arange(1, len(found) + 1) - np.searchsorted(segment, segment)
+    precision = count / rank[found]
+    out_score[:] = 0.0
+    for level in range(levels - 1, -1, -1):
+        late = count >= needed[unit * levels + level]
+        best = np.zeros(len(segments))
+        np.maximum.at(best, segment[late], precision[late])
+        out_score += best
+    out_score /= levels
+    return True
+
+
 def _hit_segments(lists, systems, shards, edges, rank, cutoff):
     """The segment of every hit, and whether it is no deeper than the cutoff of its unit."""
     segments = np.arange(lists * shards)
@@ -379,6 +428,7 @@ preferred = Kernel(_preferred)
 first_relevant = Kernel(_first_relevant)
 cascade = Kernel(_cascade)
 stopping = Kernel(_stopping)
+interpolated = Kernel(_interpolated, arrays=_interpolated_arrays)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
