@@ -19,12 +19,12 @@ NEEDS_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.requ
 
 def plain(kind: MeasureKind) -> str:
     """The shortest way to ask for a measure."""
-    return kind.name + cut(kind)
+    return kind.example
 
 
 def cut(kind: MeasureKind) -> str:
-    """A cutoff, where one is needed: a rank, or a share for what counts by those."""
-    return "" if not kind.cutoff.required else "@1" if kind.cutoff.parameter else "@10"
+    """What stands after its name."""
+    return kind.example.removeprefix(kind.name)
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)

@@ -16,10 +16,7 @@ from cranfield.methods.variance.kernels import nested_squares
 from cranfield.scores.evaluation import score_view
 from cranfield.scores.rescoring import Rescorer
 
-EVERY = [
-    kind.name if not kind.cutoff.required else f"{kind.name}@{1 if kind.cutoff.parameter else 10}"
-    for kind in CATALOG.values()
-]
+EVERY = [kind.example for kind in CATALOG.values()]
 MORE = [
     "nDCG@10",
     "nDCG(gains=exp)@5",

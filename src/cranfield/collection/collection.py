@@ -332,7 +332,7 @@ class Collection:
 
     def judgments(self) -> Iterable[tuple[str, str, float]]:
         """Return (topic, document, grade) of every judgment; a grade that is a whole number is an int."""
-        stored = self.arrays["grade"]
+        stored = np.where(self.arrays["grade"] == NOT_POOLED, np.int32(UNJUDGED), self.arrays["grade"])
         grades = stored.tolist() if stored.dtype.kind == "i" else map(plain_grade, stored.tolist())
         rows = zip(self.judged_topic.tolist(), self.arrays["judged_document"].tolist(), grades, strict=True)
         return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)

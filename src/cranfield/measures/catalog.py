@@ -93,7 +93,7 @@ def _placed(kind: MeasureKind, cuts: list[str], values: dict[str, Value], text: 
     """The parameter that stands after ``@``, where that is no rank."""
     at = kind.cutoff.parameter
     if len(cuts) + (at in values) != 1:
-        raise RequestError(f"«{text}»: {kind.name} needs one {at}", fix=f"Write {kind.name}@0.5, for instance.")
+        raise RequestError(f"«{text}»: {kind.name} needs one {at}", fix=f"Write {kind.example}, for instance.")
     return _parameters(kind, f"{at}={cuts[0]}", text) if cuts else {}
 
 

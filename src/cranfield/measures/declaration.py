@@ -64,6 +64,11 @@ class MeasureKind:
     averaged: str = "mean"
     beside: str = ""  # a measure that is shown beside this one, with the same parameters
 
+    @property
+    def example(self) -> str:
+        """The name with a cutoff, where one is required: a rank, or a share for measures that count by those."""
+        return self.name if not self.cutoff.required else f"{self.name}@{0.5 if self.cutoff.parameter else 10}"
+
 
 @dataclass(frozen=True)
 class Measure:
