@@ -82,22 +82,16 @@ def geometric_bpref(view: View, measure: Measure) -> Array:
 
 def inferred_ap(view: View, measure: Measure) -> Array:
     """Expected AP where only a sample of the pool was judged (Yilmaz & Aslam 2006, eq. 4, as trec_eval has it)."""
-    is_relevant, pooled = relevant(view, measure["rel"]), view.grade > NOT_POOLED
-    found = places(view, pooled.astype(np.float64), view.judged)  # counted: those of the pool
-    chosen = is_relevant[found.judgment]
-    judged = running(view, found, (view.grade[found.judgment] >= 0).astype(np.float64))[chosen] - 1.0
-    before = running(view, found, chosen.astype(np.float64))[chosen] - 1.0
-    found = found.where(chosen)
-    share = (before + INFERRED_EPSILON) / (judged + 2.0 * INFERRED_EPSILON)
-    worth = np.where(found.rank == 1, 1.0, (1.0 + (found.counted - 1) * share) / found.rank)
-    return divide(add_up(view, found, worth), spread_units(view, per_unit(view, is_relevant)))
+    is_relevant = relevant(view, measure["rel"])
+    verdict = np.where(is_relevant, 2, np.where(view.grade >= 0, 1, np.where(view.grade > NOT_POOLED, 0, -1)))
+    score = run(kernels.inferred, view, verdict.astype(np.int32), INFERRED_EPSILON, hits=view.judged)
+    return divide(score, spread_units(view, per_unit(view, is_relevant)))
 
 
 def binary_lag(view: View, measure: Measure) -> Array:
     gain = binary(view, measure["rel"])
-    found = places(view, gain)
-    worth = 1.0 / np.log2(2.0 + found.rank - found.counted)
-    return divide(add_up(view, found, worth), spread_units(view, per_unit(view, gain > 0)))
+    weight = 1.0 / np.log2(2.0 + np.arange(view.deepest + 1))
+    return divide(run(kernels.lagging, view, gain, weight), spread_units(view, per_unit(view, gain > 0)))
 
 
 def _ideal_until(view: View, found: Places, edges: Array, sums: Array) -> Array:

@@ -156,6 +156,46 @@ def _stopping(first, last, systems, shards, edges, rank, judgment, gain, going_o
             out_score[segment] = total / looked
 
 
+def _inferred(first, last, systems, shards, edges, rank, judgment, verdict, epsilon, out_score):
+    """Σ of the expected precision at each relevant document, which is above the pooled documents before it.
+
+    ``verdict`` of a judgment is 2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            pooled = 0
+            judged = 0
+            found = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                says = verdict[judgment[hit]]
+                if says < 0:
+                    continue
+                if says == 2:
+                    share = (found + epsilon) / (judged + 2.0 * epsilon)
+                    total += (1.0 + pooled * share) / rank[hit] if rank[hit] > 1 else 1.0
+                    found += 1
+                if says > 0:
+                    judged += 1
+                pooled += 1
+            out_score[segment] = total
+
+
+def _lagging(first, last, systems, shards, edges, rank, judgment, gain, weight, out_score):
+    """Σ over documents with a gain of ``weight`` of the number of other documents above."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            found = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if gain[judgment[hit]] > 0.0:
+                    found += 1
+                    total += weight[rank[hit] - found]
+            out_score[segment] = total
+
+
 def _interpolated(first, last, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
     """The highest precision from the ``needed``-th relevant document on, on average over ascending levels of recall.
 
@@ -429,6 +469,8 @@ first_relevant = Kernel(_first_relevant)
 cascade = Kernel(_cascade)
 stopping = Kernel(_stopping)
 interpolated = Kernel(_interpolated, arrays=_interpolated_arrays)
+inferred = Kernel(_inferred)
+lagging = Kernel(_lagging)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
