@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ir_measures
+import numpy as np
 import pytest
 import ranx
 from generated import Generated, IntentRow, Judgments, Run, collections, examples, ranking, scores
 from hypothesis import given
+
+import cranfield
+from cranfield.scores.evaluation import score_collection
 
 TOLERANCE = 1e-9
 PRINTED = 0.5e-5 + 1e-12  # gdeval prints five digits
@@ -133,6 +138,24 @@ def test_all_other_names_mean_what_they_mean_in_ir_measures(made: Generated) -> 
                 for name, x in zip(MORE_NAMES, ours[system, topic], strict=True)
             }
             assert {name: pair for name, pair in pairs.items() if abs(pair[0] - pair[1]) > TOLERANCE} == {}
+
+
+@needs_cwl
+@pytest.mark.parametrize(("folder", "file"), [("dl19", "ICT-BERT2.txt.gz"), ("trec8", "input.CL99SD.gz")])
+def test_all_other_names_mean_what_they_mean_in_ir_measures_on_real_runs(shared: Path, folder: str, file: str) -> None:
+    data = shared / "data" / folder
+    collection = cranfield.read_collection(data / "runs" / file, data / "qrels.txt.gz")
+    table = score_collection(collection, MORE_NAMES, missing="drop")
+    qrels: dict[str, dict[str, int]] = {topic: {} for topic in table.topics}
+    for topic, document, grade in collection.judgments():
+        if topic in qrels:
+            qrels[topic][document] = int(grade)
+    run = {t: {d: 9999.0 - at for at, d in enumerate(collection.ranking(table.systems[0], t))} for t in table.topics}
+    measures = [ir_measures.parse_measure(name) for name in MORE_NAMES]
+    expected = np.zeros((len(measures), len(table.topics)))
+    for row in ir_measures.iter_calc(measures, qrels, run):
+        expected[measures.index(row.measure), table.topics.index(row.query_id)] = row.value
+    np.testing.assert_allclose(table.values[:, :, 0, 0], expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["NumQ", "NumRel"])
