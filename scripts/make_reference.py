@@ -9,12 +9,14 @@ from pathlib import Path
 
 from command_pages import commands_page
 from equation_pages import equations_page, formula_objects
+from peer_measures import peers_table
 from python_pages import ROOMS, formulas_page, python_page, room_page
 
 from cranfield.errors import speak
 from cranfield.formats.problems import KINDS, Severity
 from cranfield.formats.tool_files import TOOL_FILES
 from cranfield.measures import CATALOG, MeasureKind
+from cranfield.measures.groups import GROUPS
 from cranfield.rendering.references import REFERENCES
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -28,13 +30,35 @@ def measures_page() -> str:
         "A measure is written `Name`, `Name@k` or `Name(parameter=value,…)@k`: `AP`, `P@10`, `nDCG(gains=exp)@10`, "
         "`RBP(p=0.8)`. Names in capitals or not, and trec_eval's own (`map`, `P_10`, `ndcg_cut_10`, `recip_rank`), are "
         "understood.\n",
+        "Names of ir_measures mean what they mean there, with its parameters (`judged_only=True`, `cutoff=10`, "
+        "`dcg='exp-log2'`).\n",
+        *_sets(),
         *map(_measure, CATALOG.values()),
+        "## Names in other programs\n",
+        "Scores are equal to 10⁻⁹ on random collections, except for the "
+        "[named differences](differences.md#measures-in-other-programs).\n",
+        *peers_table(),
+        "",
     ]
     return "\n".join(parts)
 
 
+def _sets() -> list[str]:
+    """The sets of measures that have a name."""
+    rows = [f"| `{name}` | {len(names)} | {_short(names)} |" for name, names in GROUPS.items()]
+    return ["## Sets of measures\n", "| name | measures | which |", "|---|---|---|", *rows, ""]
+
+
+def _short(names: tuple[str, ...]) -> str:
+    kinds = list(dict.fromkeys(name.partition("@")[0] if len(names) > 5 else name for name in names))
+    return ", ".join(f"`{kind}`" for kind in kinds)
+
+
 def _measure(kind: MeasureKind) -> str:
-    cutoff = "must have `@k`" if kind.cutoff.required else "may have `@k`" if kind.cutoff.allowed else "takes no `@k`"
+    at = kind.cutoff.parameter or "k"
+    cutoff = (
+        f"must have `@{at}`" if kind.cutoff.required else "may have `@k`" if kind.cutoff.allowed else "takes no `@k`"
+    )
     judgments = "per-intent judgments" if kind.per_intent else "ordinary judgments"
     lines = [
         f"## {kind.name}\n",

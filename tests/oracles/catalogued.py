@@ -12,16 +12,25 @@ SETTINGS = {
     "log": ("log=10",),
     "beta": ("beta=0.3",),
     "max": ("max=4",),
-    "p": ("p=0.3", "p=0.95"),
+    "p": ("p=0.3", "p=0.97"),
     "alpha": ("alpha=0.3", "alpha=1"),
     "gamma": ("gamma=0.2",),
+    "judged_only": ("judged_only=True",),
+    "relative": ("relative=True",),
+    "T": ("T=0.3", "T=3"),
+    "min_rel": ("min_rel=1",),
+    "max_rel": ("max_rel=4",),
+    "normalize": ("normalize=False",),
+    "recall": (),  # which stands after @
+    "multiple": (),
 }
 CUTOFFS = (1, 3, 20)
+SHARES = (0, 0.3, 1)
 
 
 def names(kind: MeasureKind) -> list[str]:
     """The measure as it comes, cut, and with each of its parameters set."""
-    ends = [f"@{k}" for k in CUTOFFS] if kind.cutoff.allowed else []
+    ends = [f"@{k}" for k in (SHARES if kind.cutoff.parameter else CUTOFFS)] if kind.cutoff.allowed else []
     starts = [""] + [f"({setting})" for parameter in kind.parameters for setting in SETTINGS[parameter.name]]
     uncut = [] if kind.cutoff.required else [f"{kind.name}{start}" for start in starts]
     return uncut + [f"{kind.name}{start}{end}" for start in starts for end in ends]
@@ -33,5 +42,7 @@ EVERY = [name for kind in CATALOG.values() for name in names(kind)]
 def is_told_the_highest_grade(name: str) -> bool:
     """False for measures that look for it in the whole collection, so that one topic's score depends on the others."""
     values = dict(parse_measure(name).values)
+    if "max_rel" in values:
+        return values["max_rel"] is not None
     needs_it = "max" in values and values["gains"] in ("linear", "exp")
     return not needs_it or values["max"] is not None

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ir_measures
+import numpy as np
 import pytest
+import ranx
 from generated import Generated, IntentRow, Judgments, Run, collections, examples, ranking, scores
 from hypothesis import given
+
+import cranfield
+from cranfield.scores.evaluation import score_collection
 
 TOLERANCE = 1e-9
 PRINTED = 0.5e-5 + 1e-12  # gdeval prints five digits
@@ -33,8 +39,8 @@ def per_intent(rows: list[IntentRow]) -> list[Any]:
 
 
 def untied(run: Run) -> Run:
-    """The same lists without ties: minus the rank for a score."""
-    return {topic: {doc: -float(rank) for rank, doc in enumerate(ranking(rows))} for topic, rows in run.items()}
+    """The same lists without ties: scores that fall by 1, and are above 0."""
+    return {topic: {doc: 1000.0 - rank for rank, doc in enumerate(ranking(rows))} for topic, rows in run.items()}
 
 
 def without_ties(made: Generated) -> Generated:
@@ -91,8 +97,26 @@ def test_difference_judged_in_ir_measures_breaks_ties_by_ascending_id_and_here_b
     assert theirs(ir_measures.judged, "Judged@1", plain(made.qrels), made.runs["run"]) == {"1": 1.0}
 
 
-SAME_NAMES = ("AP", "AP@5", "P@5", "R@10", "Rprec", "RR", "RR@3", "Bpref", "nDCG", "nDCG@10", "Judged@10")
-SAME_DIVERSITY_NAMES = ("alpha_nDCG@5", "alpha_nDCG(alpha=0.25)@10", "ERR_IA@10", "nERR_IA@5", "StRecall@5")
+SAME_NAMES = ("AP", "AP@5", "P@5", "R@10", "Rprec", "RR", "RR@3", "Bpref", "nDCG", "nDCG@10", "Judged@10", "NumRet")
+# Asked for beside measures with judged_only, theirs NumRet may count judged documents alone, so it is not here.
+MORE_NAMES = (
+    *("Success@5", "SetP", "SetRelP", "SetR", "SetF", "SetF(beta=0.5)", "SetAP"),
+    *("NumRelRet", "NumRet(rel=3)", "IPrec@0.2", "infAP", "Compat", "Compat(p=0.8)"),
+    *("Compat(normalize=False)", "SDCG(max_rel=3)@5", "SDCG(min_rel=1,max_rel=3)@20", "BPM(max_rel=3)@5"),
+    *("BPM(T=0.5,max_rel=4)@3", "BPM(T=2.0,min_rel=1,max_rel=3)@10", "INST(max_rel=3)", "INST(T=2.5,max_rel=4)"),
+    *("INSQ(max_rel=3)", "INSQ(T=0.3,min_rel=1,max_rel=3)", "NERR8(max_rel=3)@5", "NERR9(max_rel=4)@20"),
+    *("NERR10(max_rel=3)", "NERR10(p=0.5,max_rel=3)", "NERR11(max_rel=3)", "NERR11(T=0.4,max_rel=4)"),
+    *("AP(judged_only=True)", "P(judged_only=True)@5", "nDCG(judged_only=True)@10", "SetP(judged_only=True)"),
+    *("Rprec(judged_only=True)", "Success(judged_only=True,rel=2)@1", "P(cutoff=5,rel=2)", "nDCG(dcg='log2')@5"),
+)
+SAME_DIVERSITY_NAMES: tuple[str, ...] = (
+    "alpha_nDCG@5",
+    "alpha_nDCG(alpha=0.25)@10",
+    "ERR_IA@10",
+    "nERR_IA@5",
+    "StRecall@5",
+)
+SAME_DIVERSITY_NAMES += ("alpha_DCG@5", "NRBP", "nNRBP(alpha=0.25,beta=0.75)", "P_IA@5", "AP_IA", "AP_IA(rel=2)")
 
 
 @pytest.mark.parametrize("name", SAME_NAMES)
@@ -104,6 +128,93 @@ def test_a_name_means_what_it_means_in_ir_measures(name: str, made: Generated) -
         expected = theirs(ir_measures, name, plain(made.qrels), run)
         for topic in made.qrels:
             assert ours[system, topic] == pytest.approx([expected.get(topic, 0.0)], abs=TOLERANCE), (system, topic)
+
+
+@needs_cwl
+@examples(200)
+@given(made=collections(grades=(0, 0, 1, 3)).map(without_ties))
+def test_all_other_names_mean_what_they_mean_in_ir_measures(made: Generated) -> None:
+    ours = scores(made, *MORE_NAMES)
+    measures = {name: ir_measures.parse_measure(name) for name in MORE_NAMES}
+    for system, run in made.runs.items():
+        found = ir_measures.iter_calc(measures.values(), plain(made.qrels), {t: dict(rows) for t, rows in run.items()})
+        expected = {(row.query_id, row.measure): row.value for row in found}
+        for topic in made.qrels:
+            pairs = {
+                name: (x, expected.get((topic, measures[name]), 0.0))
+                for name, x in zip(MORE_NAMES, ours[system, topic], strict=True)
+            }
+            assert {name: pair for name, pair in pairs.items() if abs(pair[0] - pair[1]) > TOLERANCE} == {}
+
+
+@needs_cwl
+@pytest.mark.parametrize(("folder", "file"), [("dl19", "ICT-BERT2.txt.gz"), ("trec8", "input.CL99SD.gz")])
+def test_all_other_names_mean_what_they_mean_in_ir_measures_on_real_runs(shared: Path, folder: str, file: str) -> None:
+    data = shared / "data" / folder
+    collection = cranfield.read_collection(data / "runs" / file, data / "qrels.txt.gz")
+    table = score_collection(collection, MORE_NAMES, missing="drop")
+    qrels: dict[str, dict[str, int]] = {topic: {} for topic in table.topics}
+    for topic, document, grade in collection.judgments():
+        if topic in qrels:
+            qrels[topic][document] = int(grade)
+    run = {t: {d: 9999.0 - at for at, d in enumerate(collection.ranking(table.systems[0], t))} for t in table.topics}
+    measures = [ir_measures.parse_measure(name) for name in MORE_NAMES]
+    expected = np.zeros((len(measures), len(table.topics)))
+    for row in ir_measures.iter_calc(measures, qrels, run):
+        expected[measures.index(row.measure), table.topics.index(row.query_id)] = row.value
+    np.testing.assert_allclose(table.values[:, :, 0, 0], expected, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["NumQ", "NumRel"])
+@examples(12)
+@given(made=collections(grades=(0, 0, 1, 3)))
+def test_a_count_of_topics_and_relevant_documents_equals_ir_measures_where_the_run_has_the_topic(
+    name: str, made: Generated
+) -> None:
+    ours = scores(made, name)
+    for system, run in made.runs.items():
+        expected = theirs(ir_measures, name, plain(made.qrels), run)
+        for topic in set(made.qrels) & set(run):
+            assert ours[system, topic] == [expected[topic]]
+
+
+def test_difference_ir_measures_counts_neither_topics_nor_relevant_documents_of_topics_the_run_lacks() -> None:
+    made = Generated({"1": {"a": 1}, "2": {"a": 1}}, {"run": {"1": {"a": 1.0}}})
+    assert scores(made, "NumQ", "NumRel")["run", "2"] == [1.0, 1.0]
+    assert theirs(ir_measures, "NumRel", plain(made.qrels), made.runs["run"]) == {"1": 1.0, "2": 0.0}
+
+
+@pytest.mark.parametrize("name", ["Accuracy", "Accuracy@1", "Accuracy@5", "Accuracy(rel=3)@10"])
+@examples(60)
+@given(made=collections(grades=(0, 0, 1, 3)).map(without_ties))
+def test_accuracy_equals_ir_measures_where_something_relevant_and_something_else_is_found(
+    name: str, made: Generated
+) -> None:
+    ours = scores(made, name)
+    for system, run in made.runs.items():
+        for topic in set(made.qrels) & set(run):
+            try:
+                expected = theirs(ir_measures.accuracy, name, plain(made.qrels), {topic: run[topic]}).get(topic, 0.0)
+            except ZeroDivisionError:  # which is theirs where all documents are relevant
+                expected = 1.0
+            assert ours[system, topic] == pytest.approx([expected], abs=TOLERANCE), (system, topic)
+
+
+def test_difference_compat_in_ir_measures_places_documents_by_scores_below_0_after_those_not_retrieved() -> None:
+    # The ideal list has the retrieved a first here; there b, which is not retrieved and has a score of 0, is first.
+    made = Generated({"1": {"a": 1, "b": 1}}, {"run": {"1": {"a": -1.0}}})
+    assert scores(made, "Compat(p=0.5)")["run", "1"] == pytest.approx([(1 + 0.5 / 2) / 1.5])
+    assert theirs(ir_measures, "Compat(p=0.5)", plain(made.qrels), made.runs["run"]) == {"1": pytest.approx(0.25 / 1.5)}
+
+
+@pytest.mark.filterwarnings("ignore")  # its compiler's
+def test_f_is_the_harmonic_mean_of_precision_and_recall_as_in_ranx() -> None:
+    made = Generated({"1": {"a": 1, "b": 1, "c": 2}}, {"run": {"1": {"a": 3.0, "x": 2.0, "c": 1.0}}})
+    p, r = scores(made, "P@4", "R@4")["run", "1"]
+    by_hand = [2 * p * r / (p + r), 5 * p * r / (4 * p + r)]
+    assert scores(made, "F@4", "F(beta=2)@4")["run", "1"] == pytest.approx(by_hand, abs=TOLERANCE)
+    qrels, run = ranx.Qrels(plain(made.qrels)), ranx.Run({"1": dict(made.runs["run"]["1"])})
+    assert ranx.evaluate(qrels, run, "f1@4") == pytest.approx(by_hand[0], abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", SAME_DIVERSITY_NAMES)

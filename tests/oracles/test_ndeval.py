@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pyndeval
 import pytest
 from generated import Generated, Run, collections, examples, ranking, scores
@@ -13,17 +15,26 @@ TOLERANCE = 1e-9
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def theirs(made: Generated, run: Run, measure: str, *, alpha: float = 0.5, rel: int = 1) -> dict[str, float]:
+def theirs(
+    made: Generated, run: Run, measure: str, *, alpha: float = 0.5, beta: float = 0.5, rel: int = 1
+) -> dict[str, float]:
     """topic → score. They break ties by ascending id, so they are given the ranks."""
     ranks = [(topic, doc, -float(at)) for topic, rows in run.items() for at, doc in enumerate(ranking(rows))]
-    evaluator = pyndeval.RelevanceEvaluator(made.intents, [measure], relevance_level=rel, alpha=alpha)
+    evaluator = pyndeval.RelevanceEvaluator(made.intents, [measure], relevance_level=rel, alpha=alpha, beta=beta)
     return {topic: found[measure] for topic, found in evaluator.evaluate(ranks).items()}
 
 
 @pytest.mark.parametrize("cutoff", [2, 5, 10, 20])
 @pytest.mark.parametrize(
     ("name", "measure"),
-    [("alpha-nDCG", "alpha_nDCG"), ("ERR-IA", "ERR_IA"), ("nERR-IA", "nERR_IA"), ("strec", "I-rec")],
+    [
+        ("alpha-nDCG", "alpha_nDCG"),
+        ("alpha-DCG", "alpha_DCG"),
+        ("ERR-IA", "ERR_IA"),
+        ("nERR-IA", "nERR_IA"),
+        ("P-IA", "P_IA"),
+        ("strec", "I-rec"),
+    ],
 )
 @examples(25)
 @given(made=collections(with_intents=True))
@@ -35,8 +46,25 @@ def test_a_measure_equals_ndevals(name: str, measure: str, cutoff: int, made: Ge
             assert ours[system, topic] == pytest.approx([expected.get(topic, 0.0)], abs=TOLERANCE), (system, topic)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "beta", "rel"), [(0.5, 0.5, 1), (0.0, 0.75, 1), (0.25, 0.9, 2), (1.0, 0.3, 1), (0.75, 0.0, 3)]
+)
+@examples(40)
+@given(made=collections(with_intents=True))
+def test_measures_of_whole_lists_equal_ndevals(alpha: float, beta: float, rel: int, made: Generated) -> None:
+    parameters = f"alpha={alpha},beta={beta},rel={rel}"
+    names = {"NRBP": f"NRBP({parameters})", "nNRBP": f"nNRBP({parameters})", "MAP-IA": f"AP_IA(rel={rel})"}
+    ours = scores(made, *names.values())
+    for system, run in made.runs.items():
+        found = [theirs(made, run, name, alpha=alpha, beta=beta, rel=rel) for name in names]
+        for topic in made.qrels:
+            # Where nothing is relevant to any intent they divide by 0, and here the score is 0.
+            expected = [0.0 if math.isnan(x) else x for x in (each.get(topic, 0.0) for each in found)]
+            assert ours[system, topic] == pytest.approx(expected, abs=TOLERANCE), (system, topic)
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("name", ["alpha-nDCG", "ERR-IA", "nERR-IA"])
+@pytest.mark.parametrize("name", ["alpha-nDCG", "alpha-DCG", "ERR-IA", "nERR-IA"])
 @examples(12)
 @given(made=collections(with_intents=True))
 def test_alpha_means_what_it_means_in_ndeval(name: str, alpha: float, made: Generated) -> None:
@@ -48,7 +76,8 @@ def test_alpha_means_what_it_means_in_ndeval(name: str, alpha: float, made: Gene
 
 
 @pytest.mark.parametrize(
-    ("name", "measure"), [("alpha-nDCG", "alpha_nDCG"), ("nERR-IA", "nERR_IA"), ("strec", "I-rec")]
+    ("name", "measure"),
+    [("alpha-nDCG", "alpha_nDCG"), ("nERR-IA", "nERR_IA"), ("alpha-DCG", "alpha_DCG"), ("strec", "I-rec")],
 )
 @examples(12)
 @given(made=collections(with_intents=True))

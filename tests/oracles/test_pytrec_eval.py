@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 import pytrec_eval
 from generated import Generated, Judgments, Run, collections, examples, ranking, read, scores
 from hypothesis import given
+
+import cranfield
+from cranfield.errors import RequestError
+from cranfield.measures.groups import GROUPS, trec_eval_name
+from cranfield.scores.evaluation import score_collection
 
 TOLERANCE = 1e-9
 
@@ -60,6 +71,143 @@ def test_a_binary_measure_with_rel_equals_pytrec_evals_with_that_relevance_level
         expected = theirs(made.qrels, run, name, level=2)
         for topic in made.qrels:
             assert ours[system, topic] == pytest.approx([expected.get(topic, 0.0)], abs=TOLERANCE), (system, topic)
+
+
+ALL = {str(trec_eval_name(measure)): measure for measure in GROUPS["all_trec"]}
+# With a level of relevance, theirs still divides by the relevant documents of all levels where it counts levels.
+WITH_LEVEL = (
+    *("Success@1", "Success@5", "relative_P@5", "SetP", "SetP(relative=True)", "SetR", "SetAP", "SetF", "utility"),
+    *("IPrec@0.3", "IPrec@1", "11pt_avg", "Rprec_mult@0.4", "Rprec_mult@2", "infAP", "gm_bpref", "GMAP", "binG"),
+    *("NumRel", "num_nonrel_judged_ret"),
+)
+JUDGED_ONLY = ("AP", "AP@5", "P@5", "R@10", "Rprec", "RR", "Success@5", "SetP", "SetF", "SetAP", "IPrec@0.3", "nDCG@5")
+
+
+def all_theirs(
+    qrels: Judgments, run: Run, names: Iterable[str], *, level: int = 1, judged_only: bool = False
+) -> dict[str, dict[str, float]]:
+    """topic → name → score; what they divide by 0 is left out."""
+    sound = {topic: dict(rows) for topic, rows in qrels.items() if max(rows.values()) >= 0}
+    lists = {topic: dict(rows) for topic, rows in run.items() if topic in sound}
+    if not lists:
+        return {}
+    flag: Any = int(judged_only)
+    evaluator = pytrec_eval.RelevanceEvaluator(sound, set(names), relevance_level=level, judged_docs_only_flag=flag)
+    found = evaluator.evaluate(lists)
+    return {topic: {name: x for name, x in row.items() if not math.isnan(x)} for topic, row in found.items()}
+
+
+def differences(
+    made: Generated, measures: dict[str, str], *, level: int = 1, judged_only: bool = False
+) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Where the measures, by their name and by ours, are not equal."""
+    ours = scores(made, *measures.values())
+    found = {}
+    for system, run in made.runs.items():
+        expected = all_theirs(made.qrels, run, measures, level=level, judged_only=judged_only)
+        for topic, row in expected.items():
+            for name, x in zip(measures, ours[system, topic], strict=True):
+                if abs(x - row.get(name, x)) > TOLERANCE:
+                    found[system, topic, name] = x, row[name]
+    return found
+
+
+@examples(200)
+@given(made=collections())
+def test_all_measures_of_trec_eval_equal_pytrec_evals(made: Generated) -> None:
+    assert set(ALL) | {"runid", "relstring"} == set(all_theirs({"1": {"a": 1}}, {"1": {"a": 1.0}}, EVERY)["1"])
+    assert differences(made, ALL) == {}
+
+
+EVERY = pytrec_eval.supported_measures
+
+
+@examples(200)
+@given(made=collections())
+def test_rel_means_what_the_relevance_level_means_in_pytrec_eval(made: Generated) -> None:
+    measures = {str(trec_eval_name(measure)): measure.replace("(", "(rel=2,") for measure in WITH_LEVEL}
+    with_rel = {
+        name: measure if "(" in measure else f"{measure.partition('@')[0]}(rel=2){''.join(measure.partition('@')[1:])}"
+        for name, measure in measures.items()
+    }
+    assert differences(made, with_rel, level=2) == {}
+
+
+@examples(200)
+@given(made=collections())
+def test_judged_only_means_what_it_means_in_pytrec_eval(made: Generated) -> None:
+    measures = {
+        str(trec_eval_name(measure)): f"{name}(judged_only=True){at}{cut}"
+        for measure in JUDGED_ONLY
+        for name, at, cut in [measure.partition("@")]
+    }
+    assert differences(made, measures, judged_only=True) == {}
+
+
+REAL = [
+    ("trec8", "input.CL99SD.gz"),
+    ("trec8", "input.1.gz"),
+    ("trec8", "input.8manexT3D1N0.gz"),
+    ("dl19", "ICT-BERT2.txt.gz"),
+    ("dl19", "ICT-CKNRM_B.txt.gz"),
+]
+
+
+def by_rank(collection: cranfield.Collection) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and the first run, scored by rank: theirs sees single precision, which ties more documents."""
+    qrels: dict[str, dict[str, int]] = {topic: {} for topic in collection.topics}
+    for topic, document, grade in collection.judgments():
+        qrels[topic][document] = int(grade)
+    ranked = {topic: collection.ranking(collection.systems[0], topic) for topic in collection.topics}
+    return qrels, {t: {d: float(-at) for at, d in enumerate(rows)} for t, rows in ranked.items() if rows}
+
+
+@pytest.mark.parametrize(("folder", "file"), REAL)
+def test_all_measures_of_trec_eval_equal_pytrec_evals_on_real_runs_to_the_line(
+    shared: Path, tmp_path: Path, folder: str, file: str
+) -> None:
+    data = shared / "data" / folder
+    collection = cranfield.read_collection(data / "runs" / file, data / "qrels.txt.gz")
+    table = score_collection(collection, "all_trec", missing="drop")
+    qrels, run = by_rank(collection)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, EVERY).evaluate(run)
+    for at, topic in enumerate(table.topics):
+        found = dict(zip(ALL, table.values[:, at, 0, 0].tolist(), strict=True))
+        expected = {name: theirs[topic][name] for name in ALL}
+        assert found == pytest.approx(expected, abs=TOLERANCE), topic
+    written = tmp_path / "run.eval"
+    cranfield.write_scores(table, written)
+    assert written.read_text(encoding="utf-8").splitlines() == list(printed(theirs, table.topics, table.systems[0]))
+
+
+def printed(scores: dict[str, dict[str, float]], topics: Iterable[str], run: str) -> Iterator[str]:
+    """What trec_eval -q prints, without relstring: geometric means and the number of topics in the summary alone."""
+
+    def line(name: str, topic: str, score: float) -> str:
+        return f"{name:<22}\t{topic}\t{int(score) if name.startswith('num_') else f'{score:6.4f}'}"
+
+    for topic in topics:
+        yield from (line(name, topic, scores[topic][name]) for name in ALL if name not in ("num_q", *GEOMETRIC))
+    yield f"{'runid':<22}\tall\t{run}"
+    for name in ALL:
+        values = [scores[topic][name] for topic in topics]
+        yield line(name, "all", pytrec_eval.compute_aggregated_measure(name, values))
+
+
+GEOMETRIC = ("gm_map", "gm_bpref")
+
+
+def test_lines_of_trec_eval_are_read_back_and_are_about_one_system(tmp_path: Path) -> None:
+    made = Generated({"1": {"a": 1, "b": 0}, "2": {"b": 1}}, {"one": {"1": {"a": 1.0}, "2": {"a": 2.0, "b": 1.0}}})
+    table = score_collection(read(made), ["AP", "P@5", "GMAP", "RBP(p=0.8)"])
+    cranfield.write_scores(table, tmp_path / "one.eval")
+    again = cranfield.read_scores(tmp_path / "one.eval")
+    assert (again.measures, again.systems) == (("map", "P_5", "RBP(p=0.8)"), ("one",))
+    assert again.of("map").ravel().tolist() == [1.0, 0.5]
+    assert "gm_map                \tall\t0.7071\n" in (tmp_path / "one.eval").read_text()
+    two = score_collection(read(replace(made, runs={**made.runs, "two": made.runs["one"]})), "AP")
+    with pytest.raises(RequestError, match="about one system, and there are 2"):
+        cranfield.write_scores(two, tmp_path / "two.eval")
 
 
 @examples(60)

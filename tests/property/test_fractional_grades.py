@@ -235,8 +235,8 @@ def test_half_of_every_grade_and_of_the_threshold_is_the_same_to_binary_measures
 
 
 def _with_rel(name: str, rel: float) -> str:
-    cut = "@10" if CATALOG[name].cutoff.required else ""
-    return f"{name}(rel={rel}){cut}"
+    _, at, cut = CATALOG[name].example.partition("@")
+    return f"{name}(rel={rel}){at}{cut}"
 
 
 def test_the_mean_of_four_judges_ranks_as_their_sum_on_deep_learning_2019(shared: Path, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_the_mean_of_four_judges_ranks_as_their_sum_on_deep_learning_2019(shared
 
 def test_fewer_fractional_judgments_score_as_from_scratch(scales: tuple[Collection, Collection]) -> None:
     half = scales[1]
-    names = [kind.name if not kind.cutoff.required else f"{kind.name}@10" for kind in CATALOG.values()]
+    names = [kind.example for kind in CATALOG.values()]
     measures = parse_measures([*names, "AP(rel=0.5)", "nDCG(gains=exp)", "RBP(gains=exp)", "Q@5"])
     rescorer, rng = Rescorer(half, measures, 1), np.random.default_rng(1)
     for share in (1.0, 0.5):

@@ -9,15 +9,22 @@ from hypothesis import strategies as st
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, Measure, beside, parse_measure, parse_measures
 from cranfield.measures.declaration import MeasureKind
+from cranfield.measures.groups import GROUPS, trec_eval_name
 
-WITH_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.allowed)
+BY_SHARE = sorted(name for name, kind in CATALOG.items() if kind.cutoff.parameter)
+WITH_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.allowed and name not in BY_SHARE)
 WITHOUT_CUTOFF = sorted(name for name, kind in CATALOG.items() if not kind.cutoff.allowed)
-NEEDS_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.required)
+NEEDS_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.required and name not in BY_SHARE)
 
 
 def plain(kind: MeasureKind) -> str:
     """The shortest way to ask for a measure."""
-    return f"{kind.name}@10" if kind.cutoff.required else kind.name
+    return kind.example
+
+
+def cut(kind: MeasureKind) -> str:
+    """What stands after its name."""
+    return kind.example.removeprefix(kind.name)
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
@@ -108,10 +115,9 @@ def test_a_measure_has_one_canonical_name(text: str, name: str) -> None:
 
 @pytest.mark.parametrize(("kind", "alias"), [(k, alias) for k in CATALOG.values() for alias in k.aliases])
 def test_every_alias_leads_to_its_measure_in_any_case(kind: MeasureKind, alias: str) -> None:
-    cut = "@10" if kind.cutoff.required else ""
     for spelling in (alias, alias.upper(), alias.lower()):
-        if spelling != "p" or not cut:
-            assert parse_measure(spelling + cut).kind is kind
+        if spelling != "p" or not cut(kind):
+            assert parse_measure(spelling + cut(kind)).kind is kind
 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
@@ -183,7 +189,7 @@ def refusal(text: str) -> RequestError:
         ("precison@5", "P"),
         ("recal@5", "R"),
         ("recip_ranc", "RR"),
-        ("alpha-DCG@10", "alpha_nDCG"),
+        ("alpha-nDGC@10", "alpha_nDCG"),
         ("RBP_residul", "RBP_residual"),
         ("Rprecision", "Rprec"),
         ("judge@10", "Judged"),
@@ -236,6 +242,58 @@ def test_a_measure_with_its_cutoff_in_its_name_takes_no_other() -> None:
 def test_a_cutoff_is_a_whole_number_from_1(cutoff: str) -> None:
     for name in WITH_CUTOFF:
         assert "the cutoff must be a whole number" in refusal(f"{name}@{cutoff}").what
+
+
+@pytest.mark.parametrize("name", BY_SHARE)
+def test_a_measure_with_a_share_after_the_at_sign_needs_one_and_takes_no_other(name: str) -> None:
+    at = CATALOG[name].cutoff.parameter
+    assert str(parse_measure(f"{name}@0.25")) == str(parse_measure(f"{name}({at}=.250)")) == f"{name}@0.25"
+    assert f"{name} needs one {at}" in refusal(name).what
+    assert f"{name} needs one {at}" in refusal(f"{name}({at}=0.5)@0.5").what
+    assert f"{at} cannot be «x»" in refusal(f"{name}@x").what
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("P_10", "P@10"),
+        ("P.10", "P@10"),
+        ("success_5", "Success@5"),
+        ("hit_rate@5", "Success@5"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("iprec_at_recall.0", "IPrec@0"),
+        ("Rprec_mult_0.20", "Rprec_mult@0.2"),
+        ("relative_P_5", "relative_P@5"),
+        ("set_relative_P", "SetP(relative=True)"),
+        ("SetRelP", "SetP(relative=True)"),
+        ("NumRelRet", "NumRet(rel=1)"),
+        ("gm_map", "GMAP"),
+        ("ndcg_burges@10", "nDCG(gains=exp)@10"),
+        ("r-precision", "Rprec"),
+        ("P(cutoff=10)", "P@10"),
+        ("nDCG(dcg='exp-log2',judged_only=True)@5", "nDCG(gains=exp,judged_only=True)@5"),
+        ("nDCG(dcg=log2)", "nDCG"),
+        ("AP(judged_only=False)", "AP"),
+    ],
+)
+def test_names_of_trec_eval_and_ir_measures_are_understood(text: str, name: str) -> None:
+    assert str(parse_measure(text)) == name
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_set_of_measures_stands_for_each_of_them_once(name: str) -> None:
+    found = [str(measure) for measure in parse_measures([GROUPS[name][-1], name])]
+    assert found == [GROUPS[name][-1], *GROUPS[name][:-1]]
+
+
+def test_the_official_set_begins_as_trec_eval_prints_it() -> None:
+    names = [trec_eval_name(str(measure)) for measure in parse_measures("official")]
+    assert names[:9] == ["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"]
+    assert names[9:] == [
+        *(f"iprec_at_recall_{level / 10:.2f}" for level in range(11)),
+        *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    ]
+    assert trec_eval_name("RBP(p=0.8)") is None
 
 
 def test_two_cutoffs_are_one_too_many() -> None:

@@ -513,8 +513,8 @@ def test_an_unknown_policy_is_refused_with_the_known_ones(policy: str, gappy: Co
 # --- intents
 
 
-PER_INTENT = [f"{kind.name}@10" for kind in CATALOG.values() if kind.per_intent]
-PLAIN = [f"{kind.name}@10" if kind.cutoff.required else kind.name for kind in CATALOG.values() if not kind.per_intent]
+PER_INTENT = [kind.example for kind in CATALOG.values() if kind.per_intent]
+PLAIN = [kind.example for kind in CATALOG.values() if not kind.per_intent]
 INTENTS = "1 a d1 1\n1 b d1 0\n1 b d2 1\n2 a d1 1\n"
 
 
@@ -579,8 +579,11 @@ def test_a_cutoff_beyond_machine_integers_is_scored_or_refused(name: str, demo: 
     assert np.isfinite(table.values).all()
 
 
+WITH_RANK = [kind for kind in CATALOG.values() if kind.cutoff.allowed and not kind.cutoff.parameter]
+
+
 @pytest.mark.parametrize("k", [1, 2, 5, 20, 100])
-@pytest.mark.parametrize("kind", [kind for kind in CATALOG.values() if kind.cutoff.allowed], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", WITH_RANK, ids=lambda kind: kind.name)
 def test_a_cutoff_may_be_deeper_than_lists_and_judgments(kind: MeasureKind, k: int, write: Write) -> None:
     run, qrels, intents = write("run", RUN), write("qrels", QRELS), write("intents", INTENTS)
     values = score_collection(cranfield.read_collection(run, qrels, intents=intents), f"{kind.name}@{k}").values
@@ -598,6 +601,6 @@ def test_gains_that_are_all_zero_are_refused_or_score_zero(demo: Collection) -> 
 
 @pytest.mark.parametrize("kind", CATALOG.values(), ids=CATALOG)
 def test_every_score_is_in_the_range_the_measure_states(kind: MeasureKind, demo: Collection) -> None:
-    values = score_collection(demo, f"{kind.name}@10" if kind.cutoff.required else kind.name).values
+    values = score_collection(demo, kind.example).values
     assert values.min() >= kind.lowest
     assert values.max() <= kind.highest

@@ -16,7 +16,7 @@ from cranfield.methods.variance.kernels import nested_squares
 from cranfield.scores.evaluation import score_view
 from cranfield.scores.rescoring import Rescorer
 
-EVERY = [kind.name if not kind.cutoff.required else f"{kind.name}@10" for kind in CATALOG.values()]
+EVERY = [kind.example for kind in CATALOG.values()]
 MORE = [
     "nDCG@10",
     "nDCG(gains=exp)@5",
@@ -35,6 +35,12 @@ MORE = [
     "RR@3",
     "P+(beta=10)",
     "nDCG(gains=1:5,2:3,3:1)",
+    "Success@1",
+    "Success(rel=2)@5",
+    "relative_P@200",
+    "SDCG(min_rel=1)@5",
+    "IPrec@0.3",
+    "P(judged_only=True)@5",
 ]
 
 
@@ -80,9 +86,12 @@ def test_lists_cut_at_a_depth_score_as_if_they_ended_there(demo: Collection) -> 
 def test_only_measures_that_look_at_more_have_no_recipe(demo: Collection) -> None:
     reduced = Rescorer(demo, (), 1).relevant_only
     without = {str(each) for each in parse_measures([*EVERY, *MORE]) if kept_recipe(reduced.view, each) is None}
-    per_intent = {kind.name for kind in CATALOG.values() if kind.per_intent}
+    by_function = {kind.name for kind in CATALOG.values() if kind.recipe is None}
     others = {name.partition("@")[0].partition("(")[0] for name in without}
-    assert others == {"Bpref", "Judged", "RBP_residual", "nDCG"} | {name.partition("@")[0] for name in per_intent}
+    assert {kind.name for kind in CATALOG.values() if kind.per_intent} <= by_function
+    assert others == by_function | {"nDCG", "P"}
+    assert "P(judged_only=True)@5" in without  # which looks at all judged documents
+    assert not {"Success@1", "relative_P@10", "SetR", "DCG", "SDCG@10", "INSQ"} & without
     assert "nDCG(gains=1:5,2:3,3:1)" in without  # its best documents are not those with the best grades
     assert "nDCG@10" not in without
 

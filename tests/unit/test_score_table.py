@@ -74,6 +74,13 @@ def test_a_measure_must_be_named_where_there_are_several(table: ScoreTable) -> N
         table.mean("MAP")
 
 
+def test_means_of_logarithms_are_geometric_and_those_of_counts_are_sums() -> None:
+    rows = [("GMAP", "1", math.log(0.1)), ("GMAP", "2", math.log(0.4)), ("num_ret", "1", 3.0), ("num_ret", "2", 5.0)]
+    table = ScoreTable.from_rows((measure, topic, "a", score) for measure, topic, score in rows)
+    assert table.averages("GMAP") == {"a": pytest.approx(0.2)}
+    assert table.averages("num_ret") == {"a": 8.0}
+
+
 def test_means_are_over_the_topics_that_have_a_score(table: ScoreTable) -> None:
     assert table.mean("AP") == {"a": 1.0, "b": 0.375}
     alone = ScoreTable.from_rows([("AP", "1", "a", 0.5), ("RR", "1", "b", 0.5)])

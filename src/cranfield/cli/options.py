@@ -231,7 +231,7 @@ def _board(result: Any, path: str, given: dict[str, Any]) -> None:
 
 _SCORES = OutputFile(
     "out",
-    "Write per-topic scores: .csv, .tsv (also .gz), .json or .parquet.",
+    "Write per-topic scores: .csv, .tsv (also .gz), .json, .parquet, or .eval (as trec_eval -q prints them).",
     _scores,
     short="-o",
     has_wide_form=True,

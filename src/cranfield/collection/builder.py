@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.collection.collection import UNJUDGED, Collection, merge, relevant_judgments
+from cranfield.collection.collection import NOT_POOLED, Collection, merge, relevant_judgments
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines, grade_array
 from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
@@ -307,7 +307,7 @@ def _all_judgments(judged: Judged) -> tuple[CodedJudgments, Vocabulary, _Intents
             seen.add((topic, document))
             topics.append(topic)
             documents.append(document)
-            grades.append(UNJUDGED)
+            grades.append(NOT_POOLED)
     scanner = Scanner()
     rows = scanner.code_judgments(JudgmentLines(lines.file, topics, [], documents, grades))
     return (

@@ -53,6 +53,7 @@ def merge(vocabularies: Sequence[Vocabulary]) -> tuple[Documents, list[Array]]:
 
 
 UNJUDGED = -1  # any negative grade: in the file but, as in trec_eval, not a judgment
+NOT_POOLED = -1_000_000  # not in the file either, which makes a difference to inferred AP alone
 NOWHERE = np.iinfo(np.int32).max  # the best rank of a document that no run has
 
 
@@ -98,6 +99,17 @@ class View:
     @cached_property
     def length(self) -> Array:
         return self.load_length()
+
+    @cached_property
+    def condensed(self) -> View:
+        """The same lists without their unjudged documents: a rank counts judged documents only."""
+        hits = self.judged
+        kept = self.grade[hits.judgment] >= 0
+        edges = np.concatenate([[0], np.cumsum(kept)])[hits.edges]
+        length = np.diff(edges)
+        rank = np.arange(1, int(edges[-1]) + 1) - np.repeat(edges[:-1], length)
+        found = Hits(edges, rank.astype(np.int32), hits.judgment[kept])
+        return replace(self, found=found, load_judged=lambda: found, load_length=lambda: length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +261,7 @@ class Collection:
     def keeping(self, kept: Array) -> Collection:
         """Return the same lists with fewer judgments: those not in ``kept`` (a mask) count as unjudged."""
         arrays = dict(self.arrays)
-        arrays["grade"] = np.where(kept, arrays["grade"], np.int32(UNJUDGED))
+        arrays["grade"] = np.where(kept, arrays["grade"], np.int32(NOT_POOLED))
         if self.intent_names is not None:
             kept_rows = np.repeat(kept, np.diff(arrays["intent_edges"]))
             arrays["intent_grade"] = np.where(kept_rows, arrays["intent_grade"], np.int32(UNJUDGED))
@@ -320,7 +332,7 @@ class Collection:
 
     def judgments(self) -> Iterable[tuple[str, str, float]]:
         """Return (topic, document, grade) of every judgment; a grade that is a whole number is an int."""
-        stored = self.arrays["grade"]
+        stored = np.where(self.arrays["grade"] == NOT_POOLED, np.int32(UNJUDGED), self.arrays["grade"])
         grades = stored.tolist() if stored.dtype.kind == "i" else map(plain_grade, stored.tolist())
         rows = zip(self.judged_topic.tolist(), self.arrays["judged_document"].tolist(), grades, strict=True)
         return ((self.topics[topic], self.documents[document], grade) for topic, document, grade in rows)

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from cranfield.errors import RequestError
-from cranfield.measures import diversity, gain, precision
+from cranfield.measures import diversity, gain, interpolated, precision, sets, user_models
 from cranfield.measures.declaration import Measure, MeasureKind, Value
+from cranfield.measures.groups import GROUPS, from_trec_eval, in_full
 
-CATALOG: dict[str, MeasureKind] = {kind.name: kind for family in (precision, gain, diversity) for kind in family.KINDS}
+_FAMILIES = (precision, sets, interpolated, gain, user_models, diversity)
+CATALOG: dict[str, MeasureKind] = {kind.name: kind for family in _FAMILIES for kind in family.KINDS}
 
 _SHAPE = re.compile(r"(?P<name>[^@(]+?)(?P<first>@[^@(]*)?(?:\((?P<parameters>.*)\))?(?P<second>@.*)?$")
-_TREC_CUT = re.compile(r"(?P<name>P|recall|ndcg_cut|map_cut)_(?P<k>[0-9]+)$")  # trec_eval writes P_10 for P@10
+# ir_measures' dcg says what gains says here.
+_DCG = {"log2": "linear", "exp-log2": "exp"}
 
 
 def parse_measure(text: str) -> Measure:
@@ -35,9 +38,9 @@ def parse_measure(text: str) -> Measure:
     ('nDCG@10', 'RBP(p=0.8)')
     """
     wanted = text.strip()
-    if wanted in CATALOG:  # nG@1 has its @ in the name
+    if "@" in wanted and wanted in CATALOG:  # nG@1 has its @ in the name
         return _finished(CATALOG[wanted], {}, _cutoff(CATALOG[wanted], [], text), text)
-    wanted = _TREC_CUT.sub(r"\g<name>@\g<k>", wanted)
+    wanted = from_trec_eval(in_full(wanted))
     shape = _SHAPE.match(wanted)
     if shape is None:
         raise RequestError(f"«{text}» is not a measure", fix=_suggest(wanted))
@@ -47,14 +50,20 @@ def parse_measure(text: str) -> Measure:
     kind = _find(name)
     if kind is None:
         raise RequestError(f"there is no measure «{name}»", fix=_suggest(name))
-    return _finished(kind, _parameters(kind, shape["parameters"] or "", text), _cutoff(kind, cuts, text), text)
+    values = _parameters(kind, shape["parameters"] or "", text)
+    if "cutoff" in values:  # ir_measures: P(cutoff=10)
+        cuts.append(str(values.pop("cutoff")))
+    if kind.cutoff.parameter:
+        return _finished(kind, values | _placed(kind, cuts, values, text), None, text)
+    return _finished(kind, values, _cutoff(kind, cuts, text), text)
 
 
 def parse_measures(texts: Iterable[str] | str) -> tuple[Measure, ...]:
-    """Measures from their names, each once."""
+    """Measures from their names, each once; the name of a set of measures stands for all of them."""
     if isinstance(texts, str):
         texts = [texts]
-    found = tuple(dict.fromkeys(map(parse_measure, texts)))
+    names = [name for text in texts for name in GROUPS.get(text.strip(), (text,))]
+    found = tuple(dict.fromkeys(map(parse_measure, names)))
     if not found:
         raise RequestError("no measure was named", fix="Name one, such as AP or nDCG@10.")
     return found
@@ -78,6 +87,14 @@ def with_companions(measures: Sequence[Measure]) -> list[Measure]:
 def _names() -> dict[str, MeasureKind]:
     known = {alias: kind for kind in CATALOG.values() for alias in kind.aliases}
     return known | CATALOG
+
+
+def _placed(kind: MeasureKind, cuts: list[str], values: dict[str, Value], text: str) -> dict[str, Value]:
+    """The parameter that stands after ``@``, where that is no rank."""
+    at = kind.cutoff.parameter
+    if len(cuts) + (at in values) != 1:
+        raise RequestError(f"«{text}»: {kind.name} needs one {at}", fix=f"Write {kind.example}, for instance.")
+    return _parameters(kind, f"{at}={cuts[0]}", text) if cuts else {}
 
 
 def _find(name: str) -> MeasureKind | None:
@@ -112,12 +129,18 @@ def _parameters(kind: MeasureKind, text: str, asked: str) -> dict[str, Value]:
     found: dict[str, Value] = {}
     # A comma parts parameters only where a new name begins: gains=1:1,2:3 is one.
     for piece in filter(None, re.split(r",(?=\s*[A-Za-z_]+\s*=)", text)):
-        name, mark, value = (part.strip() for part in piece.partition("="))
+        name, mark, value = (part.strip().strip("'\"") for part in piece.partition("="))
+        if name == "cutoff" and kind.cutoff.allowed and not kind.cutoff.parameter:
+            found[name] = value
+            continue
+        if name == "dcg" and value in _DCG and ("gains" in known or value == "log2"):
+            found |= {"gains": _DCG[value]} if "gains" in known else {}
+            continue
         if not mark or name not in known:
             takes = ", ".join(known) or "no parameters"
             raise RequestError(f"«{asked}»: {kind.name} has no parameter «{name}»", fix=f"{kind.name} takes {takes}.")
         try:
-            found[name] = known[name].read(value.strip("'\""))
+            found[name] = known[name].read(value)
         except ValueError as error:
             raise RequestError(f"«{asked}»: {name} cannot be «{value}»", fix=f"It takes {error}.") from None
     return found

@@ -29,10 +29,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Cutoff:
-    """Whether a measure takes ``@k``, and whether it must."""
+    """Whether a measure takes ``@k``, and whether it must; ``parameter`` is what ``@`` sets where that is no rank."""
 
     allowed: bool = True
     required: bool = False
+    parameter: str = ""
 
 
 def _no_function(view: View, measure: Measure) -> Array:
@@ -43,7 +44,9 @@ def _no_function(view: View, measure: Measure) -> Array:
 class MeasureKind:
     """One measure of the catalogue, not yet given its parameters.
 
-    It is computed by a ``recipe`` (see `cranfield.measures.recipes`), or else by a function of its own.
+    It is computed by a ``recipe`` (see `cranfield.measures.recipes`), or else by a function of its own. ``averaged``
+    says what tables of means show for a system: the ``mean`` over topics, the ``sum`` (of counts), or the ``geometric``
+    mean, for scores that are logarithms.
     """
 
     name: str
@@ -58,7 +61,13 @@ class MeasureKind:
     highest: float = 1.0
     per_intent: bool = False
     aliases: tuple[str, ...] = ()
+    averaged: str = "mean"
     beside: str = ""  # a measure that is shown beside this one, with the same parameters
+
+    @property
+    def example(self) -> str:
+        """The name with a cutoff, where one is required: a rank, or a share for measures that count by those."""
+        return self.name if not self.cutoff.required else f"{self.name}@{0.5 if self.cutoff.parameter else 10}"
 
 
 @dataclass(frozen=True)
@@ -80,14 +89,16 @@ class Measure:
 
     def __str__(self) -> str:
         defaults = {parameter.name: parameter.default for parameter in self.kind.parameters}
+        at = self.kind.cutoff.parameter
         shown = ",".join(
-            f"{name}={_text(value)}" for name, value in self.values if _shown(self.kind, name, value, defaults)
+            f"{name}={_text(value)}" for name, value in self.values if name != at and _shown(name, value, defaults)
         )
-        cut = f"@{self.k}" if self.k is not None else ""
+        place = self[at] if at else self.k
+        cut = f"@{_text(place)}" if place is not None else ""
         return f"{self.kind.name}({shown}){cut}" if shown else f"{self.kind.name}{cut}"
 
 
-def _shown(kind: MeasureKind, name: str, value: Value, defaults: Mapping[str, Value]) -> bool:
+def _shown(name: str, value: Value, defaults: Mapping[str, Value]) -> bool:
     # RBP is never written without its persistence: there is no default everybody means.
     return value != defaults[name] or name == "p"
 
@@ -119,6 +130,13 @@ def between(low: float, high: float) -> Callable[[str], float]:
     return read
 
 
+def read_flag(text: str) -> bool:
+    """Yes or no, as Python writes it or in lower case."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError("True or False")
+    return text.lower() == "true"
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """One of a few words."""
 
@@ -132,6 +150,8 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 REL = Parameter("rel", 1, "the lowest grade that counts as relevant; it may be fractional", read_grade)
 
+JUDGED_ONLY = Parameter("judged_only", False, "True: unjudged documents are removed from lists first", read_flag)
+
 
 def threshold(measure: Measure) -> float | None:
     """The lowest grade that a measure counts as relevant; None for one that counts no documents, but their gains."""
@@ -143,7 +163,7 @@ def threshold(measure: Measure) -> float | None:
 def relevant_grades(measure: Measure, grade: Array) -> Array:
     """Which grades can add to a score: those from the threshold on or, of a measure of gains, all above 0."""
     values: dict[str, Any] = dict(measure.values)
-    by_threshold = "rel" in values and values.get("gains", "binary") == "binary"
+    by_threshold = values.get("rel") is not None and values.get("gains", "binary") == "binary"
     return grade >= values["rel"] if by_threshold else grade > 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from cranfield.measures.recipes import (
     follow,
     gain_of,
     ideal_of_order,
+    places,
     run,
     spread_units,
 )
@@ -77,19 +79,82 @@ def alpha_ndcg(view: View, measure: Measure) -> Array:
     return _novelty(view, measure, discounts(view, None), against_ideal=True)
 
 
-def _reciprocal(view: View, k: int | None) -> Array:
+def alpha_dcg(view: View, measure: Measure) -> Array:
+    return _novelty(
+        view, measure, _ranked(view, measure.k, lambda rank: 1.0 / np.log2(rank + 1.0)), against_ideal=False
+    )
+
+
+def nrbp(view: View, measure: Measure) -> Array:
+    """(1 − (1 − α)β) / n · Σ β^(r − 1) Σ (1 − α)^c (Clarke, Kolla & Vechtomova 2009, eq. 12)."""
+    found, score, _ = _persistent(view, measure)
+    score *= 1.0 - (1.0 - measure["alpha"]) * measure["beta"]
+    return divide(score, spread_units(view, found.intents))
+
+
+def normalised_nrbp(view: View, measure: Measure) -> Array:
+    found, score, arguments = _persistent(view, measure)
+    best = run(kernels.novelty, found.ideal(view, arguments[3], None), *arguments).ravel()
+    return divide(score, spread_units(view, best))
+
+
+def _persistent(view: View, measure: Measure) -> tuple[_Relevant, Array, tuple[Any, ...]]:
+    """Σ β^(r − 1) Σ (1 − α)^c of every list, with what it was computed from."""
+    found = _Relevant(view, needs_intents(view, measure), measure["rel"])
+    weight = _ranked(view, None, lambda rank: measure["beta"] ** (rank - 1.0))
+    arguments = (*found.arguments(), _fading(measure["alpha"], len(weight)), weight, cut(view, None))
+    return found, run(kernels.novelty, view, *arguments), arguments
+
+
+def intent_aware_precision(view: View, measure: Measure) -> Array:
+    found = _Relevant(view, needs_intents(view, measure), measure["rel"])
+    always, same = np.ones(1), np.ones(view.deepest + 1)
+    served = run(kernels.novelty, view, *found.arguments(), always, same, cut(view, measure.k))
+    return divide(served, spread_units(view, found.intents * cutoff_of(measure)))
+
+
+def intent_aware_ap(view: View, measure: Measure) -> Array:
+    """AP for every intent that anything is relevant to, averaged."""
+    found = _Relevant(view, needs_intents(view, measure), measure["rel"])
+    serving = np.diff(found.edges)
+    hits = places(view, serving)
+    rows = serving[hits.judgment]
+    hit = np.repeat(np.arange(len(rows)), rows)  # one row for each intent that a hit serves
+    at = np.arange(len(hit)) - np.repeat(np.cumsum(rows) - rows, rows) + found.edges[:-1][hits.judgment][hit]
+    intent = found.index[at].astype(np.int64)
+    count = _counted_before(hits.segment[hit] * found.most + intent) + 1
+    needed = np.bincount(
+        np.repeat(view.unit.astype(np.int64), serving) * found.most + found.index, minlength=view.units * found.most
+    )
+    precision = count / hits.rank[hit] / needed[hits.unit[hit] * found.most + intent]
+    score = np.zeros((view.topics, view.systems, view.shards))
+    score += np.bincount(hits.segment[hit], precision, score.size).reshape(score.shape)
+    return divide(score, spread_units(view, found.intents))
+
+
+def _counted_before(group: Array) -> Array:
+    """How often the group of each element occurs before it."""
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    count = np.empty(len(group), np.int64)
+    count[order] = np.arange(len(group)) - np.searchsorted(ordered, ordered)
+    return count
+
+
+def _ranked(view: View, k: int | None, weigh: Callable[[Array], Array]) -> Array:
+    """A weight for every rank."""
     # Beyond a million ranks a document adds nothing that shows.
     ranks = np.arange(max(view.deepest, len(view.unit), min(k or 1, 1_000_000)) + 1, dtype=np.float64)
     ranks[0] = 1.0
-    return 1.0 / ranks
+    return weigh(ranks)
 
 
 def err_ia(view: View, measure: Measure) -> Array:
-    return _novelty(view, measure, _reciprocal(view, measure.k), against_ideal=False)
+    return _novelty(view, measure, _ranked(view, measure.k, np.reciprocal), against_ideal=False)
 
 
 def nerr_ia(view: View, measure: Measure) -> Array:
-    return _novelty(view, measure, _reciprocal(view, measure.k), against_ideal=True)
+    return _novelty(view, measure, _ranked(view, measure.k, np.reciprocal), against_ideal=True)
 
 
 def intent_recall(view: View, measure: Measure) -> Array:
@@ -119,6 +184,7 @@ def d_sharp_ndcg(view: View, measure: Measure) -> Array:
 
 
 ALPHA = Parameter("alpha", 0.5, "how much of an intent one relevant document satisfies", between(0, 1))
+PATIENCE = Parameter("beta", 0.5, "patience: the probability of reading on after each document", between(0, 0.999999))
 GAMMA = Parameter("gamma", 0.5, "the weight of intent recall", between(0, 1))
 
 KINDS = (
@@ -133,7 +199,63 @@ KINDS = (
         cutoff=Cutoff(required=True),
         highest=math.inf,
         per_intent=True,
-        aliases=("alpha-nDCG",),
+        aliases=("alpha-nDCG", "α_nDCG"),
+    ),
+    MeasureKind(
+        name="alpha_DCG",
+        title="Novelty-biased DCG",
+        help="alpha_nDCG divided by what documents that serve every intent would reach, as ndeval does, and not by the "
+        "ideal list.",
+        citation="Clarke2008",
+        compute=alpha_dcg,
+        parameters=(ALPHA, REL),
+        cutoff=Cutoff(required=True),
+        per_intent=True,
+        aliases=("alpha-DCG", "α_DCG"),
+    ),
+    MeasureKind(
+        name="NRBP",
+        title="Novelty- and rank-biased precision",
+        help="RBP in which a further document for the same intent is worth 1 − α of the one before; divided by what "
+        "documents that serve every intent would reach.",
+        citation="Clarke2009",
+        compute=nrbp,
+        parameters=(ALPHA, PATIENCE, REL),
+        cutoff=Cutoff(allowed=False),
+        per_intent=True,
+    ),
+    MeasureKind(
+        name="nNRBP",
+        title="Normalised novelty- and rank-biased precision",
+        help="NRBP over that of the greedy ideal list, which a run may beat.",
+        citation="Clarke2009",
+        compute=normalised_nrbp,
+        parameters=(ALPHA, PATIENCE, REL),
+        cutoff=Cutoff(allowed=False),
+        highest=math.inf,
+        per_intent=True,
+    ),
+    MeasureKind(
+        name="P_IA",
+        title="Intent-aware precision",
+        help="Precision for every intent that anything is relevant to, averaged.",
+        citation="Agrawal2009",
+        compute=intent_aware_precision,
+        parameters=(REL,),
+        cutoff=Cutoff(required=True),
+        per_intent=True,
+        aliases=("P-IA",),
+    ),
+    MeasureKind(
+        name="AP_IA",
+        title="Intent-aware average precision",
+        help="Average precision for every intent that anything is relevant to, averaged.",
+        citation="Agrawal2009",
+        compute=intent_aware_ap,
+        parameters=(REL,),
+        cutoff=Cutoff(allowed=False),
+        per_intent=True,
+        aliases=("MAP_IA", "MAP-IA"),
     ),
     MeasureKind(
         name="ERR_IA",
@@ -168,7 +290,7 @@ KINDS = (
         parameters=(REL,),
         cutoff=Cutoff(required=True),
         per_intent=True,
-        aliases=("StRecall",),
+        aliases=("StRecall", "STREC"),
     ),
     MeasureKind(
         name="D-nDCG",

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, read_grade
+from cranfield.measures.declaration import (
+    JUDGED_ONLY,
+    REL,
+    Cutoff,
+    Measure,
+    MeasureKind,
+    Parameter,
+    between,
+    read_grade,
+)
 from cranfield.measures.recipes import (
     GAINS,
     Over,
@@ -31,6 +42,11 @@ def normalised_dcg(view: View, gain: Array, cutoff: int, base: float | None) -> 
 
 def ndcg(view: View, measure: Measure) -> Recipe:
     return normalised_dcg(view, gain_of(view.grade, measure["gains"]), cutoff_of(measure), measure["log"])
+
+
+def dcg(view: View, measure: Measure) -> Recipe:
+    gain = gain_of(view.grade, measure["gains"])
+    return Recipe(Walk.WEIGHTED, gain, Over.NOTHING, cutoff_of(measure), discounts(view, measure["log"]))
 
 
 def first_gain(view: View, measure: Measure) -> Recipe:
@@ -108,8 +124,19 @@ KINDS = (
         "log2(r + 1) unless log gives a base.",
         citation="JarvelinKekalainen2002",
         recipe=ndcg,
-        parameters=(GAINS, LOG),
+        parameters=(GAINS, LOG, JUDGED_ONLY),
         aliases=("ndcg", "ndcg_cut", "MSnDCG"),
+    ),
+    MeasureKind(
+        name="DCG",
+        title="Discounted cumulated gain",
+        help="Gains of the documents found, discounted by rank, not normalised: topics with more relevant documents "
+        "weigh more in its mean. Discount log2(r + 1) unless log gives a base.",
+        citation="JarvelinKekalainen2002",
+        recipe=dcg,
+        parameters=(GAINS, LOG),
+        highest=math.inf,
+        aliases=("dcg",),
     ),
     MeasureKind(
         name="nG@1",

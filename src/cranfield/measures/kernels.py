@@ -119,6 +119,114 @@ def _cascade(first, last, systems, shards, edges, rank, judgment, stop, cutoff, 
             out_score[segment] = total
 
 
+def _stopping(first, last, systems, shards, edges, rank, judgment, gain, going_on, goal, mode, depth, out_score):
+    """Σ P(reads rank r) · gain over Σ P(reads rank r), down to ``depth``: the C/W/L framework.
+
+    Whoever read rank r goes on with probability ``going_on[r]`` (``PATIENT``) until the ``goal`` is gained, that times
+    1 − gain (``SATISFIABLE``), or ((r + 2T − cg − 1) / (r + 2T − cg))², T being the goal (``ADAPTIVE``).
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            hit = edges[segment]
+            reading = 1.0
+            looked = 0.0
+            total = 0.0
+            gained = 0.0
+            for r in range(1, depth + 1):
+                g = 0.0
+                if hit < edges[segment + 1] and rank[hit] == r:
+                    g = gain[judgment[hit]]
+                    hit += 1
+                looked += reading
+                total += reading * g
+                gained += g
+                if mode == ADAPTIVE:
+                    wanted = r + goal + (goal - gained)
+                    step = (wanted - 1.0) / wanted
+                    reading *= step * step
+                elif mode == SATISFIABLE:
+                    reading *= going_on[r] * (1.0 - g)
+                elif gained >= goal:
+                    reading = 0.0
+                else:
+                    reading *= going_on[r]
+                if reading == 0.0:
+                    break
+            out_score[segment] = total / looked
+
+
+def _inferred(first, last, systems, shards, edges, rank, judgment, verdict, epsilon, out_score):
+    """Σ of the expected precision at each relevant document, which is above the pooled documents before it.
+
+    ``verdict`` of a judgment is 2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            pooled = 0
+            judged = 0
+            found = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                says = verdict[judgment[hit]]
+                if says < 0:
+                    continue
+                if says == 2:
+                    share = (found + epsilon) / (judged + 2.0 * epsilon)
+                    total += (1.0 + pooled * share) / rank[hit] if rank[hit] > 1 else 1.0
+                    found += 1
+                if says > 0:
+                    judged += 1
+                pooled += 1
+            out_score[segment] = total
+
+
+def _lagging(first, last, systems, shards, edges, rank, judgment, gain, weight, out_score):
+    """Σ over documents with a gain of ``weight`` of the number of other documents above."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            found = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if gain[judgment[hit]] > 0.0:
+                    found += 1
+                    total += weight[rank[hit] - found]
+            out_score[segment] = total
+
+
+def _interpolated(first, last, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
+    """The highest precision from the ``needed``-th relevant document on, on average over ascending levels of recall.
+
+    ``needed`` has ``levels`` numbers for each unit.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            start = (number // systems * shards + shard) * levels
+            count = 0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if gain[judgment[hit]] > 0.0:
+                    count += 1
+            level = levels - 1
+            while level >= 0 and needed[start + level] > count:
+                level -= 1
+            best = 0.0
+            total = 0.0
+            for hit in range(edges[segment + 1] - 1, edges[segment] - 1, -1):
+                if gain[judgment[hit]] > 0.0:
+                    best = max(best, count / rank[hit])
+                    while level >= 0 and needed[start + level] == count:
+                        total += best
+                        level -= 1
+                    count -= 1
+            while level >= 0:
+                total += best
+                level -= 1
+            out_score[segment] = total / levels
+
+
 def _preference(first, last, systems, shards, edges, rank, judgment, relevant, nonrelevant, out_score):
     """bpref. ``rank`` here holds 1 for a relevant, 0 for a judged non-relevant, −1 for an unjudged hit."""
     for number in range(first, last):
@@ -249,6 +357,24 @@ def _blended_arrays(
     return True
 
 
+def _interpolated_arrays(lists, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
+    """:func:`_interpolated` by whole arrays, level by level from the highest as the loop does."""
+    segments = np.arange(lists * shards)
+    found = np.flatnonzero(gain[judgment] > 0.0)
+    segment = np.repeat(segments, np.diff(edges))[found]
+    unit = (segments // (systems * shards) * shards + segments % shards)[segment]
+    count = np.arange(1, len(found) + 1) - np.searchsorted(segment, segment)
+    precision = count / rank[found]
+    out_score[:] = 0.0
+    for level in range(levels - 1, -1, -1):
+        late = count >= needed[unit * levels + level]
+        best = np.zeros(len(segments))
+        np.maximum.at(best, segment[late], precision[late])
+        out_score += best
+    out_score /= levels
+    return True
+
+
 def _hit_segments(lists, systems, shards, edges, rank, cutoff):
     """The segment of every hit, and whether it is no deeper than the cutoff of its unit."""
     segments = np.arange(lists * shards)
@@ -256,6 +382,9 @@ def _hit_segments(lists, systems, shards, edges, rank, cutoff):
     lengths = np.diff(edges)
     return np.repeat(segments, lengths), rank <= np.repeat(cutoff[unit], lengths)
 
+
+# How a reader goes on in ``_stopping``.
+PATIENT, SATISFIABLE, ADAPTIVE = range(3)
 
 # What a recipe says in a number: the loop that walks the lists, and what a sum is divided by.
 WEIGHTED, BLENDED, PREFERRED, FIRST_RELEVANT, CASCADE = range(5)
@@ -326,7 +455,10 @@ def _follow(
         elif over[at] == RELEVANT_OR_CUTOFF:
             for topic in range(topics):
                 out_by[topic] = min(out_count[topic], limit[at])
-        if over[at] != NOTHING:
+        elif over[at] == NOTHING and most[at] < np.inf:
+            for topic in range(topics):
+                out_by[topic] = 1.0
+        if over[at] != NOTHING or most[at] < np.inf:
             _divide(0, topics, systems, out_by, most[at], score)
 
 
@@ -335,6 +467,10 @@ blended = Kernel(_blended, arrays=_blended_arrays)
 preferred = Kernel(_preferred)
 first_relevant = Kernel(_first_relevant)
 cascade = Kernel(_cascade)
+stopping = Kernel(_stopping)
+interpolated = Kernel(_interpolated, arrays=_interpolated_arrays)
+inferred = Kernel(_inferred)
+lagging = Kernel(_lagging)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)

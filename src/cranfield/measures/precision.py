@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.collection import View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, one_of
+from cranfield.measures.declaration import JUDGED_ONLY, REL, Cutoff, Measure, MeasureKind, Parameter, one_of
 from cranfield.measures.recipes import Over, Recipe, Walk, binary, cut, cutoff_of, divide, per_unit, relevant, run
 from cranfield.types import Array
 
@@ -39,6 +39,16 @@ def r_precision(view: View, measure: Measure) -> Recipe:
 
 def reciprocal_rank(view: View, measure: Measure) -> Recipe:
     return Recipe(Walk.FIRST_RELEVANT, binary(view, measure["rel"]), Over.NOTHING, cutoff_of(measure))
+
+
+def success(view: View, measure: Measure) -> Recipe:
+    gain = binary(view, measure["rel"])
+    return Recipe(Walk.WEIGHTED, gain, Over.NOTHING, cutoff_of(measure), ones(view), most=1.0)
+
+
+def relative_precision(view: View, measure: Measure) -> Recipe:
+    gain = binary(view, measure["rel"])
+    return Recipe(Walk.WEIGHTED, gain, Over.RELEVANT_OR_CUTOFF, cutoff_of(measure), ones(view))
 
 
 def bpref(view: View, measure: Measure) -> Array:
@@ -72,7 +82,7 @@ KINDS = (
         "relevant documents, early ones most. Its mean over topics is MAP.",
         citation="BuckleyVoorhees2005",
         recipe=average_precision,
-        parameters=(REL, NORM),
+        parameters=(REL, NORM, JUDGED_ONLY),
         aliases=("map", "MAP", "map_cut"),
     ),
     MeasureKind(
@@ -82,7 +92,7 @@ KINDS = (
         "non-relevant ones.",
         citation="Rijsbergen1979",
         recipe=precision,
-        parameters=(REL,),
+        parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("P", "precision"),
     ),
@@ -92,7 +102,7 @@ KINDS = (
         help="The share of the relevant documents that are among the first k.",
         citation="Rijsbergen1979",
         recipe=recall,
-        parameters=(REL,),
+        parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("recall", "Recall"),
     ),
@@ -102,9 +112,9 @@ KINDS = (
         help="Precision at rank R, the number of relevant documents of the topic.",
         citation="BuckleyVoorhees2005",
         recipe=r_precision,
-        parameters=(REL,),
+        parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
-        aliases=("R-prec",),
+        aliases=("R-prec", "RPrec", "R-precision"),
     ),
     MeasureKind(
         name="RR",
@@ -112,8 +122,28 @@ KINDS = (
         help="1 / the rank of the first relevant document. Its mean over topics is MRR.",
         citation="KantorVoorhees2000",
         recipe=reciprocal_rank,
-        parameters=(REL,),
+        parameters=(REL, JUDGED_ONLY),
         aliases=("recip_rank", "MRR"),
+    ),
+    MeasureKind(
+        name="Success",
+        title="Success",
+        help="1 if a relevant document is among the first k, otherwise 0. Others call it hit rate.",
+        citation="MacAvaney2022",
+        recipe=success,
+        parameters=(REL, JUDGED_ONLY),
+        cutoff=Cutoff(required=True),
+        aliases=("success", "HitRate", "hit_rate"),
+    ),
+    MeasureKind(
+        name="relative_P",
+        title="Relative precision",
+        help="P@k over the highest P@k that the number of relevant documents R allows: divided by min(k, R) instead "
+        "of k.",
+        citation="TrecEval",
+        recipe=relative_precision,
+        parameters=(REL,),
+        cutoff=Cutoff(required=True),
     ),
     MeasureKind(
         name="Bpref",

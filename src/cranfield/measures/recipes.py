@@ -174,6 +174,55 @@ def cumulated(view: View, gain: Array) -> tuple[Array, Array]:
     return best.edges, running - np.repeat(before, np.diff(best.edges))
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Hits as flat arrays, for measures that are computed by whole arrays: ``segment``, ``unit`` and ``rank`` of each.
+
+    ``counted`` is how many there are up to each of them in its list, itself included.
+    """
+
+    segment: Array
+    unit: Array
+    rank: Array
+    judgment: Array
+    counted: Array
+
+    def where(self, chosen: Array) -> Places:
+        """Only some of the hits, counted as before."""
+        return Places(*(getattr(self, name)[chosen] for name in ("segment", "unit", "rank", "judgment", "counted")))
+
+
+def segment_units(view: View) -> Array:
+    """The unit of every segment."""
+    segments = np.arange(view.topics * view.systems * view.shards)
+    return segments // (view.systems * view.shards) * view.shards + segments % view.shards
+
+
+def places(view: View, gain: Array, hits: Hits | None = None) -> Places:
+    """The hits with a gain, best first in every list."""
+    hits = view.found if hits is None else hits
+    segments = np.repeat(np.arange(view.topics * view.systems * view.shards), np.diff(hits.edges))
+    chosen = np.flatnonzero(gain[hits.judgment] > 0)
+    segment = segments[chosen]
+    counted = np.arange(1, len(chosen) + 1) - np.searchsorted(segment, segment)
+    unit = segment_units(view)[segment]
+    return Places(segment, unit, hits.rank[chosen].astype(np.int64), hits.judgment[chosen], counted)
+
+
+def add_up(view: View, found: Places, worth: Array) -> Array:
+    """Topics × systems × shards: what the hits of each list are worth together."""
+    sums = np.bincount(found.segment, worth, view.topics * view.systems * view.shards)
+    return sums.astype(np.float64, copy=False).reshape(view.topics, view.systems, view.shards)  # of none it is whole
+
+
+def running(view: View, found: Places, worth: Array) -> Array:
+    """What the hits of a list are worth together down to each of them, added list by list."""
+    edges = np.searchsorted(found.segment, np.arange(view.topics * view.systems * view.shards + 1))
+    sums, counts = np.zeros(len(worth)), np.zeros(len(edges) - 1, np.int64)
+    kernels.cumulate(len(edges) - 1, edges, np.arange(len(worth)), worth, sums, counts, work=len(worth) + len(edges))
+    return sums
+
+
 class Walk(IntEnum):
     """The loop that walks the lists."""
 
@@ -239,9 +288,15 @@ class Recipes:
         )
 
 
+def is_condensed(measure: Measure) -> bool:
+    """Whether a measure looks at judged documents only."""
+    return bool(dict(measure.values).get("judged_only", False))
+
+
 def compute(view: View, measure: Measure) -> Array:
     """Topics × systems × shards of a measure, by its recipe or by its own function."""
     kind = measure.kind
+    view = view.condensed if is_condensed(measure) else view
     return kind.compute(view, measure) if kind.recipe is None else follow(view, kind.recipe(view, measure))
 
 
@@ -280,7 +335,7 @@ def kept_recipe(view: View, measure: Measure) -> Recipe | None:
 
     ``view`` has its judgments topic by topic, best grade first, so that an ideal list is simply what is left of them.
     """
-    if measure.kind.recipe is None:
+    if measure.kind.recipe is None or is_condensed(measure):
         return None
     made = measure.kind.recipe(view, measure)
     falls = np.diff(made.gain) <= 0

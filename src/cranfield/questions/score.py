@@ -47,7 +47,8 @@ def score(
     measure: Annotated[
         Names,
         Param(
-            "A measure, such as AP, P@10 or nDCG(gains=exp)@10; may be repeated.",
+            "A measure, such as AP, P@10 or nDCG(gains=exp)@10, or a set of measures, such as official or trec; "
+            "may be repeated.",
             default="AP, P@10, nDCG@10",
             short="-m",
             metavar="NAME",

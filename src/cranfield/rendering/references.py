@@ -10,6 +10,11 @@ REFERENCES = {
     "Variance in the Two-Way Cross Component of Variance Model. Communications in Statistics 11(15), 1982.",
     "BellMcCaffrey2002": "Bell, R. M. and McCaffrey, D. F.: Bias Reduction in Standard Errors for Linear Regression "
     "with Multi-Stage Samples. Survey Methodology 28(2), 2002.",
+    "Agrawal2009": "Agrawal, R., Gollapudi, S., Halverson, A. and Ieong, S.: Diversifying Search Results. WSDM 2009.",
+    "Azzopardi2019": "Azzopardi, L., Thomas, P. and Moffat, A.: cwl_eval: An Evaluation Tool for Information "
+    "Retrieval. SIGIR 2019.",
+    "Azzopardi2021": "Azzopardi, L., Mackenzie, J. and Moffat, A.: ERR is not C/W/L: Exploring the Relationship "
+    "Between Expected Reciprocal Rank and Other Metrics. ICTIR 2021.",
     "Brennan2001": "Brennan, R. L.: Generalizability Theory. Springer, 2001.",
     "Aas2009": "Aas, K., Czado, C., Frigessi, A. and Bakken, H.: Pair-Copula Constructions of Multiple Dependence. "
     "Insurance: Mathematics and Economics 44(2), 2009.",
@@ -31,6 +36,10 @@ REFERENCES = {
     "Psychological Research. Journal of Verbal Learning and Verbal Behavior 12(4), 1973.",
     "Clarke2008": "Clarke, C. L. A., Kolla, M., Cormack, G. V., Vechtomova, O., Ashkan, A., Büttcher, S. and "
     "MacKinnon, I.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.",
+    "Clarke2009": "Clarke, C. L. A., Kolla, M. and Vechtomova, O.: An Effectiveness Measure for Ambiguous and "
+    "Underspecified Queries. ICTIR 2009.",
+    "Clarke2021": "Clarke, C. L. A., Vtyurina, A. and Smucker, M. D.: Assessing Top-k Preferences. ACM TOIS 39(3), "
+    "2021.",
     "Cochran1977": "Cochran, W. G.: Sampling Techniques, 3rd edition. Wiley, 1977.",
     "Cohen1968": "Cohen, J.: Weighted Kappa: Nominal Scale Agreement with Provision for Scaled Disagreement or Partial "
     "Credit. Psychological Bulletin 70(4), 1968.",
@@ -69,10 +78,15 @@ REFERENCES = {
     "Mogstad2024": "Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D.: Inference for Ranks with Applications "
     "to Mobility across Neighbourhoods and Academic Achievement across Countries. Review of Economic "
     "Studies 91(1), 2024.",
+    "Moffat2012": "Moffat, A., Scholer, F. and Thomas, P.: Models and Metrics: IR Evaluation as a User Process. "
+    "ADCS 2012.",
+    "Moffat2015": "Moffat, A., Bailey, P., Scholer, F. and Thomas, P.: INST: An Adaptive Metric for Information "
+    "Retrieval Evaluation. ADCS 2015.",
     "MoffatZobel2008": "Moffat, A. and Zobel, J.: Rank-Biased Precision for Measurement of Retrieval Effectiveness. "
     "ACM TOIS 27(1), 2008.",
     "PustejovskyTipton2018": "Pustejovsky, J. E. and Tipton, E.: Small-Sample Methods for Cluster-Robust Variance "
     "Estimation and Hypothesis Testing in Fixed Effects Models. Journal of Business & Economic Statistics 36(4), 2018.",
+    "Robertson2006": "Robertson, S.: On GMAP: and Other Transformations. CIKM 2006.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
     "Mathematical Statistics 41(5), 1970.",
@@ -100,6 +114,7 @@ REFERENCES = {
     "Evaluation. ACM TOIS 36(2), 2017.",
     "Urbano2013": "Urbano, J., Marrero, M. and Martín, D.: On the Measurement of Test Collection Reliability. "
     "SIGIR 2013.",
+    "TrecEval": "Buckley, C.: trec_eval, version 9. National Institute of Standards and Technology, 2008.",
     "VoorheesBuckley2002": "Voorhees, E. M. and Buckley, C.: The Effect of Topic Set Size on Retrieval Experiment "
     "Error. SIGIR 2002.",
     "WaudbySmithRamdas2024": "Waudby-Smith, I. and Ramdas, A.: Estimating Means of Bounded Random Variables by "
@@ -112,8 +127,12 @@ REFERENCES = {
     "Webber2010": "Webber, W., Moffat, A. and Zobel, J.: A Similarity Measure for Indefinite Rankings. ACM TOIS 28(4), "
     "2010.",
     "Wilcoxon1945": "Wilcoxon, F.: Individual Comparisons by Ranking Methods. Biometrics Bulletin 1(6), 1945.",
+    "YilmazAslam2006": "Yilmaz, E. and Aslam, J. A.: Estimating Average Precision with Incomplete and Imperfect "
+    "Judgments. CIKM 2006.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
     "Retrieval. SIGIR 2008.",
+    "Zhang2017": "Zhang, F., Liu, Y., Li, X., Zhang, M., Xu, Y. and Ma, S.: Evaluating Web Search with a Bejeweled "
+    "Player Model. SIGIR 2017.",
     "SilvermanYoung1987": "Silverman, B. W. and Young, G. A.: The Bootstrap: To Smooth or Not to Smooth? Biometrika "
     "74, 1987.",
     "UrbanoNagler2018": "Urbano, J. and Nagler, T.: Stochastic Simulation of Test Collections: Evaluation Scores. "

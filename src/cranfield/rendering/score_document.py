@@ -10,16 +10,18 @@ import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
+from cranfield.measures.groups import GROUPS
 from cranfield.questions.score import ScoreResult
 from cranfield.rendering.document import Column, Document, Table, View
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
 from cranfield.scores import ScoreTable
+from cranfield.scores.table import averaging
 
 
 def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
     """Return mean scores, sorted by the first measure."""
-    means = {measure: table.mean(measure) for measure in table.measures}
+    means = {measure: table.averages(measure) for measure in table.measures}
     ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
     columns = (Column("system", "system"), *(Column(name, name, "score") for name in table.measures))
     shown = Table(columns, [(system, *(means[name][system] for name in table.measures)) for system in ranked])
@@ -98,10 +100,20 @@ def _sortable(value: float) -> float:
 def _sentence(table: ScoreTable, ranked: Sequence[str]) -> str:
     count = len(ranked)
     what = f"Means over {len(table.topics)} topics for {count} system{'s' * (count != 1)}"
+    other = "".join(_averaged(table, how, words) for how, words in AVERAGED.items())
     if count < 2:
-        return f"{what}."
+        return f"{what}.{other}"
     first = table.measures[0]
-    return f"{what}, by {first}. Means alone do not show which differences are significant."
+    return f"{what}, by {first}.{other} Means alone do not show which differences are significant."
+
+
+AVERAGED = {"geometric": "geometric means", "sum": "sums"}
+
+
+def _averaged(table: ScoreTable, how: str, words: str) -> str:
+    """Name the measures whose column is no arithmetic mean."""
+    names = [name for name in table.measures if averaging(name) == how]
+    return f" Of {', '.join(names)} the {words} over topics are shown." if names else ""
 
 
 def measures_document() -> Document:
@@ -136,7 +148,15 @@ def measures_document() -> Document:
     sentence = (
         'Ask for one with `measure`, e.g. `measure="nDCG(gains=exp)@10"`. `measures("nDCG")` tells more about one.'
     )
-    return Document(method="measures", inputs={}, tables=[Table(columns, rows)], rows=words, sentence=sentence)
+    sets = Table(
+        (Column("set", "set of measures"), Column("count", "measures", "count"), Column("which", "which")),
+        [(name, len(names), _first(names)) for name, names in GROUPS.items()],
+    )
+    return Document(method="measures", inputs={}, tables=[Table(columns, rows), sets], rows=words, sentence=sentence)
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
 
 
 def measure_document(text: str) -> Document:
@@ -168,17 +188,19 @@ def _look_up(text: str) -> MeasureKind:
     except RequestError:
         if "@" in text:
             raise
-        try:
-            return parse_measure(f"{text}@10").kind
-        except RequestError:
-            pass
+        for cut in ("@10", "@1"):
+            try:
+                return parse_measure(text + cut).kind
+            except RequestError:
+                pass
         raise
 
 
 def _signature(kind: MeasureKind) -> str:
     if not kind.cutoff.allowed:
         return kind.name
-    return f"{kind.name}@k" if kind.cutoff.required else f"{kind.name}[@k]"
+    at = kind.cutoff.parameter or "k"
+    return f"{kind.name}@{at}" if kind.cutoff.required else f"{kind.name}[@{at}]"
 
 
 def _parameters(kind: MeasureKind) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from mmap import mmap
 from pathlib import Path
@@ -63,10 +63,8 @@ from cranfield.scores.frames import (
 from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
 from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural, own
 
-ENDINGS = (".csv", ".tsv", ".json", ".parquet")
+ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".eval")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval", ".xlsx")
-
-
 COMMAS = 1 << 15  # bytes in which decimal commas show
 
 
@@ -627,14 +625,15 @@ def _read_json(data: bytes, file: str, measure: str | None, title: str, system: 
 def write_scores(
     table: ScoreTable, path: str | Path, *, wide: bool = False, details: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a table in the format of the file name: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``.
+    """Write a table in the format of the name: ``.csv``, ``.tsv`` (also ``.gz``), ``.json``, ``.parquet``, ``.eval``.
 
     Parameters
     ----------
     table
         Scores of systems on topics.
     path
-        Where to write it; a file that exists is replaced in one step.
+        Where to write it; a file that exists is replaced in one step. ``.eval`` has the lines of ``trec_eval -q`` and
+        is for one system.
     wide
         One row per topic and one column per system, in place of one row per score.
     details
@@ -659,6 +658,8 @@ def write_scores(
         _write_parquet(table, path, wide)
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
+    elif name.endswith(".eval"):
+        write_text(path, "".join(trec_eval_lines(table, str(path))))
     else:
         safe = {
             axis: tuple(map(no_formula, getattr(table, axis)))
@@ -673,10 +674,55 @@ def check_scores_name(path: str) -> None:
     """Raise an error for a format that is unknown or cannot be written here, before anything is computed."""
     if path.endswith(".parquet"):
         _parquet("write")
-    elif not path.removesuffix(".gz").endswith((".csv", ".tsv", ".json")):
+    elif not path.removesuffix(".gz").endswith((".csv", ".tsv", ".json", ".eval")):
         raise RequestError(
             f"«{path}» does not say which format to write", fix=f"End the name in one of: {', '.join(ENDINGS)}."
         )
+
+
+def trec_eval_lines(table: ScoreTable, where: str = "") -> Iterator[str]:
+    """The lines that ``trec_eval -q`` prints for one run: those of every topic, then the summary.
+
+    A measure has trec_eval's name if it has one there. As there, a geometric mean and the number of topics are in the
+    summary alone.
+    """
+    if len(table.systems) != 1 or table.shards:
+        what = f"lines of trec_eval are about one system, and there are {len(table.systems)}"
+        raise RequestError(what, where=where, fix="Score one run, or end the name in .csv.")
+    measures = [_TrecEvalMeasure.of(name) for name in table.measures]
+    for at, topic in enumerate(table.topics):
+        for measure, score in zip(measures, table.values[:, at, 0, 0].tolist(), strict=True):
+            if not measure.only_summary and score == score:
+                yield measure.line(topic, score)
+    yield f"{'runid':<22}\tall\t{table.systems[0]}\n"
+    for measure, name in zip(measures, table.measures, strict=True):
+        yield measure.line("all", table.averages(name)[table.systems[0]])
+
+
+@dataclass(frozen=True)
+class _TrecEvalMeasure:
+    """How trec_eval prints a measure."""
+
+    name: str
+    is_count: bool
+    only_summary: bool
+
+    @classmethod
+    def of(cls, name: str) -> _TrecEvalMeasure:
+        from cranfield.measures import parse_measure
+        from cranfield.measures.groups import trec_eval_name
+
+        try:
+            known = parse_measure(name)
+        except RequestError:
+            return cls(name, is_count=False, only_summary=False)
+        averaged = known.kind.averaged
+        only_summary = averaged == "geometric" or known.kind.name == "NumQ"
+        return cls(trec_eval_name(str(known)) or str(known), is_count=averaged == "sum", only_summary=only_summary)
+
+    def line(self, topic: str, score: float) -> str:
+        shown = f"{score:.0f}" if self.is_count else f"{score:6.4f}"
+        return f"{self.name:<22}\t{topic}\t{shown}\n"
 
 
 def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:

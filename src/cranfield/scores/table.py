@@ -39,6 +39,16 @@ def own(values: Array) -> Array:
     return values
 
 
+def averaging(measure: str) -> str:
+    """What tables of means show for a measure, as the catalogue declares; ``mean`` for one that is not in it."""
+    from cranfield.measures import parse_measure
+
+    try:
+        return parse_measure(measure).kind.averaged
+    except RequestError:
+        return "mean"
+
+
 class Missing(StrEnum):
     """The policy for a cell without a score: 0, nan, or leave out the topic."""
 
@@ -179,6 +189,20 @@ class ScoreTable:
         sums = np.nansum(values, axis=(0, 2))
         means = np.divide(sums, counts, out=np.full(len(self.systems), np.nan), where=counts > 0)
         return dict(zip(self.systems, means.tolist(), strict=True))
+
+    def averages(self, measure: str | None = None) -> dict[str, float]:
+        """Return what a table of means has for every system.
+
+        That is the mean, but of a measure of the catalogue that is a count (NumRet) the sum, and of one that is a
+        logarithm (GMAP) the geometric mean of what it is the logarithm of.
+        """
+        at = self._index(measure)
+        how, means = averaging(self.measures[at]), self.mean(measure)
+        if how == "geometric":
+            return {system: float(np.exp(mean)) for system, mean in means.items()}
+        if how == "sum":
+            return dict(zip(self.systems, np.nansum(self.values[at], axis=(0, 2)).tolist(), strict=True))
+        return means
 
     def _index(self, measure: str | None) -> int:
         if measure is None and len(self.measures) == 1:
