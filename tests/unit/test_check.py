@@ -829,6 +829,27 @@ def test_an_intent_has_one_probability(write: Callable[[str, str | bytes], str])
 
 
 @pytest.mark.parametrize(
+    ("judged", "kind", "why"),
+    [
+        (b"1 0 d1 1\n1 0 d2 0\n", "qrels", "always the same"),
+        (b"1 Q0 d1 1\n2 Q0 d1 0\n", "qrels", "always the same"),
+        (b"1 4.5 d1 1\n1 1 d2 0\n1 2 d3 2\n2 4.5 d1 1\n", "qrels", "rounds, not intents"),  # as in TREC-COVID
+        (b"1 1 d1 1\n1 2 d1 0\n1 2 d2 0\n", "intents", "an intent"),
+        (b"1 a d1 1\n1 b d2 0\n", "intents", "an intent"),
+    ],
+)
+def test_the_second_column_of_judgments_decides_what_they_are(
+    write: Callable[[str, bytes], str], judged: bytes, kind: str, why: str
+) -> None:
+    path = write("judged", judged)
+    (file,) = check_files([path]).files
+    assert str(file.kind) == kind
+    assert why in file.why
+    (told,) = check_files([path], kinds={path: FileKind.INTENTS}).files
+    assert (str(told.kind), told.why) == ("intents", "It was given as such.")
+
+
+@pytest.mark.parametrize(
     ("lines", "expected"),
     [
         ("1 a 0.5\n1 b 0.5\n", {}),

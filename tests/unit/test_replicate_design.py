@@ -38,6 +38,7 @@ from cranfield.methods.variance.replicate_components import (
 )
 from cranfield.methods.verification import verify
 from cranfield.methods.verification.designs import read_designs
+from cranfield.scores import ScoreTable
 from cranfield.types import Array
 
 DRAWS = 40_000
@@ -588,3 +589,31 @@ def test_components_and_a_pilot_exclude_each_other(pilot: Callable[..., str]) ->
     assert "small-pilot" in [caution.slug for caution in small.warnings]
     with pytest.raises(RequestError, match="clusters"):
         cf.size(pilot("seed"), columns=columns, difference=0.05, replicates="clusters")
+
+
+def test_clusters_of_a_pilot_are_planned_for() -> None:
+    rng = np.random.default_rng(12)
+    clusters = np.repeat(np.arange(24), rng.integers(2, 6, 24))
+    values = rng.normal(0, 0.08, (24, 3))[clusters] + rng.normal(0, 0.1, (len(clusters), 3))
+    names: dict[str, Any] = {"topics": tuple(f"t{at}" for at in range(len(values))), "systems": ("a", "b", "c")}
+    table = ScoreTable(
+        ("AP",), **names, values=values[np.newaxis, :, :, np.newaxis], clusters=tuple(f"c{at}" for at in clusters)
+    )
+    found = cf.size(table, difference=0.05, replicates="clusters", items=[1, 4])
+    components = cluster_components(values, clusters).components
+    assert [each.replicates for each in found.replicates] == ["clusters"]
+    assert found.replicates[0].components.to_dict() == pytest.approx(components.to_dict())
+    given = cf.size(
+        difference=0.05,
+        replicates="clusters",
+        items=[1, 4],
+        between=components.between,
+        within=components.within,
+        systems=3,
+    )
+    assert found.topics == given.topics
+    assert not [each for each in found.warnings if each.slug == "clusters-ignored"]
+    ignored = cf.size(table, difference=0.05)
+    assert "clusters-ignored" in [each.slug for each in ignored.warnings]
+    with pytest.raises(RequestError, match="the scores have no clusters of topics"):
+        cf.size(table.replaced(clusters=()), difference=0.05, replicates="clusters")

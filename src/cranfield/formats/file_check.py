@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -79,6 +80,9 @@ class FileKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+HEAD = 50_000  # bytes that show what a file is
+
+
 @dataclass(frozen=True)
 class Taken:
     """What a file was taken for, and one sentence why."""
@@ -90,7 +94,7 @@ class Taken:
 TAKEN = {
     FileKind.RUN: Taken("run", "Most of its lines have six fields."),
     FileKind.QRELS: Taken("judgments", "Most of its lines have four fields, the second always the same."),
-    FileKind.INTENTS: Taken("per-intent judgments", "Most of its lines have four fields, and the second differs."),
+    FileKind.INTENTS: Taken("per-intent judgments", "Most of its lines have four fields, the second an intent."),
     FileKind.TEAMS: Taken("team list", "Most of its lines have two fields."),
     FileKind.UNKNOWN: Taken("", "Nothing in its first lines says what it is."),
 }
@@ -147,9 +151,13 @@ class CheckReport:
         return any(problem.slug == "cell-missing" for problem in self.problems)
 
 
+ROUNDS = Taken("judgments", "No document of a topic has two numbers in the second field: rounds, not intents.")
+"""Of judgments whose second column differs."""
+
+
 def sniff(data: bytes) -> FileKind:
     """What a file is, by its first line of data and, for judgments, by its second column."""
-    head = data.removeprefix(BOM)[:50_000].split(b"\n")
+    head = data.removeprefix(BOM)[:HEAD].split(b"\n")
     lines = [line for line in head if line.strip() and line.lstrip()[:1] != b"#"]
     if not lines:
         return FileKind.UNKNOWN
@@ -158,9 +166,31 @@ def sniff(data: bytes) -> FileKind:
     widths = [len(line.split()) for line in lines[:100]]
     usual = max(set(widths), key=lambda width: (widths.count(width), width in (2, 4, 6)))
     if usual == 4:
-        seconds = {fields[1] for line in lines[:-1] or lines if len(fields := line.split()) == 4}
-        return FileKind.QRELS if seconds <= PLAIN and len(seconds) == 1 else FileKind.INTENTS
+        return FileKind.INTENTS if _has_intents(_judgments(lines)) else FileKind.QRELS
     return {6: FileKind.RUN, 2: FileKind.TEAMS}.get(usual, FileKind.UNKNOWN)
+
+
+def _judgments(lines: Sequence[bytes]) -> list[list[bytes]]:
+    """The lines with four fields; the last may be cut short."""
+    return [fields for line in lines[:-1] or lines if len(fields := line.split()) == 4]
+
+
+def _has_intents(rows: Sequence[Sequence[bytes]]) -> bool:
+    """Whether the second column of judgments names intents, not the rounds (iterations) that some tracks write there.
+
+    Rounds are numbers, and a document of a topic is judged in one of them; it is judged for each of its intents.
+    """
+    if not _differ(rows):
+        return False
+    if not all(re.fullmatch(rb"[0-9]+([.][0-9]+)?", row[1]) for row in rows):
+        return True
+    return len({(row[0], row[2]) for row in rows}) < len({(row[0], row[1], row[2]) for row in rows})
+
+
+def _differ(rows: Sequence[Sequence[bytes]]) -> bool:
+    """Whether the second column says something."""
+    seconds = {row[1] for row in rows}
+    return not (seconds <= PLAIN and len(seconds) == 1)
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -234,7 +264,10 @@ class _Check:
             return self._run(data, file, scanner)
         if found in (FileKind.QRELS, FileKind.INTENTS):
             lines, problems = inspect_qrels(data, file, intents=found is FileKind.INTENTS)
-            return _Found(CheckedFile(file, found, len(lines.topics)), problems, judgments=lines)
+            in_rounds = kind is None and found is FileKind.QRELS and _differ(_judgments(data[:HEAD].split(b"\n")))
+            taken = ROUNDS if in_rounds else Taken("", "")
+            checked = CheckedFile(file, found, len(lines.topics), taken.name, taken.why)
+            return _Found(checked, problems, judgments=lines)
         if found is FileKind.TEAMS:
             teams, problems = inspect_teams(data, file)
             return _Found(CheckedFile(file, found, len(teams)), problems, teams=teams)
@@ -448,7 +481,7 @@ def _look_at_all(state: _Check, paths: Sequence[str], counter: Counter) -> list[
 
 
 def _peek(path: str, held: bytes | InputError | None) -> FileKind:
-    return sniff(held if isinstance(held, bytes) else read_head(path, 50_000))
+    return sniff(held if isinstance(held, bytes) else read_head(path, HEAD))
 
 
 def _hold(path: str) -> bytes | InputError | None:

@@ -487,11 +487,14 @@ def _replicated_pilot(
     has_own = wanted.replicates == "variations"  # topics may have different numbers of variations
     missing = "nan" if has_own and source["missing"] is None else source["missing"]
     role = "nested" if wanted.replicates == "seeds" else None
-    tables = sources.load_tables(scores, **{**source, "missing": missing}, replicates=role)
+    tables = sources.load_tables(scores, **{**source, "missing": missing}, replicates=role, uses_roles=True)
     table = tables.only
     wanted = replace(wanted, replicates=pilot_structure(wanted.replicates, table))
+    by_cluster = wanted.replicates == "clusters"
+    others = sources.ignoring_roles(table.replaced(clusters=()) if by_cluster else table)
     plans: list[ReplicateSize] = []
-    warnings = [each for each in tables.warnings if not (has_own and each.slug == "cell-missing")]
+    found = dict.fromkeys((*tables.warnings, *others.warnings))
+    warnings = [each for each in found if not (has_own and each.slug == "cell-missing")]
     for measure in table.measures:
         estimate = _components(table, measure, wanted)
         warnings += check_pilot_size(estimate, measure, insisted=request.small_pilot)
@@ -502,9 +505,17 @@ def _replicated_pilot(
 
 def _components(table: ScoreTable, measure: str, wanted: ReplicateRequest) -> ComponentEstimate:
     """The components of one measure, for the structure that is planned."""
-    from cranfield.methods.variance.replicate_components import shared_components, variation_components
+    import numpy as np
+
+    from cranfield.methods.variance.replicate_components import (
+        cluster_components,
+        shared_components,
+        variation_components,
+    )
 
     scores = table.of(measure)
+    if wanted.replicates == "clusters":
+        return wanted.from_pilot(cluster_components(scores, np.array(table.clusters)))
     if wanted.replicates == "variations":
         return wanted.from_pilot(variation_components(scores))
     return wanted.from_pilot(shared_components(scores, nested=wanted.replicates == "seeds"))

@@ -173,14 +173,12 @@ def load_tables(
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
     if not uses_roles:
-        tables = {name: _ignoring_roles(table) for name, table in tables.items()}
+        tables = {name: ignoring_roles(table) for name, table in tables.items()}
     return Tables(tables, table_warnings(tables))
 
 
-def _ignoring_roles(table: ScoreTable) -> ScoreTable:
+def ignoring_roles(table: ScoreTable) -> ScoreTable:
     """Without clusters, strata and weights of topics, and with a warning where there were any."""
-    from cranfield.errors import Caution
-
     if not table.has_roles:
         return table
     found = {"clusters": table.clusters, "strata": table.strata, "weights": table.weights is not None}
@@ -189,7 +187,8 @@ def _ignoring_roles(table: ScoreTable) -> ScoreTable:
         "clusters-ignored",
         f"topics have {' and '.join(named)}, and variances, intervals and numbers of topics are computed as if topics "
         "were independent and counted the same",
-        "`compare()`, `power()` and `leaderboard()` take account of them. Or average every cluster's scores first.",
+        '`compare()`, `power()`, `leaderboard()` and `size()` with `replicates="clusters"` take account of them. Or '
+        "average every cluster's scores first.",
     )
     return table.replaced(clusters=(), strata=(), weights=None, warnings=(*table.warnings, caution))
 
@@ -298,7 +297,7 @@ def load_labels(
     measures = [measure] if isinstance(measure, str) else measure
     if not is_runs:
         read = _read(labels, measures[0] if measures and len(measures) == 1 else None, columns)
-        table = _ignoring_roles(only_table(complete_tables(read, measures=measures, missing=missing)))
+        table = ignoring_roles(only_table(complete_tables(read, measures=measures, missing=missing)))
         paths = paths_of(labels)
         if not measures and paths is not None and table.measures == (_stem(paths[0]),):
             table = table.replaced(measures=("score",))  # it had no name but that of its file

@@ -245,16 +245,21 @@ def _checked(components: Components) -> Components:
 
 def pilot_structure(replicates: str | None, table: ScoreTable) -> str:
     """The structure of the replicates of a pilot: the one named, or that of its column."""
+    if replicates in (None, "clusters") and table.clusters and not table.shards:
+        return "clusters"
+    if replicates == "clusters":
+        raise RequestError(
+            "the scores have no clusters of topics"
+            if not table.shards
+            else "clusters of topics have no replicates here",
+            fix="Name their column by cluster= in `columns`, without seed=, prompt= and shard=; or give `between` and "
+            "`within` in place of scores.",
+        )
     if not table.shards:
         raise RequestError(
             "the scores have one score per topic and system, and no replicates",
             fix="Name their column by its role (seed=, prompt= or shard=) in `columns`, or give `between` and `within` "
             "in place of scores.",
-        )
-    if replicates == "clusters":
-        raise RequestError(
-            "the components of clusters do not come from replicates of a topic",
-            fix="Give `between` and `within`, or `sd` and `icc`, without scores.",
         )
     named = replicates or {"nested": "seeds", "crossed": "prompts"}.get(table.replicates)
     if named is None:
