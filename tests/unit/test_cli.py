@@ -537,7 +537,9 @@ def test_a_check_has_every_face(run: Run, face: str, write: Write) -> None:
         assert answer.json.keys() == KEYS | {"kinds", "places_listed"}
         assert answer.json["kinds"] == [{"severity": "error", "kind": "duplicate-document", "places": 1, "lines": 1}]
         assert answer.json["rows"][0]["kind"] == "duplicate-document"
-        assert answer.json["inputs"]["files"] == [{"file": path, "kind": "run", "lines": 2}]
+        (checked,) = answer.json["inputs"]["files"]
+        assert checked.pop("why") == "Most of its lines have six fields."
+        assert checked == {"file": path, "kind": "run", "lines": 2, "taken_for": "run"}
     elif face == "--csv":
         assert answer.csv[0]["line"] == "2"
     else:

@@ -22,7 +22,10 @@ from cranfield.runtime.compiled import Kernel
 from cranfield.runtime.threads import available_workers, slices, spread
 from cranfield.scores.evaluation import score_collection
 
-ALL = [f"{kind.name}@10" if kind.cutoff.allowed else kind.name for kind in CATALOG.values()]
+ALL = [
+    f"{kind.name}@10" if kind.cutoff.allowed and not kind.cutoff.parameter else kind.example
+    for kind in CATALOG.values()
+]
 
 
 @settings(max_examples=200, deadline=None)

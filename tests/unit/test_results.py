@@ -181,7 +181,9 @@ def test_compare_takes_what_people_have(kind: str, scores: str) -> None:
 def test_a_frame_with_other_names_gets_the_suggestion_of_the_command_line(
     backend: str, scores: str, tmp_path: Path
 ) -> None:
-    frame = cf.read_scores(scores).to_frame("pandas").rename(columns={"topic": "query", "system": "run", "score": "ap"})
+    frame = (
+        cf.read_scores(scores).to_frame("pandas").rename(columns={"topic": "query", "system": "name", "score": "ap"})
+    )
     path = tmp_path / "other.csv"
     frame.drop(columns="measure").to_csv(path, index=False)
     other = frame.drop(columns="measure")
@@ -199,4 +201,4 @@ def test_a_frame_with_other_names_gets_the_suggestion_of_the_command_line(
         cf.compare(path)
     assert of_frame.value.fix == of_file.value.fix
     assert "topic=query" in of_frame.value.fix
-    assert cf.compare(other, columns="topic=query,system=run,score=ap", resamples=200).comparisons
+    assert cf.compare(other, columns="topic=query,system=name,score=ap", resamples=200).comparisons

@@ -114,7 +114,7 @@ class Asked:
         return open_collection(PACKED)
 
 
-LONGEST_TEXT, MOST_NAMES = 4000, 50  # all texts of a question fit into one address
+LONGEST_TEXT, MOST_NAMES = 1000, 50  # all texts of a question fit into one address
 MOST_LISTED = 500_000  # rows of a file to download
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
 
