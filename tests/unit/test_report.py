@@ -228,6 +228,14 @@ def test_one_system_is_not_compared() -> None:
     assert document.sentence == "Means over 1 topics for 1 system."
 
 
+def test_sums_of_counts_are_whole_numbers_in_tables() -> None:
+    run = {"a": {"1": {"d1": 2.0, "d2": 1.0}}}
+    document = cranfield.score(run, qrels={"1": {"d2": 1}}, measure=["NumRet", "AP"]).document()
+    assert [column.kind for column in document.tables[0].columns] == ["text", "whole", "score"]
+    assert document.tables[0].rows == [("a", 2, 0.5)]
+    assert "Of NumRet the sums over topics are shown." in document.sentence
+
+
 def test_the_list_of_measures_has_every_measure() -> None:
     document = measures_document()
     assert len(document.rows) == len(CATALOG)

@@ -23,7 +23,8 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
     """Return mean scores, sorted by the first measure."""
     means = {measure: table.averages(measure) for measure in table.measures}
     ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
-    columns = (Column("system", "system"), *(Column(name, name, "score") for name in table.measures))
+    kinds = {name: "whole" if averaging(name) == "sum" else "score" for name in table.measures}
+    columns = (Column("system", "system"), *(Column(name, name, kind) for name, kind in kinds.items()))
     shown = Table(columns, [(system, *(means[name][system] for name in table.measures)) for system in ranked])
     rows = [
         {"measure": name, "system": system, "topics": len(table.topics), "score": means[name][system]}
