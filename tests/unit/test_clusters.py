@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
+from cranfield.methods.comparison.clusters import design_of, robust_moments
 from cranfield.methods.comparison.comparison import compare
 from cranfield.methods.meta_analysis import make_board
 from cranfield.scores import ScoreTable
@@ -422,3 +423,18 @@ def test_the_command_takes_roles(write: Write, tmp_path: Path) -> None:
     assert isinstance(refused.exception, RequestError)
     board = ["leaderboard", file, "--columns", f"{named},stratum=type", "--strata", "--json"]
     assert json.loads(CliRunner().invoke(app, board).stdout)["strata"] == 2
+
+
+def test_a_card_of_strata_has_the_df_of_a_typical_pair_and_the_page_says_what_the_order_is_by(tmp_path: Path) -> None:
+    rng = np.random.default_rng(13)
+    spread = np.where(np.arange(40) < 10, 0.3, 0.05)[:, np.newaxis] * np.array([0.1, 1.0, 1.0, 1.0])
+    strata = ("hard",) * 10 + ("easy",) * 30
+    scores = table(0.5 + spread * rng.normal(size=(40, 4)), strata=strata)
+    pairs = np.triu_indices(4, k=1)
+    df = robust_moments(scores.of("AP"), design_of(scores)).df[pairs]
+    assert df.max() - df.min() > 1
+    card: Any = cf.power(scores).cards[0]
+    assert card.units == int(np.median(df) + 1 + 1e-9)
+    page = tmp_path / "board.html"
+    cf.leaderboard(scores, strata=True, resamples=100).write_page(str(page))
+    assert "ordered by the mean over strata of tasks" in page.read_text()

@@ -194,11 +194,12 @@ def _pictures(result: LeaderboardResult) -> Iterator[ShownPicture]:
 def _method(board: Board) -> Iterator[str]:
     """How the numbers are made, in sentences."""
     unit = "topic" if board.topics else "task"
-    mean = (
-        "Systems are ordered by the mean over collections of their means over topics"
-        if board.topics
-        else "Systems are ordered by their mean over tasks"
-    )
+    effect = board.comparison.design_effect
+    mean = "Systems are ordered by their mean over tasks"
+    if board.topics:
+        mean = "Systems are ordered by the mean over collections of their means over topics"
+    elif effect is not None and effect.by_stratum:
+        mean = "Systems are ordered by the mean over strata of tasks of their means within each"
     weights = [
         f"{name} {weight:g}" for name, weight in zip(board.tasks, board.weights.tolist(), strict=True) if weight != 1
     ]

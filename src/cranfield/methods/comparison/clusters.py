@@ -422,7 +422,7 @@ def mean_variance(table: ScoreTable, measure: str) -> MeanVariance:
         own=float(np.square(found.own_error).mean()),
         within=float(scores.var(axis=0, ddof=1).mean()),
         sd=float(np.square(found.sd[pairs]).mean() ** 0.5),
-        df=float(found.df[0, 1]),
+        df=float(np.nanmedian(found.df[pairs])),
     )
 
 
