@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,17 @@
 #define PREFETCH(address) __builtin_prefetch(address)
 #else
 #define PREFETCH(address) ((void)(address))
+#endif
+
+#if defined(__GNUC__) && defined(__SSE2__)
+#define BLOCK 64 /* bytes that are looked at together */
+#include <emmintrin.h>
+#endif
+
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define EIGHT_AT_A_TIME 1
+#else
+#define EIGHT_AT_A_TIME 0
 #endif
 
 #define MOST_FIELDS 6
@@ -104,7 +116,7 @@ static uint64_t hashed(const uint64_t key[2], const char *text, size_t size) {
         SIP_ROUND(a, b, c, d);
         a ^= word;
     }
-    for (size_t at = 0; at < size; at++) {
+    for (size_t at = 0; at < size; at++) { /* the rest, low bytes first on every machine */
         last |= (uint64_t)(unsigned char)text[at] << 8 * at;
     }
     d ^= last;
@@ -220,9 +232,47 @@ static double divided(uint64_t digits, int places) {
 }
 #endif
 
+static const char *read_digits(const char *at, const char *end, uint64_t *digits) {
+    for (unsigned digit; at < end && (digit = (unsigned)(unsigned char)*at - '0') < 10; at++) {
+        *digits = 10 * *digits + digit;
+    }
+    return at;
+}
+
+/* A number that is written as most are, 12.345, with no more digits than a machine word has. */
+static inline bool parse_plain(const char *text, size_t size, double *value) {
+    const char *at = text, *end = text + size;
+    bool negative = size != 0 && *at == '-';
+    uint64_t digits = 0;
+    at += negative;
+    const char *whole = at;
+    at = read_digits(at, end, &digits);
+    ptrdiff_t seen = at - whole, places = 0;
+    if (at < end && *at == '.') {
+        const char *point = ++at;
+        at = read_digits(at, end, &digits);
+        places = at - point;
+    }
+    seen += places;
+    if (at != end || seen == 0 || seen > 19 || digits > (uint64_t)1 << 53 || FLT_EVAL_METHOD != 0) {
+        return false;
+    }
+    double found = (double)digits / TENS[places]; /* both exact: one operation rounds once (Clinger 1990) */
+    *value = negative ? -found : found;
+    return true;
+}
+
 /* A decimal number, correctly rounded; false where that takes more than is done here, or the text is no number. */
 static bool parse_number(const char *text, size_t size, double *value) {
     const char *at = text, *end = text + size;
+    if (parse_plain(text, size, value)) {
+        return true;
+    }
+    if (size > 19 && memchr(text, '.', size) != NULL && memchr(text, 'e', size) == NULL && memchr(text, 'E', size) == NULL) {
+        while (end[-1] == '0') { /* which some programs write by the dozen */
+            end--;
+        }
+    }
     bool negative = size != 0 && *at == '-', point = false;
     uint64_t digits = 0;
     int count = 0, places = 0, seen = 0;
@@ -271,7 +321,6 @@ static bool parse_number(const char *text, size_t size, double *value) {
     if (digits == 0) {
         found = 0.0;
     } else if (FLT_EVAL_METHOD == 0 && digits <= (uint64_t)1 << 53 && power >= -22 && power <= 22) {
-        /* Both operands are exact, so that one operation rounds once (Clinger 1990). */
         found = power < 0 ? (double)digits / TENS[-power] : (double)digits * TENS[power];
 #if defined(__SIZEOF_INT128__)
     } else if (digits > (uint64_t)1 << 53 && power < 0 && power >= -19) {
@@ -309,6 +358,25 @@ static inline int kind_of(char byte) {
     return code == ' ' || (code >= 9 && code <= 13) ? BLANK : ODD;
 }
 
+/* Where the field that `at` is in ends. */
+static inline const char *end_of_field(const char *at, const char *end) {
+#if EIGHT_AT_A_TIME
+    for (; end - at >= 8; at += 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        /* The high bit of every byte below 33; a borrow may set one too many, but only above one that is right. */
+        uint64_t outside = (word - 0x2121212121212121) & ~word & 0x8080808080808080;
+        if (outside != 0) {
+            return at + (__builtin_ctzll(outside) >> 3);
+        }
+    }
+#endif
+    while (at < end && (unsigned char)*at > 32) {
+        at++;
+    }
+    return at;
+}
+
 typedef struct {
     const char *at;
     size_t size;
@@ -320,17 +388,71 @@ typedef struct {
     size_t longest; /* bytes of a line */
 } Lines;
 
+#if defined(BLOCK)
+/* What the bytes of a block are, a bit for each: at most a blank, the end of a line, a control. */
+typedef struct {
+    uint64_t outside, newline, odd;
+} Marks;
+
+static inline Marks marks_of(const char *at) {
+    Marks marks = {0, 0, 0};
+    for (int part = 0; part < BLOCK / 16; part++) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * part));
+        __m128i outside = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(32)), bytes);
+        __m128i newline = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
+        __m128i spaces = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
+        __m128i from_tab = _mm_sub_epi8(bytes, _mm_set1_epi8(9)); /* 9 to 13 are blank: 0 to 4 */
+        __m128i blank = _mm_or_si128(spaces, _mm_cmpeq_epi8(_mm_min_epu8(from_tab, _mm_set1_epi8(4)), from_tab));
+        marks.outside |= (uint64_t)(uint32_t)_mm_movemask_epi8(outside) << 16 * part;
+        marks.newline |= (uint64_t)(uint32_t)_mm_movemask_epi8(newline) << 16 * part;
+        marks.odd |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_andnot_si128(blank, outside)) << 16 * part;
+    }
+    return marks;
+}
+
+/* The next line, if it ends within a block, has as many fields as it should, and nothing is odd. */
+static inline bool next_short_line(Lines *lines, Field fields[MOST_FIELDS]) {
+    const char *at = lines->at;
+    if (lines->end - at < BLOCK) {
+        return false;
+    }
+    Marks marks = marks_of(at);
+    uint64_t line = marks.newline ^ (marks.newline - 1); /* up to the first newline, or everything */
+    uint64_t parts = ~marks.outside & line;
+    uint64_t starts = parts & ~(parts << 1), ends = marks.outside & parts << 1;
+    if (marks.newline == 0 || (marks.odd & line) != 0 || __builtin_popcountll(starts) != lines->width) {
+        return false;
+    }
+    size_t size = (size_t)__builtin_ctzll(marks.newline);
+    if (size > lines->longest) {
+        return false;
+    }
+    for (int count = 0; count < lines->width; count++, starts &= starts - 1, ends &= ends - 1) {
+        int start = __builtin_ctzll(starts);
+        if (count == 0 && at[start] == '#') {
+            return false;
+        }
+        fields[count] = (Field){at + start, (size_t)(__builtin_ctzll(ends) - start)};
+    }
+    lines->at = at + size + 1;
+    return true;
+}
+#endif
+
 /* The fields of the next line that has any: 1; 0 at the end; -1 where a line is odd. */
 static int next_line(Lines *lines, Field fields[MOST_FIELDS]) {
+#if defined(BLOCK)
+    if (next_short_line(lines, fields)) {
+        return 1;
+    }
+#endif
     const char *at = lines->at, *end = lines->end, *start = at;
     int count = 0;
     while (at < end) {
         int kind = kind_of(*at);
         if (kind == PART) {
             const char *first = at;
-            while (at < end && (unsigned char)*at > 32) {
-                at++;
-            }
+            at = end_of_field(at, end);
             if (count == lines->width || (count == 0 && *first == '#')) {
                 return -1;
             }
@@ -391,29 +513,33 @@ static bool add_number(Scan *scan, const Field *field, int which, const char *da
     return append(to, &value, sizeof value);
 }
 
+/* Whether a line has the tag of the file, which the first line sets. */
+static bool has_tag(Scan *scan, const Field fields[MOST_FIELDS]) {
+    if (scan->lines.width > TAG && scan->count == 0) {
+        scan->tag = fields[TAG];
+    }
+    return scan->lines.width <= TAG || is_same(fields[TAG], scan->tag);
+}
+
+static bool starts_list(const Scan *scan, Field topic) {
+    const Field *topics = (const Field *)scan->topics.at;
+    return scan->count == 0 || !is_same(topic, topics[scan->topics.used / sizeof topic - 1]);
+}
+
 static int scan_lines(Vocabulary *self, Scan *scan) {
     const char *data = scan->lines.at;
-    Field fields[MOST_FIELDS], last = {data, 0}, waiting[AT_ONCE];
+    Field fields[MOST_FIELDS], waiting[AT_ONCE];
     uint64_t hashes[AT_ONCE];
     int found, held = 0;
     do {
         found = next_line(&scan->lines, fields);
-        if (found < 0) {
+        if (found < 0 || (found > 0 && !has_tag(scan, fields))) {
             return UNREADABLE;
         }
         if (found > 0) {
-            if (scan->count == 0 || !is_same(fields[TOPIC], last)) {
-                last = fields[TOPIC];
-                if (!append(&scan->topics, &last, sizeof last) || !append(&scan->edges, &scan->count, sizeof scan->count)) {
-                    return NO_MEMORY;
-                }
-            }
-            if (scan->lines.width > TAG) {
-                if (scan->count == 0) {
-                    scan->tag = fields[TAG];
-                } else if (!is_same(fields[TAG], scan->tag)) {
-                    return UNREADABLE;
-                }
+            if (starts_list(scan, fields[TOPIC]) && (!append(&scan->topics, &fields[TOPIC], sizeof(Field)) ||
+                                                     !append(&scan->edges, &scan->count, sizeof scan->count))) {
+                return NO_MEMORY;
             }
             if (!add_number(scan, &fields[scan->key], scan->key, data, &scan->keys) ||
                 (scan->rank >= 0 && !add_number(scan, &fields[scan->rank], scan->rank, data, &scan->ranks))) {
@@ -442,6 +568,244 @@ static int scan_lines(Vocabulary *self, Scan *scan) {
         return UNREADABLE;
     }
     return append(&scan->edges, &scan->count, sizeof scan->count) ? DONE : NO_MEMORY;
+}
+
+/* ---- judgments: of every topic, which documents it has */
+
+typedef struct {
+    uint32_t check; /* half of the hash */
+    int32_t number; /* of the id, counted from 1; 0: the place is free */
+} Place;
+
+typedef struct {
+    size_t first, mask; /* its first place; places less one, a power of two less one */
+} Table;
+
+/* The names of the topics and the judged documents of each, all in one text: ids 0 to `topics` less one are the topics,
+   those that follow the judgments, by topic. Table 0 finds topics, table 1 + n the documents of topic n, so that what
+   is looked into while one list is read is small and stays near. Nothing changes once it is made: threads share it. */
+typedef struct {
+    PyObject_HEAD
+    uint64_t key[2];
+    int32_t topics;
+    Memory text, edges; /* as a vocabulary has them */
+    Memory tables;      /* Table */
+    Place *places;
+} Judgments;
+
+static int32_t find_in(const Judgments *self, size_t table, Field id, uint64_t hash) {
+    const Table *in = (const Table *)self->tables.at + table;
+    const Place *places = self->places + in->first;
+    const uint64_t *edges = (const uint64_t *)self->edges.at;
+    const uint32_t check = (uint32_t)(hash >> 32);
+    for (size_t at = (size_t)hash & in->mask; places[at].number != 0; at = (at + 1) & in->mask) {
+        if (places[at].check == check) {
+            int32_t number = places[at].number - 1;
+            size_t size = (size_t)(edges[number + 1] - edges[number]);
+            if (size == id.size && memcmp(self->text.at + edges[number], id.at, size) == 0) {
+                return number;
+            }
+        }
+    }
+    return -1;
+}
+
+static bool add_id(Judgments *self, const char *id, size_t size) {
+    uint64_t end = self->text.used + size;
+    return append(&self->text, id, size) && append(&self->edges, &end, sizeof end);
+}
+
+/* A table of the ids from `first` to `last`; the places of all tables follow each other. */
+static void fill_table(Judgments *self, size_t table, size_t first, size_t last) {
+    const Table *in = (const Table *)self->tables.at + table;
+    const uint64_t *edges = (const uint64_t *)self->edges.at;
+    for (size_t number = first; number < last; number++) {
+        uint64_t hash = hashed(self->key, self->text.at + edges[number], (size_t)(edges[number + 1] - edges[number]));
+        size_t at = (size_t)hash & in->mask;
+        while (self->places[in->first + at].number != 0) {
+            at = (at + 1) & in->mask;
+        }
+        self->places[in->first + at] = (Place){(uint32_t)(hash >> 32), (int32_t)number + 1};
+    }
+}
+
+static size_t mask_for(size_t count) { /* at most half of the places are taken */
+    size_t places = 4;
+    while (places < 2 * count) {
+        places *= 2;
+    }
+    return places - 1;
+}
+
+/* Judged documents by their codes; `edges` are those of the topics' rows. */
+static bool fill_judgments(Judgments *self, const Vocabulary *documents, const int64_t *edges, const int32_t *codes) {
+    size_t places = 0;
+    for (int32_t table = 0; table <= self->topics; table++) {
+        size_t count = table == 0 ? (size_t)self->topics : (size_t)(edges[table] - edges[table - 1]);
+        Table made = {places, mask_for(count)};
+        places += made.mask + 1;
+        if (!append(&self->tables, &made, sizeof made)) {
+            return false;
+        }
+    }
+    for (int64_t row = 0; row < edges[self->topics]; row++) {
+        size_t size;
+        const char *id = id_of(documents, codes[row], &size);
+        if (!add_id(self, id, size)) {
+            return false;
+        }
+    }
+    self->places = calloc(places, sizeof(Place));
+    if (self->places == NULL) {
+        return false;
+    }
+    fill_table(self, 0, 0, (size_t)self->topics);
+    for (int32_t topic = 0; topic < self->topics; topic++) {
+        size_t shift = (size_t)self->topics;
+        fill_table(self, (size_t)topic + 1, shift + (size_t)edges[topic], shift + (size_t)edges[topic + 1]);
+    }
+    return true;
+}
+
+/* ---- one run, of which only judged documents are kept */
+
+typedef struct {
+    double key;
+    Field id;
+    uint64_t hash;
+} Listed;
+
+typedef struct {
+    Memory list;    /* Listed: the list that is being read, and room to sort it */
+    Memory taken;   /* Place: which documents it has */
+    Memory lengths; /* int64: of every list */
+    Memory edges;   /* int64: where the hits of each list begin, and where those of the last end */
+    Memory ranks, rows; /* int32: of every hit */
+} Hits;
+
+/* The higher score first and, of equal scores, the higher id (trec_eval's rule). */
+static bool is_before(const Listed *one, const Listed *other) {
+    if (one->key != other->key) {
+        return one->key > other->key;
+    }
+    size_t shared = one->id.size < other->id.size ? one->id.size : other->id.size;
+    int order = memcmp(one->id.at, other->id.at, shared);
+    return order != 0 ? order > 0 : one->id.size >= other->id.size;
+}
+
+static bool is_ranked(const Listed *list, size_t count) {
+    size_t at = 1;
+    while (at < count && is_before(&list[at - 1], &list[at])) {
+        at++;
+    }
+    return at >= count;
+}
+
+/* Merge sort; `spare` has room for half of the list. Halves that follow each other already cost one look. */
+static void sort_list(Listed *list, size_t count, Listed *spare) {
+    if (count < 2) {
+        return;
+    }
+    size_t half = count / 2, left = 0, right = half, to = 0;
+    sort_list(list, half, spare);
+    sort_list(list + half, count - half, spare);
+    if (is_before(&list[half - 1], &list[half])) {
+        return;
+    }
+    memcpy(spare, list, half * sizeof(Listed));
+    while (left < half) {
+        bool first = right == count || is_before(&spare[left], &list[right]);
+        list[to++] = first ? spare[left++] : list[right++];
+    }
+}
+
+static int refuse_twice(Hits *hits, size_t count) {
+    const Listed *list = (const Listed *)hits->list.at;
+    size_t mask = mask_for(count), size = (mask + 1) * sizeof(Place);
+    if (!make_room(&hits->taken, size)) {
+        return NO_MEMORY;
+    }
+    Place *taken = (Place *)hits->taken.at;
+    memset(taken, 0, size);
+    for (size_t number = 0; number < count; number++) {
+        uint32_t check = (uint32_t)(list[number].hash >> 32);
+        size_t at = (size_t)list[number].hash & mask;
+        for (; taken[at].number != 0; at = (at + 1) & mask) {
+            if (taken[at].check == check && is_same(list[taken[at].number - 1].id, list[number].id)) {
+                return UNREADABLE;
+            }
+        }
+        taken[at] = (Place){check, (int32_t)number + 1};
+    }
+    return DONE;
+}
+
+static int finish_list(const Judgments *judgments, Field topic, Hits *hits) {
+    size_t count = hits->list.used / sizeof(Listed);
+    if (count == 0) {
+        return DONE;
+    }
+    int64_t length = (int64_t)count;
+    int outcome = count < INT32_MAX / 4 ? refuse_twice(hits, count) : UNREADABLE;
+    if (outcome != DONE) {
+        return outcome;
+    }
+    if (!make_room(&hits->list, count / 2 * sizeof(Listed)) || !append(&hits->lengths, &length, sizeof length)) {
+        return NO_MEMORY;
+    }
+    Listed *list = (Listed *)hits->list.at;
+    if (!is_ranked(list, count)) {
+        sort_list(list, count, list + count);
+    }
+    int32_t number = find_in(judgments, 0, topic, hashed(judgments->key, topic.at, topic.size));
+    for (size_t at = 0; number >= 0 && at < count; at++) {
+        int32_t found = find_in(judgments, (size_t)number + 1, list[at].id, list[at].hash);
+        if (found >= 0) {
+            int32_t rank = (int32_t)at + 1, row = found - judgments->topics;
+            if (!append(&hits->ranks, &rank, sizeof rank) || !append(&hits->rows, &row, sizeof row)) {
+                return NO_MEMORY;
+            }
+        }
+    }
+    hits->list.used = 0;
+    int64_t edge = (int64_t)(hits->rows.used / sizeof(int32_t));
+    return append(&hits->edges, &edge, sizeof edge) ? DONE : NO_MEMORY;
+}
+
+static int scan_hits(const Judgments *self, Scan *scan, Hits *hits) {
+    Field fields[MOST_FIELDS], topic = {scan->lines.at, 0};
+    int64_t zero = 0;
+    if (!append(&hits->edges, &zero, sizeof zero)) {
+        return NO_MEMORY;
+    }
+    for (;;) {
+        int found = next_line(&scan->lines, fields);
+        Listed next;
+        if (found == 0) {
+            break;
+        }
+        if (found < 0 || !has_tag(scan, fields) ||
+            !parse_number(fields[scan->key].at, fields[scan->key].size, &next.key)) {
+            return UNREADABLE;
+        }
+        if (starts_list(scan, fields[TOPIC])) {
+            int outcome = finish_list(self, topic, hits);
+            if (outcome != DONE) {
+                return outcome;
+            }
+            topic = fields[TOPIC];
+            if (!append(&scan->topics, &topic, sizeof topic)) {
+                return NO_MEMORY;
+            }
+        }
+        next.id = fields[DOCUMENT];
+        next.hash = hashed(self->key, next.id.at, next.id.size);
+        if (!append(&hits->list, &next, sizeof next)) {
+            return NO_MEMORY;
+        }
+        scan->count++;
+    }
+    return scan->count == 0 ? UNREADABLE : finish_list(self, topic, hits);
 }
 
 static PyObject *as_bytes(const Memory *memory) {
@@ -698,6 +1062,140 @@ static PyObject *vocabulary_ids(Vocabulary *self, PyObject *Py_UNUSED(ignored)) 
     return list;
 }
 
+PyDoc_STRVAR(judgments_scan_doc,
+             "scan(data, key, longest)\n--\n\n"
+             "Read a run: (tag, topics, lengths, edges, ranks, rows), or None if any line is odd or a document comes "
+             "twice.\n\n"
+             "Lists are ranked by the field `key`; `ranks` and `rows` are of the judged documents of every list.");
+
+static PyObject *judgments_scan(Judgments *self, PyObject *arguments) {
+    Py_buffer data;
+    Py_ssize_t longest;
+    Scan scan = {0};
+    Hits hits = {0};
+    if (!PyArg_ParseTuple(arguments, "y*in", &data, &scan.key, &longest)) {
+        return NULL;
+    }
+    PyObject *answer = NULL;
+    if (scan.key < 0 || scan.key >= MOST_FIELDS || longest < 0) {
+        PyErr_SetString(PyExc_ValueError, "there is no such field");
+    } else {
+        scan.lines = (Lines){data.buf, (const char *)data.buf + data.len, MOST_FIELDS, (size_t)longest};
+        int outcome;
+        Py_BEGIN_ALLOW_THREADS;
+        outcome = scan_hits(self, &scan, &hits);
+        Py_END_ALLOW_THREADS;
+        if (outcome == NO_MEMORY) {
+            PyErr_NoMemory();
+        } else if (outcome == UNREADABLE) {
+            answer = Py_NewRef(Py_None);
+        } else {
+            answer = Py_BuildValue("(y#NNNNN)", scan.tag.at, (Py_ssize_t)scan.tag.size, topic_list(&scan.topics),
+                                   as_bytes(&hits.lengths), as_bytes(&hits.edges), as_bytes(&hits.ranks),
+                                   as_bytes(&hits.rows));
+        }
+    }
+    Memory *all[] = {&scan.topics, &hits.list, &hits.taken, &hits.lengths, &hits.edges, &hits.ranks, &hits.rows};
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        release(all[at]);
+    }
+    PyBuffer_Release(&data);
+    return answer;
+}
+
+/* Whether the rows of topics are rows, and their codes are codes of documents. */
+static bool are_rows(const Py_buffer *edges, const Py_buffer *codes, Py_ssize_t topics, const Vocabulary *documents) {
+    const int64_t *edge = edges->buf;
+    const int32_t *code = codes->buf;
+    Py_ssize_t rows = codes->len / (Py_ssize_t)sizeof *code;
+    bool fit = edges->len == (topics + 1) * (Py_ssize_t)sizeof *edge && edge[0] == 0 && edge[topics] == rows &&
+               rows < INT32_MAX - topics;
+    for (Py_ssize_t topic = 0; fit && topic < topics; topic++) {
+        fit = edge[topic] <= edge[topic + 1];
+    }
+    for (Py_ssize_t row = 0; fit && row < rows; row++) {
+        fit = code[row] >= 0 && code[row] < documents->count;
+    }
+    return fit;
+}
+
+static bool add_topics(Judgments *self, PyObject *topics) {
+    uint64_t zero = 0;
+    bool whole = append(&self->edges, &zero, sizeof zero);
+    for (Py_ssize_t at = 0; whole && at < PyList_Size(topics); at++) {
+        char *name;
+        Py_ssize_t size;
+        if (PyBytes_AsStringAndSize(PyList_GetItem(topics, at), &name, &size) < 0) {
+            return false;
+        }
+        whole = add_id(self, name, (size_t)size);
+    }
+    self->topics = (int32_t)PyList_Size(topics);
+    return whole;
+}
+
+static void judgments_dealloc(Judgments *self) {
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    release(&self->text);
+    release(&self->edges);
+    release(&self->tables);
+    free(self->places);
+    freefunc set_free = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    set_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef judgments_methods[] = {
+    {"scan", (PyCFunction)judgments_scan, METH_VARARGS, judgments_scan_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot judgments_slots[] = {
+    {Py_tp_doc, "Judgments by topic: `codes[edges[n]:edges[n + 1]]` are the documents of topic n in a vocabulary."},
+    {Py_tp_dealloc, (void *)judgments_dealloc},
+    {Py_tp_methods, judgments_methods},
+    {0, NULL},
+};
+
+static PyType_Spec judgments_specification = {
+    .name = "cranfield.formats._scan.Judgments",
+    .basicsize = sizeof(Judgments),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = judgments_slots,
+};
+
+PyDoc_STRVAR(judgments_doc,
+             "judgments(topics, edges, codes)\n--\n\n"
+             "Judged documents by topic: those of topic n have `codes[edges[n]:edges[n + 1]]`.");
+
+static PyObject *vocabulary_judgments(Vocabulary *self, PyObject *arguments) {
+    PyObject *topics;
+    Py_buffer edges, codes;
+    if (!PyArg_ParseTuple(arguments, "Oy*y*", &topics, &edges, &codes)) {
+        return NULL;
+    }
+    Judgments *made = NULL;
+    if (!PyList_Check(topics) || !are_rows(&edges, &codes, PyList_Size(topics), self)) {
+        PyErr_SetString(PyExc_ValueError, "there are no such judgments");
+    } else if (is_free(self)) {
+        PyTypeObject *type = *(PyTypeObject **)PyType_GetModuleState(Py_TYPE((PyObject *)self));
+        allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+        made = (Judgments *)allocate(type, 0);
+    }
+    if (made != NULL) {
+        memcpy(made->key, self->key, sizeof self->key);
+        if (!add_topics(made, topics) || !fill_judgments(made, self, edges.buf, codes.buf)) {
+            Py_CLEAR(made);
+            if (!PyErr_Occurred()) {
+                PyErr_NoMemory();
+            }
+        }
+    }
+    PyBuffer_Release(&edges);
+    PyBuffer_Release(&codes);
+    return (PyObject *)made;
+}
+
 static PyObject *vocabulary_new(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(keywords)) {
     const char *key;
     Py_ssize_t size;
@@ -740,6 +1238,7 @@ static PyMethodDef methods[] = {
     {"code", (PyCFunction)vocabulary_code, METH_O, code_doc},
     {"sorted", (PyCFunction)vocabulary_sorted, METH_NOARGS, sorted_doc},
     {"ids", (PyCFunction)vocabulary_ids, METH_NOARGS, ids_doc},
+    {"judgments", (PyCFunction)vocabulary_judgments, METH_VARARGS, judgments_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -758,17 +1257,37 @@ static PyType_Spec specification = {
     .slots = type_slots,
 };
 
+/* The state of the module is the type of judgments, of which a vocabulary makes some. */
 static int add_types(PyObject *module) {
-    PyObject *type = PyType_FromModuleAndSpec(module, &specification, NULL);
-    int failed = type == NULL || PyModule_AddObjectRef(module, "Vocabulary", type) < 0;
-    Py_XDECREF(type);
+    PyObject *vocabulary = PyType_FromModuleAndSpec(module, &specification, NULL);
+    PyObject *judgments = PyType_FromModuleAndSpec(module, &judgments_specification, NULL);
+    int failed = vocabulary == NULL || judgments == NULL || PyModule_AddObjectRef(module, "Vocabulary", vocabulary) < 0 ||
+                 PyModule_AddObjectRef(module, "Judgments", judgments) < 0;
+    Py_XDECREF(vocabulary);
+    *(PyObject **)PyModule_GetState(module) = judgments;
     return failed ? -1 : 0;
+}
+
+static int clear_types(PyObject *module) {
+    Py_CLEAR(*(PyObject **)PyModule_GetState(module));
+    return 0;
+}
+
+static int visit_types(PyObject *module, visitproc visit, void *arg) {
+    Py_VISIT(*(PyObject **)PyModule_GetState(module));
+    return 0;
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, (void *)add_types}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_scan", .m_doc = "The quick reader of runs and judgments.", .m_slots = module_slots,
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_scan",
+    .m_doc = "The quick reader of runs and judgments.",
+    .m_size = sizeof(PyObject *),
+    .m_slots = module_slots,
+    .m_traverse = visit_types,
+    .m_clear = clear_types,
 };
 
 PyMODINIT_FUNC PyInit__scan(void) { return PyModuleDef_Init(&definition); }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,72 @@ class CodedJudgments:
     topic: Array
     codes: Array
     grades: Array
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """What of a run is judged: list ``i``, of ``topics[i]``, of which there is no other, has ``lengths[i]`` documents.
+
+    Those at ``ranks[edges[i]:edges[i + 1]]`` are judged, and ``rows`` are their judgments.
+    """
+
+    file: str
+    tags: tuple[str, ...]
+    topics: list[bytes]
+    lengths: Array
+    edges: Array
+    ranks: Array
+    rows: Array
+
+
+class JudgedDocuments:
+    """Reads runs of which only judged documents are kept, ranked by score and, of equal scores, by the higher id.
+
+    Nothing else about a run is needed for its scores, and no table of all documents has to be made.
+    """
+
+    def __init__(self, topics: list[bytes], edges: Array, codes: Array, vocabulary: Vocabulary) -> None:
+        self._topics, self._edges, self._codes, self._vocabulary = topics, edges, codes, vocabulary
+        compiled = vocabulary.compiled
+        edges, codes = edges.astype(np.int64), codes.astype(np.int32)
+        self._compiled = None if compiled is None else compiled.judgments(topics, edges.tobytes(), codes.tobytes())
+
+    def scan(self, data: bytes, file: str) -> JudgedRun | None:
+        """The run in ``data``, or None when the careful reader has to look at it."""
+        data = data.removeprefix(BOM)
+        if self._compiled is None or not _is_text(data):
+            return None
+        found = self._compiled.scan(data, _SCORE, LONGEST_LINE)
+        if found is None or len(set(found[1])) < len(found[1]):  # a topic's documents stand apart
+            return None
+        tag, topics, *arrays = found
+        parts = map(np.frombuffer, arrays, (np.int64, np.int64, np.int32, np.int32))
+        return JudgedRun(file, (tag.decode(),), topics, *parts)
+
+    def look_up(self, run: RunLines) -> JudgedRun:
+        """What is judged of a run that was read carefully."""
+        lists: dict[bytes, list[tuple[float, bytes]]] = {}
+        for topic, document, key in zip(run.topics, run.documents, run.keys, strict=True):
+            lists.setdefault(topic, []).append((key, document))
+        edges, hits = [0], []
+        for topic, ranked in lists.items():
+            rows = self._rows.get(topic, {})
+            ranked.sort(reverse=True)
+            hits += [(rank, rows[document]) for rank, (_, document) in enumerate(ranked, 1) if document in rows]
+            edges.append(len(hits))
+        lengths = np.array([len(ranked) for ranked in lists.values()], np.int64)
+        ranks, rows_found = np.array(hits, np.int32).reshape(-1, 2).T
+        return JudgedRun(run.file, run.tags, list(lists), lengths, np.array(edges, np.int64), ranks, rows_found)
+
+    @cached_property
+    def _rows(self) -> dict[bytes, dict[bytes, int]]:
+        """The judgment of every judged document of every topic."""
+        ids, edges = self._vocabulary.ids(), self._edges.tolist()
+        names = [ids[code] for code in self._codes.tolist()]
+        return {
+            topic: dict(zip(names[first:last], range(first, last), strict=True))
+            for topic, first, last in zip(self._topics, edges[:-1], edges[1:], strict=True)
+        }
 
 
 def list_starts(topics: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
