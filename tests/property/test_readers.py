@@ -641,6 +641,58 @@ def test_documents_are_ranked_by_score_and_ties_by_id_descending(
             assert collection.ranking(fields[0][5], topic) == [name.decode() for _, name in ranked]
 
 
+HITS = [f"{kind}_hit_{part}" for kind in ("judged", "found") for part in ("edges", "rank", "judgment")]
+
+
+def of_judged(collection: Collection) -> tuple[Any, ...]:
+    """All that a collection has but for unjudged documents."""
+    names = collection.systems, collection.topics, collection.teams, sorted(map(repr, collection.warnings))
+    arrays = [collection.arrays[name].tolist() for name in ("list_edges", "judged_edges", "grade", *HITS)]
+    return *names, *arrays, [collection.documents[code] for code in collection.arrays["judged_document"].tolist()]
+
+
+@tries(150)
+@given(collections(), st.randoms(use_true_random=False), st.booleans(), st.integers(0, 2))
+def test_judged_documents_alone_are_those_of_the_whole(
+    folder: Path, content: tuple[list[list[str]], list[str]], random: Any, tied: bool, workers: int
+) -> None:
+    runs = [
+        [line.replace(line.split()[4], "1.0") if tied and at % 2 else line for at, line in enumerate(lines)]
+        for lines in content[0]
+    ]
+    runs = [random.sample(lines, len(lines)) for lines in runs]  # topics stand apart, scores rise
+    whole = readable(folder, (runs, content[1]))
+    judged = read(folder, runs, content[1], workers=workers, only_judged=True)
+    assert of_judged(judged) == of_judged(whole)
+    assert "list_documents" not in judged.arrays
+
+
+@tries(300)
+@given(any_run, st.booleans())
+@example(RUN + b"1 Q0 d2 3 0.5 tag\n", True)  # twice in a list that is judged
+@example(RUN + b"3 Q0 d2 3 0.5 tag\n3 Q0 d2 4 0.4 tag\n", True)  # and in one that is not
+@example(RUN.replace(b"2.5", b"2.5" + b"0" * 30), True)
+@example(b"", True)
+def test_judged_documents_alone_are_refused_as_the_whole_is(folder: Path, data: bytes, scanned: bool) -> None:
+    paths = put(folder, "run", data), put(folder, "qrels", QRELS)
+    with nullcontext() if scanned else without_scanner():
+        whole, judged = (
+            attempt(partial(cranfield.read_collection, *paths, only_judged=only)) for only in (False, True)
+        )
+    if isinstance(whole, Collection):
+        assert isinstance(judged, Collection)
+        assert of_judged(judged) == of_judged(whole)
+    else:
+        assert str(judged) == str(whole)
+
+
+@tries(300)
+@given(any_run)
+def test_lines_at_the_end_of_a_file_are_read_as_those_before(data: bytes) -> None:
+    # Lines are read a block at a time as long as there is one: blank lines after the last make sure of it.
+    assert scanned_lines(data) == scanned_lines(data + b"\n" * 200)
+
+
 # --- what is written is read back
 
 WRITTEN = [".csv", ".tsv", ".json", ".parquet", ".csv.gz", ".tsv.gz", ".json.gz"]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from cranfield.collection.collection import NOT_POOLED, Collection, merge, relevant_judgments
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines, grade_array
-from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
+from cranfield.formats.scan import CodedJudgments, CodedRun, JudgedDocuments, JudgedRun, Scanner, Vocabulary
 from cranfield.formats.text import natural_key
 from cranfield.runtime.threads import available_workers, slices, spread
 from cranfield.types import Array
@@ -77,6 +78,14 @@ class NamedRun:
 
 
 @dataclass(frozen=True, eq=False)
+class NamedHits:
+    """What of a run is judged, under its system's name."""
+
+    system: str
+    run: JudgedRun
+
+
+@dataclass(frozen=True, eq=False)
 class Judged:
     """Everything judged: ordinary judgments with their vocabulary, per-intent judgments, how likely intents are."""
 
@@ -112,29 +121,108 @@ def build(
 ) -> Collection:
     """Put everything together; documents with the same key are in descending order of their ids, or ``ascending``."""
     runs = sorted(runs, key=lambda named: named.system)
-    rows, vocabulary, intents = _all_judgments(judged)
-    vocabularies = list({id(each): each for each in (*vocabularies, vocabulary)}.values())
-    documents, tables = merge(vocabularies)
-    topics = natural_order(rows.topics)
-    number = {topic: index for index, topic in enumerate(topics)}
-    arrays = {"document_blob": documents.blob, "document_edges": documents.edges}
-    topic = np.array([number[name] for name in rows.topics], np.int32)[rows.topic]
-    codes = next(table for each, table in zip(vocabularies, tables, strict=True) if each is vocabulary)[rows.codes]
-    order = np.argsort(topic.astype(np.int64) * len(documents) + codes)
-    arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
-    if intents is not None:
-        arrays |= intents.arrays(topics, order)
-    list_arrays, warnings = _lists(runs, tables, number, ascending=ascending)
-    arrays |= list_arrays | _hits(runs, len(documents), {**arrays, **list_arrays})
-    warnings += _hit_warnings(runs, arrays, warnings)
-    return Collection(
-        tuple(named.system for named in runs),
-        tuple(topic.decode() for topic in topics),
-        None if teams is None else tuple(teams.get(named.system, named.system) for named in runs),
-        None if intents is None else intents.names(topics),
-        arrays,
-        (*warnings, *_judgment_warnings(judged), *_probability_warnings(judged)),
-    )
+    base = _Base.lay(judged, vocabularies)
+    list_arrays, warnings = _lists(runs, base.tables, base.number, ascending=ascending)
+    documents = len(base.arrays["document_edges"]) - 1
+    hits = _hits(runs, documents, {**base.arrays, **list_arrays})
+    return base.finish(runs, list_arrays | hits, warnings, judged, teams)
+
+
+def build_judged(
+    read_runs: Callable[[JudgedDocuments], list[NamedHits]], judged: Judged, teams: Mapping[str, str] | None
+) -> Collection:
+    """The same collection without the unjudged documents of lists; ``read_runs`` is told what is judged."""
+    base = _Base.lay(judged, ())
+    runs = sorted(read_runs(base.judged_documents), key=lambda named: named.system)
+    arrays, warnings = _judged_lists(runs, base)
+    return base.finish(runs, arrays, warnings, judged, teams)
+
+
+@dataclass(frozen=True, eq=False)
+class _Base:
+    """The judgments, in their arrays, on which a collection is built; ``tables`` sort the codes of vocabularies."""
+
+    topics: list[bytes]
+    vocabulary: Vocabulary
+    intents: _Intents | None
+    arrays: dict[str, Array]
+    codes: Array  # of the judged documents in the vocabulary
+    tables: list[Array]
+
+    @classmethod
+    def lay(cls, judged: Judged, vocabularies: Sequence[Vocabulary]) -> _Base:
+        rows, vocabulary, intents = _all_judgments(judged)
+        vocabularies = list({id(each): each for each in (*vocabularies, vocabulary)}.values())
+        documents, tables = merge(vocabularies)
+        topics = natural_order(rows.topics)
+        number = {topic: index for index, topic in enumerate(topics)}
+        topic = np.array([number[name] for name in rows.topics], np.int32)[rows.topic]
+        codes = next(table for each, table in zip(vocabularies, tables, strict=True) if each is vocabulary)[rows.codes]
+        order = np.argsort(topic.astype(np.int64) * len(documents) + codes)
+        arrays = {"document_blob": documents.blob, "document_edges": documents.edges}
+        arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
+        if intents is not None:
+            arrays |= intents.arrays(topics, order)
+        return cls(topics, vocabulary, intents, arrays, rows.codes[order], tables)
+
+    @cached_property
+    def number(self) -> dict[bytes, int]:
+        return {topic: index for index, topic in enumerate(self.topics)}
+
+    @property
+    def judged_documents(self) -> JudgedDocuments:
+        return JudgedDocuments(self.topics, self.arrays["judged_edges"], self.codes, self.vocabulary)
+
+    def finish(
+        self,
+        runs: Sequence[NamedRun | NamedHits],
+        more: dict[str, Array],
+        warnings: list[Problem],
+        judged: Judged,
+        teams: Mapping[str, str] | None,
+    ) -> Collection:
+        arrays = self.arrays | more
+        warnings = [*warnings, *_hit_warnings(runs, arrays, warnings)]
+        return Collection(
+            tuple(named.system for named in runs),
+            tuple(topic.decode() for topic in self.topics),
+            None if teams is None else tuple(teams.get(named.system, named.system) for named in runs),
+            None if self.intents is None else self.intents.names(self.topics),
+            arrays,
+            (*warnings, *_judgment_warnings(judged), *_probability_warnings(judged)),
+        )
+
+
+def _judged_lists(runs: Sequence[NamedHits], base: _Base) -> tuple[dict[str, Array], list[Problem]]:
+    """How long all lists are, and their hits, put topic by topic."""
+    systems = len(runs)
+    targets = [_targets(named, base.number) for named in runs]
+    lengths = np.zeros((len(base.topics), systems), np.int64)
+    counts = np.zeros_like(lengths)
+    for system, (named, target) in enumerate(zip(runs, targets, strict=True)):
+        known = target >= 0
+        lengths[target[known], system] = named.run.lengths[known]
+        counts[target[known], system] = np.diff(named.run.edges)[known]
+    edges, hit_edges = (np.concatenate([[0], np.cumsum(each.ravel())]) for each in (lengths, counts))
+    rank, judgment = (np.empty(hit_edges[-1], np.int32) for _ in range(2))
+    for system, (named, target) in enumerate(zip(runs, targets, strict=True)):
+        firsts = hit_edges[:-1].reshape(-1, systems)[:, system]
+        starts = named.run.edges.tolist()
+        for topic, start, end in zip(target.tolist(), starts[:-1], starts[1:], strict=True):
+            if topic >= 0:
+                at = slice(firsts[topic], firsts[topic] + end - start)
+                rank[at], judgment[at] = named.run.ranks[start:end], named.run.rows[start:end]
+    warnings = [
+        warning
+        for system, (named, target) in enumerate(zip(runs, targets, strict=True))
+        for warning in _topic_warnings(named, target, lengths[:, system])
+    ]
+    return {"list_edges": edges, **_hit_arrays(hit_edges, rank, judgment, base.arrays)}, warnings
+
+
+def _targets(named: NamedRun | NamedHits, number: Mapping[bytes, int]) -> Array:
+    """Which topic each list of a run is of; -1: of one that is not judged."""
+    return np.array([number.get(topic, -1) for topic in named.run.topics], np.int64)
 
 
 def _lists(
@@ -142,7 +230,7 @@ def _lists(
 ) -> tuple[dict[str, Array], list[Problem]]:
     """All lists in one array, ranked."""
     systems = len(runs)
-    targets = [np.array([number.get(topic, -1) for topic in named.run.topics], np.int64) for named in runs]
+    targets = [_targets(named, number) for named in runs]
     lengths = np.zeros((len(number), systems), np.int64)
     for system, (named, target) in enumerate(zip(runs, targets, strict=True)):
         known = target >= 0
@@ -205,7 +293,7 @@ def _segment_starts(target: Array, lengths: Array, list_starts: Array) -> Array:
     return starts
 
 
-def _topic_warnings(named: NamedRun, target: Array, lengths: Array) -> list[Problem]:
+def _topic_warnings(named: NamedRun | NamedHits, target: Array, lengths: Array) -> list[Problem]:
     unjudged = len({topic for topic, index in zip(named.run.topics, target.tolist(), strict=True) if index < 0})
     missing = int(np.count_nonzero(lengths == 0))
     found = []
@@ -218,7 +306,9 @@ def _topic_warnings(named: NamedRun, target: Array, lengths: Array) -> list[Prob
     return found
 
 
-def _hit_warnings(runs: Sequence[NamedRun], arrays: Mapping[str, Array], known: Sequence[Problem]) -> list[Problem]:
+def _hit_warnings(
+    runs: Sequence[NamedRun | NamedHits], arrays: Mapping[str, Array], known: Sequence[Problem]
+) -> list[Problem]:
     apart = {problem.file for problem in known if problem.slug == "no-overlap"}
     judged, found = (np.diff(arrays[f"{kind}_hit_edges"]).reshape(-1, len(runs)).sum(0) for kind in ("judged", "found"))
     warnings = []
@@ -236,10 +326,13 @@ def _hits(runs: Sequence[NamedRun], documents: int, arrays: Mapping[str, Array])
         raise DuplicateDocumentError(runs[min(duplicates) % len(runs)].system)
     at = np.flatnonzero(judgment_at >= 0)
     hit_edges = np.searchsorted(at, edges)
-    hits = np.diff(hit_edges)
     judgment = judgment_at[at]
-    at -= np.repeat(edges[:-1] - 1, hits)
-    rank = at.astype(np.int32)
+    at -= np.repeat(edges[:-1] - 1, np.diff(hit_edges))
+    return _hit_arrays(hit_edges, at.astype(np.int32), judgment, arrays)
+
+
+def _hit_arrays(hit_edges: Array, rank: Array, judgment: Array, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """All hits on judgments, and those of them that may be worth something."""
     worth = relevant_judgments(arrays)[judgment]
     found_edges = np.searchsorted(np.flatnonzero(worth), hit_edges)
     return {

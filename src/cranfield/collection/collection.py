@@ -157,6 +157,15 @@ class Collection:
     def documents(self) -> Documents:
         return Documents(self.arrays["document_blob"], self.arrays["document_edges"])
 
+    @property
+    def list_documents(self) -> Array:
+        """The documents of all lists, best first."""
+        if "list_documents" not in self.arrays:
+            raise RequestError(
+                "only the judged documents of this collection's lists were read", fix="Read it without `only_judged`."
+            )
+        return self.arrays["list_documents"]
+
     @cached_property
     def highest_grade(self) -> float:
         """The highest grade of all judgments, an int where it is a whole number; 1 if none is above 0."""
@@ -224,7 +233,7 @@ class Collection:
 
     def _split(self, hits: Hits, shard_of: Array, shards: int) -> Hits:
         """The hits of every (list, shard) with their ranks there."""
-        edges, documents = self.arrays["list_edges"], self.arrays["list_documents"]
+        edges, documents = self.arrays["list_edges"], self.list_documents
         segments = (len(edges) - 1) * shards
         rank, judgment = np.empty_like(hits.rank), np.empty_like(hits.judgment)
         starts = np.full(segments + 1, len(rank), np.int64)
@@ -246,7 +255,7 @@ class Collection:
 
     def _lengths(self, shard_of: Array, shards: int) -> Array:
         """How many documents every (list, shard) has."""
-        edges, documents = self.arrays["list_edges"], self.arrays["list_documents"]
+        edges, documents = self.arrays["list_edges"], self.list_documents
         length = np.zeros((len(edges) - 1) * shards, np.int32)
         shard_lengths(len(edges) - 1, shards, edges, documents, shard_of, length, work=len(documents))
         return length
@@ -328,7 +337,7 @@ class Collection:
             raise RequestError(f"there is no list of «{system}» on «{topic}»", fix="See systems and topics.")
         number = self.topics.index(topic) * len(self.systems) + self.systems.index(system)
         first, last = self.arrays["list_edges"][number : number + 2].tolist()
-        return [self.documents[code] for code in self.arrays["list_documents"][first:last].tolist()]
+        return [self.documents[code] for code in self.list_documents[first:last].tolist()]
 
     def judgments(self) -> Iterable[tuple[str, str, float]]:
         """Return (topic, document, grade) of every judgment; a grade that is a whole number is an int."""
@@ -349,12 +358,12 @@ class Collection:
     def cut(self, depth: int) -> Collection:
         """Return the same judgments with every list truncated to its first ``depth`` documents."""
         lengths = np.diff(self.arrays["list_edges"])
-        place = np.arange(len(self.arrays["list_documents"])) - np.repeat(self.arrays["list_edges"][:-1], lengths)
+        place = np.arange(len(self.list_documents)) - np.repeat(self.arrays["list_edges"][:-1], lengths)
         edges = np.concatenate([[0], np.cumsum(np.minimum(lengths, depth))])
         hits = self.hits("judged")
         near = hits.rank <= depth
         kept = Hits(np.concatenate([[0], np.cumsum(near)])[hits.edges], hits.rank[near], hits.judgment[near])
-        return self._relisted(edges, self.arrays["list_documents"][place < depth], kept)
+        return self._relisted(edges, self.list_documents[place < depth], kept)
 
     def _relisted(self, edges: Array, documents: Array, hits: Hits) -> Collection:
         """The same judgments with other lists."""
@@ -393,7 +402,8 @@ class Collection:
             "warnings": plain_warnings(self.warnings),
         }
         grades = [self.arrays[name].dtype.kind for name in ("grade", "intent_grade") if name in self.arrays]
-        write_packed(path, COLLECTION, header, self.arrays, number=FRACTIONAL if "f" in grades else None)
+        arrays = {**self.arrays, "list_documents": self.list_documents}
+        write_packed(path, COLLECTION, header, arrays, number=FRACTIONAL if "f" in grades else None)
 
 
 def relevant_judgments(arrays: Mapping[str, Array]) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cranfield.collection import objects
-from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedRun, build
+from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedHits, NamedRun, build, build_judged
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.lines import collector_paused
@@ -20,7 +20,7 @@ from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.records import decoded, load_json
 from cranfield.formats.runs import Order, Precision, RunLines, Ties, in_single_precision, inspect_run, parse_runs
-from cranfield.formats.scan import CodedJudgments, CodedRun, Scanner, Vocabulary
+from cranfield.formats.scan import CodedJudgments, CodedRun, JudgedDocuments, JudgedRun, Scanner, Vocabulary
 from cranfield.formats.text import BOM, check_there, expand, file_stem, is_dataset, read_bytes, show
 from cranfield.runtime.threads import Counter, available_workers, spread
 from cranfield.types import Progress
@@ -51,6 +51,7 @@ def read_collection(
     ties: str = "docid",
     precision: str = "double",
     name: str = "auto",
+    only_judged: bool = False,
     progress: Progress | None = None,
 ) -> Collection:
     """Read runs and judgments.
@@ -78,6 +79,9 @@ def read_collection(
     name
         What systems are called: ``"tag"`` (a file may hold several runs), ``"file"``, or ``"auto"``: the tag, where
         every file has one of its own.
+    only_judged
+        Whether the judged documents of lists are enough, with their ranks: they are for scores, and take a fraction of
+        the memory. What is about other documents (shards, pools, packing) is then refused.
     progress
         Called with (files read, files in all).
 
@@ -113,7 +117,7 @@ def read_collection(
     if how.order is Order.RANK and how.precision is Precision.SINGLE:
         raise RequestError("`precision` is that of scores, and ranks decide", fix="Leave out `precision` or `order`.")
     with collector_paused():
-        return _read(runs, qrels, intents, probabilities, teams, how, progress)
+        return _read(runs, qrels, intents, probabilities, teams, how, progress, only_judged=only_judged)
 
 
 def _are_files(runs: Runs) -> bool:
@@ -131,6 +135,8 @@ def _read(
     teams: Source | Mapping[str, str] | None,
     how: _How,
     progress: Progress | None,
+    *,
+    only_judged: bool,
 ) -> Collection:
     files = expand([runs] if isinstance(runs, str | Path) else runs) if _are_files(runs) else None
     if files == []:
@@ -142,6 +148,10 @@ def _read(
         None if probabilities is None else read_probabilities(probabilities),
     )
     team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
+    if only_judged and files is not None and how.is_usual:
+        collection = build_judged(lambda documents: _read_hits(files, how, documents, progress), judged, team_of)
+        refuse(collection.warnings)
+        return _with_team_warnings(collection, team_of)
     named, vocabularies = _take_runs(runs, how, scanner) if files is None else _read_runs(files, how, scanner, progress)
     try:
         collection = build(named, vocabularies, judged, team_of, ascending=how.ties is Ties.ASCENDING)
@@ -181,6 +191,11 @@ class _How:
     precision: Precision
     name: Name
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether lists are ranked as trec_eval ranks them."""
+        return (self.order, self.ties, self.precision) == (Order.SCORE, Ties.DOCID, Precision.DOUBLE)
+
     def keyed(self, run: CodedRun) -> CodedRun:
         """The run with the keys that order its lists."""
         if self.precision is Precision.SINGLE:
@@ -209,7 +224,9 @@ def _read_runs(
     )
     by_file = {file: (runs, at) for at, hand in enumerate(read) for file, runs in hand}
     found = [(run, at) for file in files for runs, at in [by_file[file]] for run in runs]
-    return _named(found, how.name), [reader.scanner.vocabulary for reader in readers]
+    names = _names([run for run, _ in found], how.name)
+    named = [NamedRun(system, run, at) for system, (run, at) in zip(names, found, strict=True)]
+    return named, [reader.scanner.vocabulary for reader in readers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +252,29 @@ class _Reader:
         return [self.how.keyed(run) for run in found]
 
 
+def _read_hits(
+    files: Sequence[str], how: _How, documents: JudgedDocuments, progress: Progress | None
+) -> list[NamedHits]:
+    """What of all runs is judged."""
+    counter = Counter(progress, len(files))
+
+    def read(file: str) -> list[JudgedRun]:
+        data = read_bytes(file)
+        scanned = None if _is_json(data) else documents.scan(data, show(file))
+        if scanned is not None:
+            found = [scanned]
+        elif _is_json(data):
+            found = [documents.look_up(run) for run in _json_runs(data, file)]
+        else:
+            by_tag = how.name is Name.TAG
+            found = [documents.look_up(run) for run in parse_runs(data, show(file), order=how.order, by_tag=by_tag)]
+        counter.step()
+        return found
+
+    found = [run for runs in spread(read, files) for run in runs]
+    return [NamedHits(system, run) for system, run in zip(_names(found, how.name), found, strict=True)]
+
+
 def _is_json(data: bytes) -> bool:
     return data.removeprefix(BOM).lstrip()[:1] == b"{"
 
@@ -253,10 +293,11 @@ def _ties_as_they_come(run: CodedRun) -> CodedRun:
     return replace(run, keys=keys)
 
 
-def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
+def _names(runs: Sequence[CodedRun] | Sequence[JudgedRun], name: Name) -> list[str]:
+    """What every run is called."""
     owner: dict[str, str] = {}
-    named = []
-    for run, vocabulary in runs:
+    names: list[str] = []
+    for run in runs:
         if name is Name.AUTO and len(run.tags) > 1:
             if os.path.isfile(run.file):
                 refuse(p for p in inspect_run(read_bytes(run.file), run.file)[1] if p.slug == "several-tags")
@@ -265,8 +306,8 @@ def _named(runs: Sequence[tuple[CodedRun, int]], name: Name) -> list[NamedRun]:
         system = file_stem(run.file) if name is Name.FILE else run.tags[0]
         if owner.setdefault(system, run.file) != run.file:
             refuse([Problem("tag-shared", run.file, detail=f"«{system}» is also the name of {owner[system]}")])
-        named.append(NamedRun(system, run, vocabulary))
-    return named
+        names.append(system)
+    return names
 
 
 def _explain_duplicate(duplicate: DuplicateDocumentError, named: Sequence[NamedRun], how: _How) -> None:

@@ -135,7 +135,7 @@ def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: An
 
     paths = sources.run_files(runs)
     if paths is None or not isinstance(files["qrels"], str | None) or not is_elsewhere():
-        return score_collection(sources.load_collection(runs, **files), measures, **policies)
+        return score_collection(sources.load_collection(runs, **files, only_judged=True), measures, **policies)
     from cranfield.scores.evaluation import score_files
 
     probabilities = files.pop("intent_probabilities")

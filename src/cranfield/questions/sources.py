@@ -167,7 +167,7 @@ def load_tables(
             raise RequestError(
                 "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
             )
-        collection = load_collection(scores, qrels=qrels)
+        collection = load_collection(scores, qrels=qrels, only_judged=True)
         tables = {name_of(scores): score_collection(collection, measures or usual, missing=missing or "zero")}
     else:
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
@@ -302,7 +302,7 @@ def load_labels(
         if not measures and paths is not None and table.measures == (_stem(paths[0]),):
             table = table.replaced(measures=("score",))  # it had no name but that of its file
         return LabelSet(table=table)
-    collection = load_collection(scores, qrels=labels)
+    collection = load_collection(scores, qrels=labels, only_judged=True)
     table = score_collection(collection, measures or ("AP",), missing=missing or "zero")
     return LabelSet(table=table, grades=[each for each in collection.judgments() if each[2] >= 0])
 
@@ -432,6 +432,7 @@ def load_collection(
     ties: str = "docid",
     precision: str = "double",
     name: str = "auto",
+    only_judged: bool = False,
 ) -> Collection:
     """Runs and judgments, a packed collection, or a collection that is there already."""
     from cranfield.collection import Collection, open_collection, read_collection
@@ -449,6 +450,7 @@ def load_collection(
             ties=ties,
             precision=precision,
             name=name,
+            only_judged=only_judged,
             progress=listener(),
         )
     others = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}

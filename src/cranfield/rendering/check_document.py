@@ -124,7 +124,7 @@ def _packed_collection(collection: Collection | None) -> dict[str, int]:
         "systems": len(collection.systems),
         "teams": 0 if collection.teams is None else len(set(collection.teams)),
         "documents": len(collection.documents),
-        "retrieved": len(collection.arrays["list_documents"]),
+        "retrieved": len(collection.list_documents),
         "judgments": len(collection.arrays["grade"]),
     }
 

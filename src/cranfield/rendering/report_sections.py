@@ -37,7 +37,7 @@ def read_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         rows[0] |= {
             "teams": 0 if collection.teams is None else len(set(collection.teams)),
             "documents": len(collection.documents),
-            "retrieved": len(collection.arrays["list_documents"]),
+            "retrieved": len(collection.list_documents),
             "judgments": len(collection.arrays["grade"]),
             "relevant": int(collection.relevant.sum()),
         }

@@ -213,6 +213,7 @@ def _score_some(work: _Work, files: tuple[str, ...]) -> ScoreTable:
         ties=work.ties,
         precision=work.precision,
         name=work.name,
+        only_judged=True,
     )
     return score_collection(collection, work.measures, missing=work.missing, no_relevant=work.no_relevant)
 

@@ -405,7 +405,7 @@ class _Part:
 
 def pool_sizes(collection: Collection, depths: Sequence[int]) -> Array:
     """How many (topic, document) pairs are among the first d of some run, for every d, judged or not."""
-    edges, documents = collection.arrays["list_edges"], collection.arrays["list_documents"]
+    edges, documents = collection.arrays["list_edges"], collection.list_documents
     place = np.arange(len(documents)) - np.repeat(edges[:-1], np.diff(edges))
     near = np.flatnonzero(place < max(depths))
     topic = (np.searchsorted(edges, near, side="right") - 1) // len(collection.systems)

@@ -193,7 +193,7 @@ def _documents(collection: Collection, one: Array, other: Array, depths: tuple[i
         other,
         np.array(depths, np.int64),
         np.array(collection.arrays["list_edges"], np.int64),
-        np.array(collection.arrays["list_documents"], np.int32),
+        np.array(collection.list_documents, np.int32),
         union,
         work=len(one) * topics * 2 * depths[-1],
     )
