@@ -109,8 +109,12 @@ def build(
     teams: Mapping[str, str] | None,
     *,
     ascending: bool = False,
+    keep_ties: bool = False,
 ) -> Collection:
-    """Put everything together; documents with the same key are in descending order of their ids, or ``ascending``."""
+    """Put everything together; documents with the same key are in descending order of their ids, or ``ascending``.
+
+    ``keep_ties`` notes which documents have the same key as the one before.
+    """
     runs = sorted(runs, key=lambda named: named.system)
     rows, vocabulary, intents = _all_judgments(judged)
     vocabularies = list({id(each): each for each in (*vocabularies, vocabulary)}.values())
@@ -124,7 +128,7 @@ def build(
     arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
     if intents is not None:
         arrays |= intents.arrays(topics, order)
-    list_arrays, warnings = _lists(runs, tables, number, ascending=ascending)
+    list_arrays, warnings = _lists(runs, tables, number, ascending=ascending, keep_ties=keep_ties)
     arrays |= list_arrays | _hits(runs, len(documents), {**arrays, **list_arrays})
     warnings += _hit_warnings(runs, arrays, warnings)
     return Collection(
@@ -138,7 +142,7 @@ def build(
 
 
 def _lists(
-    runs: Sequence[NamedRun], tables: Sequence[Array], number: Mapping[bytes, int], *, ascending: bool
+    runs: Sequence[NamedRun], tables: Sequence[Array], number: Mapping[bytes, int], *, ascending: bool, keep_ties: bool
 ) -> tuple[dict[str, Array], list[Problem]]:
     """All lists in one array, ranked."""
     systems = len(runs)
@@ -166,7 +170,16 @@ def _lists(
         for system, (named, target) in enumerate(zip(runs, targets, strict=True))
         for warning in _topic_warnings(named, target, lengths[:, system])
     ]
-    return {"list_edges": edges, "list_documents": documents}, warnings
+    found = {"list_edges": edges, "list_documents": documents}
+    return found | ({"list_tied": _tied(edges, keys)} if keep_ties else {}), warnings
+
+
+def _tied(edges: Array, keys: Array) -> Array:
+    """Whether each document of each list has the same key as the one before."""
+    tied = np.zeros(len(keys) + 1, bool)
+    tied[1:-1] = keys[1:] == keys[:-1]
+    tied[edges] = False
+    return tied[:-1]
 
 
 def _place(run: CodedRun, to: Array, table: Array, documents: Array, keys: Array) -> None:

@@ -67,13 +67,43 @@ class Hits:
 
 
 @dataclass(frozen=True, eq=False)
+class TieGroups:
+    """For every document of every list, the first and the last rank of the documents that share its score."""
+
+    edges: Array
+    first: Array
+    last: Array
+
+    @classmethod
+    def of(cls, edges: Array, tied: Array) -> TieGroups:
+        """From ``tied``, whether each document has the score of the one before in its list."""
+        starts = np.flatnonzero(~tied)
+        sizes = np.diff(starts, append=len(tied))
+        rank = np.arange(1, len(tied) + 1) - np.repeat(edges[:-1], np.diff(edges))
+        first = np.repeat(rank[starts], sizes)
+        return cls(edges, first.astype(np.int32), (first + np.repeat(sizes, sizes) - 1).astype(np.int32))
+
+    def around(self, hits: Hits) -> tuple[Array, Array]:
+        """The first and the last rank that each hit may have."""
+        at = np.repeat(self.edges[:-1], np.diff(hits.edges)) + hits.rank - 1
+        return self.first[at], self.last[at]
+
+    @cached_property
+    def in_lists(self) -> Array:
+        """Which lists have tied documents."""
+        tied = np.concatenate([[0], np.cumsum(self.first < self.last)])
+        return np.asarray(tied[self.edges[1:]] > tied[self.edges[:-1]])
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """The input of a measure: for every (topic, system, shard) the judged documents found there.
 
     Segment ``(topic · systems + system) · shards + shard`` is a list of its own; ``length`` is how many documents it
     has, judged or not. A *unit* is a (topic, shard) pair, ``topic · shards + shard``; ``unit`` says which one each
     judgment belongs to and ``grade`` what it says (negative: unjudged). ``found`` are the hits that may be worth
-    something, ``judged`` all of them; few measures need those.
+    something, ``judged`` all of them; few measures need those. With ``ties``, scores are expected values over the
+    orders of tied documents.
     """
 
     topics: int
@@ -87,6 +117,7 @@ class View:
     found: Hits
     load_judged: Callable[[], Hits]
     load_length: Callable[[], Array]
+    ties: TieGroups | None = None
 
     @property
     def units(self) -> int:
@@ -109,7 +140,17 @@ class View:
         length = np.diff(edges)
         rank = np.arange(1, int(edges[-1]) + 1) - np.repeat(edges[:-1], length)
         found = Hits(edges, rank.astype(np.int32), hits.judgment[kept])
-        return replace(self, found=found, load_judged=lambda: found, load_length=lambda: length)
+        ties = None if self.ties is None else TieGroups.of(edges, self._still_tied(kept, edges))
+        return replace(self, found=found, load_judged=lambda: found, load_length=lambda: length, ties=ties)
+
+    def _still_tied(self, kept: Array, edges: Array) -> Array:
+        """Of lists that keep some of their judged documents: whether each is tied with the one before."""
+        assert self.ties is not None
+        first = self.ties.around(self.judged)[0][kept]
+        tied = np.zeros(len(first) + 1, bool)
+        tied[1:-1] = first[1:] == first[:-1]
+        tied[edges] = False
+        return tied[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +178,8 @@ class Collection:
     topic by topic), ``edges``, ``rank`` and ``judgment`` of ``judged_hit_…`` (the judged documents of every list) and
     of ``found_hit_…`` (those of them with a grade above 0) and, with per-intent judgments, ``first``, ``weight``,
     ``edges``, ``index`` and ``grade`` of ``intent_…``. Grades are int32 where all of them are whole numbers, float64
-    otherwise. ``warnings`` is what was odd about the files.
+    otherwise. ``list_tied``, where ties are averaged, marks documents with the score of the one before. ``warnings`` is
+    what was odd about the files.
     """
 
     systems: tuple[str, ...]
@@ -204,10 +246,25 @@ class Collection:
             self.hits("found"),
             partial(self.hits, "judged"),
             self.returned.ravel,
+            TieGroups.of(self.arrays["list_edges"], self.arrays["list_tied"]) if self.averages_ties else None,
         )
+
+    @property
+    def averages_ties(self) -> bool:
+        """Whether it was read with ``ties="average"``."""
+        return "list_tied" in self.arrays
+
+    def refuse_averaged_ties(self, what: str) -> None:
+        """Refuse what needs one order of every list."""
+        if self.averages_ties:
+            raise RequestError(
+                f'{what} needs one order of the documents in a list, and `ties="average"` has all of them',
+                fix='Read the runs with another `ties`, such as `ties="docid"`.',
+            )
 
     def sharded(self, shard_of: Array) -> View:
         """Split every list by the shard of its documents; ``shard_of[code]`` counts shards from 0."""
+        self.refuse_averaged_ties("splitting lists into shards")
         if len(shard_of) != len(self.documents):
             raise RequestError(f"{len(shard_of)} documents have a shard where there are {len(self.documents)}")
         shards = int(shard_of.max(initial=0)) + 1
@@ -270,6 +327,7 @@ class Collection:
     @cached_property
     def entry(self) -> Array:
         """The best rank any run gives each judged document, ``NOWHERE`` if none has it: the depth it is pooled at."""
+        self.refuse_averaged_ties("a pool")
         hits = self.hits("judged")
         best = np.full(len(self.arrays["grade"]), NOWHERE, np.int32)
         np.minimum.at(best, hits.judgment, hits.rank)
@@ -315,6 +373,7 @@ class Collection:
 
     def pool(self, depth: int) -> Collection:
         """Restrict the judgments to the documents that some run has among its first ``depth``."""
+        self.refuse_averaged_ties("a pool")
         if depth < 1:
             raise RequestError(f"a pool of depth {depth} has no documents", fix="The smallest depth is 1.")
         pooled = np.zeros(len(self.arrays["grade"]), bool)
@@ -358,6 +417,7 @@ class Collection:
 
     def _relisted(self, edges: Array, documents: Array, hits: Hits) -> Collection:
         """The same judgments with other lists."""
+        self.refuse_averaged_ties("cutting lists")
         worth = relevant_judgments(self.arrays)[hits.judgment]
         arrays = {
             **self.arrays,
@@ -383,6 +443,7 @@ class Collection:
 
     def save(self, path: str | Path) -> None:
         """Write the packed form, which :func:`cranfield.open_collection` reopens in milliseconds."""
+        self.refuse_averaged_ties("a packed collection")
         from cranfield.formats.packed import COLLECTION, FRACTIONAL, plain_warnings, write_packed
 
         header = {
@@ -454,6 +515,7 @@ class Contributors:
 
 def find_contributors(collection: Collection, depth: int | None = None) -> Contributors:
     """The teams behind every judgment; ``depth`` is the judgments' own where it is not given."""
+    collection.refuse_averaged_ties("a pool")
     if collection.teams is None:
         raise RequestError(
             "it is not known which team each run is of",

@@ -72,7 +72,8 @@ def read_collection(
         ``"score"``: by score, the rank column ignored (trec_eval's rule); ``"rank"``: by the rank column.
     ties
         ``"docid"``: by document id, descending (trec_eval's rule); ``"docid-ascending"``; ``"file"``: as the file has
-        them (NIST's TREC-8 pools were).
+        them (NIST's TREC-8 pools were); ``"average"``: scores are expected values over all orders of tied documents
+        (McSherry & Najork 2008), for the measures that have it, in whole lists.
     precision
         ``"double"``: scores as they are written; ``"single"``: rounded to single precision (pytrec_eval's).
     name
@@ -144,7 +145,14 @@ def _read(
     team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
     named, vocabularies = _take_runs(runs, how, scanner) if files is None else _read_runs(files, how, scanner, progress)
     try:
-        collection = build(named, vocabularies, judged, team_of, ascending=how.ties is Ties.ASCENDING)
+        collection = build(
+            named,
+            vocabularies,
+            judged,
+            team_of,
+            ascending=how.ties is Ties.ASCENDING,
+            keep_ties=how.ties is Ties.AVERAGE,
+        )
     except DuplicateDocumentError as duplicate:
         _explain_duplicate(duplicate, named, how)
         raise

@@ -226,6 +226,7 @@ KINDS = (
         compute=precision_at_multiple,
         parameters=(MULTIPLE, REL),
         cutoff=Cutoff(required=True, parameter="multiple"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="GMAP",

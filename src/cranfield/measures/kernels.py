@@ -334,6 +334,167 @@ def _divide(first, last, systems, by, most, out_score):
             out_score[at] = score if score < most else most
 
 
+def _weighted_tied(
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, gain, weight, cutoff, out_score
+):
+    """The expected value of :func:`_weighted` over the orders of documents with the same score.
+
+    Hits have the ranks ``tie_first`` to ``tie_last`` with the same probability (McSherry & Najork 2008).
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            start = 0
+            end = 0
+            worth = 0.0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if tie_first[hit] > deepest:
+                    break
+                if tie_first[hit] != start:
+                    start = tie_first[hit]
+                    end = tie_last[hit]
+                    worth = 0.0
+                    for r in range(start, min(end, deepest) + 1):
+                        worth += weight[r]
+                total += gain[judgment[hit]] * worth / (end - start + 1)
+            out_score[segment] = total
+
+
+def _blended_tied(
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    tie_first,
+    tie_last,
+    gain,
+    cutoff,
+    beta,
+    ideal_edges,
+    ideal_gain,
+    out_score,
+):
+    """The expected value of :func:`_blended` with β = 0 over the orders of documents with the same score.
+
+    Of n relevant documents among m tied ones, the t-th place has one with probability n / m, and then (t − 1) of the
+    other m − 1 places, with n − 1 relevant documents, are before it (McSherry & Najork 2008).
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            found = 0
+            total = 0.0
+            hit = edges[segment]
+            while hit < edges[segment + 1] and tie_first[hit] <= deepest:
+                start = tie_first[hit]
+                size = tie_last[hit] - start + 1
+                relevant = 0
+                while hit < edges[segment + 1] and tie_first[hit] == start:
+                    if gain[judgment[hit]] > 0.0:
+                        relevant += 1
+                    hit += 1
+                if relevant > 0 and size == 1:
+                    total += (found + 1) / start
+                elif relevant > 0:
+                    for t in range(min(size, deepest - start + 1)):
+                        above = found + 1 + t * (relevant - 1) / (size - 1)
+                        total += relevant / size * above / (start + t)
+                found += relevant
+            out_score[segment] = total
+
+
+def _first_relevant_tied(
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, gain, cutoff, out_score
+):
+    """The expected value of :func:`_first_relevant` over the orders of documents with the same score."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            out_score[segment] = 0.0
+            start = 0
+            relevant = 0
+            size = 1
+            for hit in range(edges[segment], edges[segment + 1]):
+                if relevant > 0 and tie_first[hit] != start:
+                    break
+                if gain[judgment[hit]] > 0.0:
+                    start = tie_first[hit]
+                    size = tie_last[hit] - start + 1
+                    relevant += 1
+            if relevant > 0:
+                chance = relevant / size  # that the first relevant document of the group is at its t-th place
+                for t in range(min(size - relevant, deepest - start) + 1):
+                    out_score[segment] += chance / (start + t)
+                    if t + 1 < size:
+                        chance *= (size - relevant - t) / (size - t - 1)
+
+
+def _any_tied(first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, gain, cutoff, out_score):
+    """The probability that a document with a gain is no deeper than the cutoff."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            start = 0
+            relevant = 0
+            size = 1
+            for hit in range(edges[segment], edges[segment + 1]):
+                if tie_first[hit] > deepest or (relevant > 0 and tie_first[hit] != start):
+                    break
+                if gain[judgment[hit]] > 0.0:
+                    start = tie_first[hit]
+                    size = tie_last[hit] - start + 1
+                    relevant += 1
+            none = 1.0
+            if relevant > 0:
+                for t in range(min(size, deepest - start + 1)):
+                    none *= max(size - relevant - t, 0) / (size - t)
+            out_score[segment] = 1.0 - none
+
+
+def _preference_tied(
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, relevant, nonrelevant, out_score
+):
+    """The expected value of :func:`_preference` over the orders of documents with the same score.
+
+    A relevant document has 0, 1, …, all of the judged non-relevant documents of its group above it, each with the same
+    probability.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            found = relevant[unit]
+            most = min(found, nonrelevant[unit])
+            above = 0
+            total = 0.0
+            hit = edges[segment]
+            while hit < edges[segment + 1]:
+                start = tie_first[hit]
+                preferred = 0
+                others = 0
+                while hit < edges[segment + 1] and tie_first[hit] == start:
+                    if rank[hit] == 1:
+                        preferred += 1
+                    elif rank[hit] == 0:
+                        others += 1
+                    hit += 1
+                if preferred > 0:
+                    worth = 0.0
+                    for more in range(above, above + others + 1):
+                        worth += 1.0 - min(more, found) / most if more > 0 else 1.0
+                    total += preferred * worth / (others + 1)
+                above += others
+            out_score[segment] = total / found if found > 0 else 0.0
+
+
 def _weighted_arrays(lists, systems, shards, edges, rank, judgment, gain, weight, cutoff, out_score):
     """:func:`_weighted` by whole arrays: ``bincount`` adds in the order of the hits, from 0, as the loop does."""
     segment, near = _hit_segments(lists, systems, shards, edges, rank, cutoff)
@@ -476,4 +637,9 @@ novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
 cumulate = Kernel(_cumulate)
 divide = Kernel(_divide)
+weighted_tied = Kernel(_weighted_tied)
+blended_tied = Kernel(_blended_tied)
+first_relevant_tied = Kernel(_first_relevant_tied)
+any_tied = Kernel(_any_tied)
+preference_tied = Kernel(_preference_tied)
 follow = Kernel(_follow, uses=(weighted, blended, preferred, first_relevant, cascade, cumulate, divide))

@@ -56,7 +56,8 @@ def bpref(view: View, measure: Measure) -> Array:
     is_other = (view.grade >= 0) & ~is_relevant
     verdict = np.where(is_relevant, 1, np.where(is_other, 0, -1)).astype(np.int32)
     seen = replace(view.judged, rank=verdict[view.judged.judgment])
-    return run(kernels.preference, view, per_unit(view, is_relevant), per_unit(view, is_other), hits=seen)
+    counts = per_unit(view, is_relevant), per_unit(view, is_other)
+    return run(kernels.preference, view, *counts, hits=seen, placed=view.judged)
 
 
 def judged(view: View, measure: Measure) -> Array:
@@ -84,6 +85,7 @@ KINDS = (
         recipe=average_precision,
         parameters=(REL, NORM, JUDGED_ONLY),
         aliases=("map", "MAP", "map_cut"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="P",
@@ -95,6 +97,7 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("P", "precision"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="R",
@@ -105,6 +108,7 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("recall", "Recall"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Rprec",
@@ -115,6 +119,7 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("R-prec", "RPrec", "R-precision"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="RR",
@@ -124,6 +129,7 @@ KINDS = (
         recipe=reciprocal_rank,
         parameters=(REL, JUDGED_ONLY),
         aliases=("recip_rank", "MRR"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Success",
@@ -134,6 +140,7 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("success", "HitRate", "hit_rate"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="relative_P",
@@ -144,6 +151,7 @@ KINDS = (
         recipe=relative_precision,
         parameters=(REL,),
         cutoff=Cutoff(required=True),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Bpref",
@@ -155,6 +163,7 @@ KINDS = (
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         aliases=("bpref",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Judged",
@@ -164,5 +173,6 @@ KINDS = (
         citation="MacAvaney2022",
         compute=judged,
         parameters=(),
+        averages_ties=True,
     ),
 )

@@ -57,7 +57,7 @@ def score(
     intents: sources.Intents = None,
     intent_probabilities: sources.IntentProbabilities = None,
     order: sources.Ordering = "score",
-    ties: sources.Tying = "docid",
+    ties: sources.ScoredTying = "docid",
     precision: sources.Rounding = "double",
     name: sources.Naming = "auto",
     missing: Annotated[
@@ -134,7 +134,8 @@ def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: An
     from cranfield.scores.evaluation import score_collection
 
     paths = sources.run_files(runs)
-    if paths is None or not isinstance(files["qrels"], str | None) or not is_elsewhere():
+    together = files["ties"] == "average"  # they are counted in all runs
+    if paths is None or together or not isinstance(files["qrels"], str | None) or not is_elsewhere():
         return score_collection(sources.load_collection(runs, **files), measures, **policies)
     from cranfield.scores.evaluation import score_files
 

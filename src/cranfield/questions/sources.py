@@ -34,6 +34,7 @@ else:
 
 Order = Literal["score", "rank"]
 Ties = Literal["docid", "docid-ascending", "file"]
+ScoredTies = Literal["docid", "docid-ascending", "file", "average"]
 Precision = Literal["double", "single"]
 SystemNames = Literal["auto", "tag", "file"]
 
@@ -82,6 +83,13 @@ Tying = Annotated[
     Source(
         "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
         "(docid-ascending); or in the order of the file (file)."
+    ),
+]
+ScoredTying = Annotated[
+    ScoredTies,
+    Source(
+        "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
+        "(docid-ascending); in the order of the file (file); or all orders: expected scores (average)."
     ),
 ]
 Rounding = Annotated[
@@ -458,7 +466,7 @@ def load_collection(
     if (order, ties, precision, name) != ("score", "docid", "double", "auto"):
         raise RequestError(
             "a packed collection is ranked and named already: `order`, `ties`, `precision` and `name` have no effect",
-            fix="Give them to `pack()`.",
+            fix='`ties="average"` needs the runs.' if ties == "average" else "Give them to `pack()`.",
         )
     return runs if isinstance(runs, Collection) else open_collection(paths_of(runs)[0])  # type: ignore[index]
 

@@ -78,6 +78,8 @@ REFERENCES = {
     "Mogstad2024": "Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D.: Inference for Ranks with Applications "
     "to Mobility across Neighbourhoods and Academic Achievement across Countries. Review of Economic "
     "Studies 91(1), 2024.",
+    "McSherryNajork2008": "McSherry, F. and Najork, M.: Computing Information Retrieval Performance Measures "
+    "Efficiently in the Presence of Tied Scores. ECIR 2008.",
     "Moffat2012": "Moffat, A., Scholer, F. and Thomas, P.: Models and Metrics: IR Evaluation as a User Process. "
     "ADCS 2012.",
     "Moffat2015": "Moffat, A., Bailey, P., Scholer, F. and Thomas, P.: INST: An Adaptive Metric for Information "

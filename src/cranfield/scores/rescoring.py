@@ -73,6 +73,7 @@ class Rescorer:
     times: int
 
     def __post_init__(self) -> None:
+        self.collection.refuse_averaged_ties("scoring under fewer judgments")
         require_judgments(self.collection, self.measures)
 
     def __reduce__(self) -> tuple[Any, ...]:
