@@ -21,6 +21,8 @@ SETTINGS = {
     "min_rel": ("min_rel=1",),
     "max_rel": ("max_rel=4",),
     "normalize": ("normalize=False",),
+    "of": ("of=vital", "of=weighted"),
+    "partial": ("partial=0.5",),
     "recall": (),  # which stands after @
     "multiple": (),
 }

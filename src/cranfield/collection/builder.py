@@ -375,7 +375,14 @@ class _Intents:
             "intent_edges": np.array(counts, np.int64),
             "intent_index": np.array(index, np.int32),
             "intent_grade": grade_array(grade),
-        }
+        } | self._importance(topics)
+
+    def _importance(self, topics: Sequence[bytes]) -> dict[str, Array]:
+        """The weights as they were written, where there are some; 0 for an intent without one."""
+        if self.probabilities is None:
+            return {}
+        given = [self.probabilities.get((topic, name), 0.0) for topic in topics for name in self.intents.get(topic, ())]
+        return {"intent_importance": np.array(given, np.float64)}
 
     def _weights(self, topic: bytes) -> Array:
         """P(intent | topic): as given, made to sum to 1; uniform where nothing is given."""

@@ -158,7 +158,7 @@ class Intents:
     """Per-intent grades: judgment ``j`` has ``index[edges[j]:edges[j + 1]]`` with ``grade`` likewise.
 
     ``index`` counts the intents of a topic from 0; ``names[topic]`` are their names and
-    ``weight[first[topic] + index]`` their probabilities.
+    ``weight[first[topic] + index]`` their probabilities; ``importance`` is the same as it was written, if it was given.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -167,6 +167,7 @@ class Intents:
     edges: Array
     index: Array
     grade: Array
+    importance: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,8 @@ class Collection:
     ``list_documents`` (ranked lists, topic by topic), ``judged_edges``, ``judged_document`` and ``grade`` (judgments,
     topic by topic), ``edges``, ``rank`` and ``judgment`` of ``judged_hit_…`` (the judged documents of every list) and
     of ``found_hit_…`` (those of them with a grade above 0) and, with per-intent judgments, ``first``, ``weight``,
-    ``edges``, ``index`` and ``grade`` of ``intent_…``. Grades are int32 where all of them are whole numbers, float64
+    ``edges``, ``index`` and ``grade`` of ``intent_…``, and ``importance`` where
+    it was given. Grades are int32 where all of them are whole numbers, float64
     otherwise. ``list_tied``, where ties are averaged, marks documents with the score of the one before. ``warnings`` is
     what was odd about the files.
     """
@@ -210,7 +212,7 @@ class Collection:
         if self.intent_names is None:
             return None
         parts = (self.arrays[f"intent_{name}"] for name in ("first", "weight", "edges", "index", "grade"))
-        return Intents(self.intent_names, *parts)
+        return replace(Intents(self.intent_names, *parts), importance=self.arrays.get("intent_importance"))
 
     @cached_property
     def judged_topic(self) -> Array:

@@ -63,9 +63,10 @@ def read_collection(
     qrels
         Judgments, ``topic 0 document grade``: a file, those in memory, or ``irds:NAME``, a dataset of ir_datasets.
     intents
-        Per-intent judgments, ``topic intent document grade``, for the diversity measures.
+        Per-intent judgments, ``topic intent document grade``, for the diversity measures; or judgments of nuggets.
     probabilities
-        ``topic intent probability`` lines; intents are equally likely without them.
+        ``topic intent probability`` lines; intents are equally likely without them. Or the importance of nuggets,
+        ``topic nugget vital`` or ``okay``, which are 1 and 0.5.
     teams
         Which team each run is of: a file of ``run team`` lines, or a mapping.
     order

@@ -172,7 +172,7 @@ KINDS = _kinds(
         _E,
         "a probability that is not a number from 0 to 1",
         "Intents cannot be weighed.",
-        "Write a number from 0 to 1.",
+        "Write a number from 0 to 1 or, of a nugget, vital or okay.",
     ),
     ("probability-twice", _E, "an intent with two probabilities", "It is unclear which one holds.", "Delete one."),
     (

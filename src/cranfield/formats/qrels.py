@@ -172,15 +172,19 @@ def _judged(lines: JudgmentLines, at: int) -> str:
     return f"{lines.topics[at].decode()} {lines.documents[at].decode()}"
 
 
+IMPORTANCE = {b"vital": 1.0, b"okay": 0.5}
+"""What the importance of a nugget is worth that is written in a word."""
+
+
 def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
-    """Read ``topic intent probability`` lines: how likely each intent of a topic is."""
+    """Read ``topic intent probability`` lines: how likely each intent of a topic is, or how important each nugget."""
     look = Inspection(show(source))
     found: dict[tuple[bytes, bytes], float] = {}
     for number, line in careful_lines(read_bytes(source), look):
         fields = split_fields(line, number, 3, look)
         if fields is None:
             continue
-        value = parse_number(fields[2])
+        value = IMPORTANCE.get(fields[2].lower(), parse_number(fields[2]))
         if value is None or not 0 <= value <= 1:
             look.add("probability", number, line)
         elif (fields[0], fields[1]) in found:

@@ -46,6 +46,13 @@ def success(view: View, measure: Measure) -> Recipe:
     return Recipe(Walk.WEIGHTED, gain, Over.NOTHING, cutoff_of(measure), ones(view), most=1.0)
 
 
+def context_precision(view: View, measure: Measure) -> Array:
+    """The mean of the precision at the relevant documents among the first k, those not there left out."""
+    gain, cutoff = binary(view, measure["rel"]), cut(view, measure.k)
+    sums = run(kernels.blended, view, gain, cutoff, 0.0, np.zeros(view.units + 1, np.int64), np.zeros(1))
+    return divide(sums, run(kernels.weighted, view, gain, ones(view), cutoff))
+
+
 def relative_precision(view: View, measure: Measure) -> Recipe:
     gain = binary(view, measure["rel"])
     return Recipe(Walk.WEIGHTED, gain, Over.RELEVANT_OR_CUTOFF, cutoff_of(measure), ones(view))
@@ -102,12 +109,13 @@ KINDS = (
     MeasureKind(
         name="R",
         title="Recall",
-        help="The share of the relevant documents that are among the first k.",
+        help="The share of the relevant documents that are among the first k. In evaluations of retrieval-augmented "
+        "generation it is context recall by ids.",
         citation="Rijsbergen1979",
         recipe=recall,
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
-        aliases=("recall", "Recall"),
+        aliases=("recall", "Recall", "ContextRecall", "context_recall"),
         averages_ties=True,
     ),
     MeasureKind(
@@ -141,6 +149,16 @@ KINDS = (
         cutoff=Cutoff(required=True),
         aliases=("success", "HitRate", "hit_rate"),
         averages_ties=True,
+    ),
+    MeasureKind(
+        name="ContextPrecision",
+        title="Context precision",
+        help="The mean of the precision at every relevant document among the first k, 0 if there is none; relevant "
+        "documents that are not found do not count, as in Ragas. Its context precision by ids alone is P@k or SetP.",
+        citation="Ragas",
+        compute=context_precision,
+        parameters=(REL,),
+        aliases=("context_precision",),
     ),
     MeasureKind(
         name="relative_P",

@@ -73,7 +73,11 @@ Intents = Annotated[
 ]
 IntentProbabilities = Annotated[
     str | None,
-    Source("Probabilities of intents, one per line: topic intent probability.", default="all equal", metavar="FILE"),
+    Source(
+        "Probabilities of intents, one per line: topic intent probability; of nuggets, their importance, vital or okay.",
+        default="all equal",
+        metavar="FILE",
+    ),
 ]
 Ordering = Annotated[
     Order, Source("How a ranked list is ordered: by score, as in trec_eval (score), or by its rank column (rank).")

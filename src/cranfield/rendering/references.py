@@ -88,6 +88,9 @@ REFERENCES = {
     "ACM TOIS 27(1), 2008.",
     "PustejovskyTipton2018": "Pustejovsky, J. E. and Tipton, E.: Small-Sample Methods for Cluster-Robust Variance "
     "Estimation and Hypothesis Testing in Fixed Effects Models. Journal of Business & Economic Statistics 36(4), 2018.",
+    "Pradeep2024": "Pradeep, R., Thakur, N., Upadhyay, S., Campos, D., Craswell, N. and Lin, J.: Initial Nugget "
+    "Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer Framework. arXiv:2411.09607, 2024.",
+    "Ragas": "Exploding Gradients: Ragas, version 0.3: Context Precision. https://docs.ragas.io, 2025.",
     "Robertson2006": "Robertson, S.: On GMAP: and Other Transformations. CIKM 2006.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "

@@ -56,8 +56,17 @@ def score_collection(
             *_warnings(collection, policies[0], absent),
             *threshold_cautions(collection, wanted),
             *_tie_cautions(collection, wanted, values),
+            *_importance_cautions(collection, wanted),
         ),
     )
+
+
+def _importance_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:
+    """Say so where measures tell vital nuggets from others, and nothing says which are."""
+    asked = [str(each) for each in measures if dict(each.values).get("of", "all") != "all"]
+    if asked and collection.intents is not None and collection.intents.importance is None:
+        what = f"the importance of nuggets is not given, and all of them count as vital for {', '.join(asked)}"
+        yield Caution("nugget-importance", what, "Give it as `intent_probabilities`: topic nugget vital, or okay.")
 
 
 def _tie_cautions(collection: Collection, measures: Sequence[Measure], averaged: Array) -> Iterator[Caution]:
