@@ -23,6 +23,8 @@ SETTINGS = {
     "normalize": ("normalize=False",),
     "of": ("of=vital", "of=weighted"),
     "partial": ("partial=0.5",),
+    "to": ("to=run0",),  # a run that every generated collection has
+    "form": ("form=min",),
     "recall": (),  # which stands after @
     "multiple": (),
 }

@@ -67,6 +67,19 @@ class Hits:
 
 
 @dataclass(frozen=True, eq=False)
+class Lists:
+    """Ranked lists of a view: list ``i`` owns ``documents[edges[i]:edges[i + 1]]``, codes below ``count``.
+
+    ``systems`` are the names of the systems.
+    """
+
+    systems: tuple[str, ...]
+    edges: Array
+    documents: Array
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
 class TieGroups:
     """For every document of every list, the first and the last rank of the documents that share its score."""
 
@@ -117,6 +130,7 @@ class View:
     found: Hits
     load_judged: Callable[[], Hits]
     load_length: Callable[[], Array]
+    load_lists: Callable[[], Lists]
     ties: TieGroups | None = None
 
     @property
@@ -248,8 +262,12 @@ class Collection:
             self.hits("found"),
             partial(self.hits, "judged"),
             self.returned.ravel,
+            self._lists,
             TieGroups.of(self.arrays["list_edges"], self.arrays["list_tied"]) if self.averages_ties else None,
         )
+
+    def _lists(self) -> Lists:
+        return Lists(self.systems, self.arrays["list_edges"], self.arrays["list_documents"], len(self.documents))
 
     @property
     def averages_ties(self) -> bool:
@@ -279,6 +297,7 @@ class Collection:
             found=self._split(self.hits("found"), shard_of, shards),
             load_judged=lambda: self._split(self.hits("judged"), shard_of, shards),
             load_length=lambda: self._lengths(shard_of, shards),
+            load_lists=lambda: self._split_lists(shard_of, shards),
         )
 
     def _split(self, hits: Hits, shard_of: Array, shards: int) -> Hits:
@@ -302,6 +321,14 @@ class Collection:
             work=len(documents),
         )
         return Hits(starts, rank, judgment)
+
+    def _split_lists(self, shard_of: Array, shards: int) -> Lists:
+        """Every (list, shard) with its documents."""
+        whole = self._lists()
+        lengths = np.diff(whole.edges)
+        segment = np.repeat(np.arange(len(lengths)) * shards, lengths) + shard_of[whole.documents]
+        edges = np.concatenate([[0], np.cumsum(np.bincount(segment, minlength=len(lengths) * shards))])
+        return replace(whole, edges=edges, documents=whole.documents[np.argsort(segment, kind="stable")])
 
     def _lengths(self, shard_of: Array, shards: int) -> Array:
         """How many documents every (list, shard) has."""

@@ -311,6 +311,50 @@ def _greedy(
                 seen[intent_index[row]] += 1
 
 
+def _overlap(
+    first, last, systems, shards, edges, documents, other, count, depth, p, power, weight, below, form, out_score
+):
+    """Rank-biased overlap of every list with that of the system ``other`` on the same topic, down to ``depth``.
+
+    ``power`` is p^d, ``weight`` p^d / d, ``below`` the sum of the weights of all deeper ranks.
+    """
+    seen = np.zeros(count, np.int64)  # the list, counted from 1, in whose comparison a document was last met
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            against = (number // systems * systems + other) * shards + shard
+            one = min(edges[segment + 1] - edges[segment], depth)
+            two = min(edges[against + 1] - edges[against], depth)
+            short = min(one, two)
+            long = max(one, two)
+            common = 0
+            common_short = 0
+            total = 0.0
+            for d in range(1, long + 1):
+                if d <= one:
+                    document = documents[edges[segment] + d - 1]
+                    if seen[document] == segment + 1:
+                        common += 1
+                    seen[document] = segment + 1
+                if d <= two:
+                    document = documents[edges[against] + d - 1]
+                    if seen[document] == segment + 1:
+                        common += 1
+                    seen[document] = segment + 1
+                if d == short:
+                    common_short = common
+                total += common * weight[d]
+                if form == EXTRAPOLATED and d > short and short > 0:
+                    total += common_short * (d - short) / short * weight[d]
+            if short == 0:
+                out_score[segment] = 0.0
+            elif form == EXTRAPOLATED:  # Webber, Moffat & Zobel 2010, eq. 32
+                rest = (common - common_short) / long + common_short / short
+                out_score[segment] = (1.0 - p) / p * total + rest * power[long]
+            else:  # eq. 11
+                out_score[segment] = (1.0 - p) / p * (total + common * below[long])
+
+
 def _cumulate(first, last, edges, judgment, gain, out_running, out_count):
     """For lists that are ideal: their gains added up as they go, and how many of them are above 0."""
     for unit in range(first, last):
@@ -544,6 +588,9 @@ def _hit_segments(lists, systems, shards, edges, rank, cutoff):
     return np.repeat(segments, lengths), rank <= np.repeat(cutoff[unit], lengths)
 
 
+# What ``_overlap`` supposes of what is below the ends of the lists.
+EXTRAPOLATED, LEAST = range(2)
+
 # How a reader goes on in ``_stopping``.
 PATIENT, SATISFIABLE, ADAPTIVE = range(3)
 
@@ -635,6 +682,7 @@ lagging = Kernel(_lagging)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
+overlap = Kernel(_overlap)
 cumulate = Kernel(_cumulate)
 divide = Kernel(_divide)
 weighted_tied = Kernel(_weighted_tied)

@@ -116,6 +116,7 @@ def score(
         runs,
         [str(each) for each in with_companions(wanted)],
         {"missing": missing, "no_relevant": no_relevant},
+        together=ties == "average" or any(each.kind.compares_runs for each in wanted),  # all runs are looked at
         qrels=qrels,
         intents=intents,
         intent_probabilities=intent_probabilities,
@@ -129,12 +130,11 @@ def score(
     )
 
 
-def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: Any) -> ScoreTable:
-    """Scores of the collection; of run files a few at a time where other processes do the work."""
+def _score(runs: Any, measures: list[str], policies: dict[str, str], *, together: bool, **files: Any) -> ScoreTable:
+    """Scores of the collection; of run files a few at a time where other processes do the work, if not ``together``."""
     from cranfield.scores.evaluation import score_collection
 
     paths = sources.run_files(runs)
-    together = files["ties"] == "average"  # they are counted in all runs
     if paths is None or together or not isinstance(files["qrels"], str | None) or not is_elsewhere():
         return score_collection(sources.load_collection(runs, **files), measures, **policies)
     from cranfield.scores.evaluation import score_files

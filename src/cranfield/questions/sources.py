@@ -74,7 +74,7 @@ Intents = Annotated[
 IntentProbabilities = Annotated[
     str | None,
     Source(
-        "Probabilities of intents, one per line: topic intent probability; of nuggets, their importance, vital or okay.",
+        "Probabilities of intents, one per line: topic intent probability; of nuggets, importance: vital or okay.",
         default="all equal",
         metavar="FILE",
     ),

@@ -57,6 +57,7 @@ def score_collection(
             *threshold_cautions(collection, wanted),
             *_tie_cautions(collection, wanted, values),
             *_importance_cautions(collection, wanted),
+            *_first_run_cautions(collection, wanted),
         ),
     )
 
@@ -67,6 +68,14 @@ def _importance_cautions(collection: Collection, measures: Sequence[Measure]) ->
     if asked and collection.intents is not None and collection.intents.importance is None:
         what = f"the importance of nuggets is not given, and all of them count as vital for {', '.join(asked)}"
         yield Caution("nugget-importance", what, "Give it as `intent_probabilities`: topic nugget vital, or okay.")
+
+
+def _first_run_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:
+    """Say with which run others are compared, where none was named."""
+    asked = [str(each) for each in measures if each.kind.compares_runs and each["to"] is None]
+    if asked:
+        what = f"{', '.join(asked)} compares with «{collection.systems[0]}», the first run by name"
+        yield Caution("first-run", what, "Name another one: RBO(to=NAME).")
 
 
 def _tie_cautions(collection: Collection, measures: Sequence[Measure], averaged: Array) -> Iterator[Caution]:
