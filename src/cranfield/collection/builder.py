@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,6 +126,8 @@ def build(
     codes = next(table for each, table in zip(vocabularies, tables, strict=True) if each is vocabulary)[rows.codes]
     order = np.argsort(topic.astype(np.int64) * len(documents) + codes)
     arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
+    if rows.strata is not None:
+        arrays["stratum"] = _numbered(rows.strata)[order]
     if intents is not None:
         arrays |= intents.arrays(topics, order)
     list_arrays, warnings = _lists(runs, tables, number, ascending=ascending, keep_ties=keep_ties)
@@ -291,6 +293,12 @@ def _join(systems: int, documents: int, arrays: Mapping[str, Array]) -> tuple[Ar
     return judgment_at, [number for numbers in found for number in numbers]
 
 
+def _numbered(strata: Array) -> Array:
+    """Strata counted from 0; −1 for judgments without one."""
+    known = np.unique(strata[strata >= 0])
+    return np.where(strata >= 0, np.searchsorted(known, strata), -1).astype(np.int32)
+
+
 def _judgment_arrays(topic: Array, documents: Array, grade: Array, topics: int) -> dict[str, Array]:
     """Judgments by topic and document."""
     return {
@@ -323,6 +331,8 @@ def _all_judgments(judged: Judged) -> tuple[CodedJudgments, Vocabulary, _Intents
             grades.append(NOT_POOLED)
     scanner = Scanner()
     rows = scanner.code_judgments(JudgmentLines(lines.file, topics, [], documents, grades))
+    if judged.qrels is not None and (strata := judged.qrels[0].strata) is not None:
+        rows = replace(rows, strata=np.append(strata, np.full(len(grades) - len(strata), -1, np.int32)))
     return (
         rows,
         scanner.vocabulary,

@@ -115,7 +115,8 @@ class View:
     Segment ``(topic · systems + system) · shards + shard`` is a list of its own; ``length`` is how many documents it
     has, judged or not. A *unit* is a (topic, shard) pair, ``topic · shards + shard``; ``unit`` says which one each
     judgment belongs to and ``grade`` what it says (negative: unjudged). ``found`` are the hits that may be worth
-    something, ``judged`` all of them; few measures need those. With ``ties``, scores are expected values over the
+    something, ``judged`` all of them; few measures need those. ``stratum`` is that of each judgment, counted from 0,
+    where they are of a stratified sample. With ``ties``, scores are expected values over the
     orders of tied documents.
     """
 
@@ -132,6 +133,7 @@ class View:
     load_length: Callable[[], Array]
     load_lists: Callable[[], Lists]
     ties: TieGroups | None = None
+    stratum: Array | None = None
 
     @property
     def units(self) -> int:
@@ -192,10 +194,10 @@ class Collection:
     ``list_documents`` (ranked lists, topic by topic), ``judged_edges``, ``judged_document`` and ``grade`` (judgments,
     topic by topic), ``edges``, ``rank`` and ``judgment`` of ``judged_hit_…`` (the judged documents of every list) and
     of ``found_hit_…`` (those of them with a grade above 0) and, with per-intent judgments, ``first``, ``weight``,
-    ``edges``, ``index`` and ``grade`` of ``intent_…``, and ``importance`` where
-    it was given. Grades are int32 where all of them are whole numbers, float64
-    otherwise. ``list_tied``, where ties are averaged, marks documents with the score of the one before. ``warnings`` is
-    what was odd about the files.
+    ``edges``, ``index`` and ``grade`` of ``intent_…``, and ``importance`` where it was given. Grades are int32 where
+    all of them are whole numbers, float64 otherwise. ``stratum`` is that of each judgment of a stratified sample,
+    counted from 0. ``list_tied``, where ties are averaged, marks documents with the score of the one before.
+    ``warnings`` is what was odd about the files.
     """
 
     systems: tuple[str, ...]
@@ -264,6 +266,7 @@ class Collection:
             self.returned.ravel,
             self._lists,
             TieGroups.of(self.arrays["list_edges"], self.arrays["list_tied"]) if self.averages_ties else None,
+            self.arrays.get("stratum"),
         )
 
     def _lists(self) -> Lists:

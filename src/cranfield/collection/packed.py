@@ -34,7 +34,10 @@ _INTENT_TYPES = {
     "intent_index": "<i4",
     "intent_grade": "<i4",
 }
-_OPTIONAL = {"intent_importance": ("<f8", "intent_weight")}  # of which type, and as long as which array
+_OPTIONAL = {
+    "intent_importance": ("<f8", "intent_weight"),
+    "stratum": ("<i4", "grade"),
+}  # of which type, and as long as which array
 _FRACTIONAL = {(name, "<f8") for name in ("grade", "highest_grade", "intent_grade")}  # where not all grades are whole
 
 
@@ -155,6 +158,9 @@ def _checks(arrays: Mapping[str, Array], systems: int, intents: tuple[tuple[str,
         "judged_edges": lambda edges: _not_edges(edges, _size(arrays, "grade")),
         "judged_document": lambda codes: _not_below(codes, _size(arrays, "document_edges") - 1),
         "grade": _not_grades,
+        "stratum": lambda strata: (
+            "" if not len(strata) or -1 <= strata.min() <= strata.max() < len(strata) else "a stratum is none"
+        ),
         "highest_grade": lambda highest: (  # also of judgments that were left out since
             "" if arrays["grade"].max(initial=0) <= highest[0] <= MOST_GRADE else "another grade is the highest"
         ),

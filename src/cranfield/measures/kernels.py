@@ -182,6 +182,43 @@ def _inferred(first, last, systems, shards, edges, rank, judgment, verdict, epsi
             out_score[segment] = total
 
 
+def _stratified(
+    first, last, systems, shards, edges, rank, judgment, verdict, stratum, strata, share, epsilon, out_score
+):
+    """Σ of the expected precision at each relevant document, times ``share``, which has ``strata`` numbers for a unit.
+
+    ``verdict`` is as for :func:`_inferred`; documents above are expected to be relevant stratum by stratum.
+    """
+    pooled = np.zeros(strata, np.int64)
+    judged = np.zeros(strata, np.int64)
+    found = np.zeros(strata, np.int64)
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            for at in range(strata):
+                pooled[at] = 0
+                judged[at] = 0
+                found[at] = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                says = verdict[judgment[hit]]
+                if says < 0:
+                    continue
+                of = stratum[judgment[hit]]
+                if says == 2:
+                    above = 1.0
+                    for at in range(strata):
+                        if pooled[at] > 0:
+                            above += pooled[at] * (found[at] + epsilon) / (judged[at] + 2.0 * epsilon)
+                    total += share[unit * strata + of] * above / rank[hit]
+                    found[of] += 1
+                if says > 0:
+                    judged[of] += 1
+                pooled[of] += 1
+            out_score[segment] = total
+
+
 def _lagging(first, last, systems, shards, edges, rank, judgment, gain, weight, out_score):
     """Σ over documents with a gain of ``weight`` of the number of other documents above."""
     for number in range(first, last):
@@ -678,6 +715,7 @@ cascade = Kernel(_cascade)
 stopping = Kernel(_stopping)
 interpolated = Kernel(_interpolated, arrays=_interpolated_arrays)
 inferred = Kernel(_inferred)
+stratified = Kernel(_stratified)
 lagging = Kernel(_lagging)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)

@@ -136,6 +136,8 @@ REFERENCES = {
     "Judgments. CIKM 2006.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
     "Retrieval. SIGIR 2008.",
+    "YilmazKanoulasAslam2008": "Yilmaz, E., Kanoulas, E. and Aslam, J. A.: A Simple and Efficient Sampling Method for "
+    "Estimating AP and NDCG. SIGIR 2008.",
     "Zhang2017": "Zhang, F., Liu, Y., Li, X., Zhang, M., Xu, Y. and Ma, S.: Evaluating Web Search with a Bejeweled "
     "Player Model. SIGIR 2017.",
     "SilvermanYoung1987": "Silverman, B. W. and Young, G. A.: The Bootstrap: To Smooth or Not to Smooth? Biometrika "

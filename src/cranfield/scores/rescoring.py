@@ -50,6 +50,7 @@ def keep_relevant(collection: Collection) -> RelevantOnly:
         unit=topic[origin],
         grade=grade[origin],
         intents=None,
+        stratum=None,
         found=Hits(
             np.concatenate([[0], np.cumsum(there)])[hits.edges].astype(np.int64),
             hits.rank[there].astype(np.uint32),
