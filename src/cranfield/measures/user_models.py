@@ -308,7 +308,7 @@ KINDS = (
     MeasureKind(
         name="RBO",
         title="Rank-biased overlap with another run",
-        help="How similar the list is to that of the run `to` on the same topic, whatever is relevant: the overlap of "
+        help="How similar the list is to that of another run on the same topic, whatever is relevant: the overlap of "
         "their first d documents over d, weighed by p^d. 1 for the same list, 0 where one of them is empty.",
         citation="Webber2010",
         compute=rank_biased_overlap,
