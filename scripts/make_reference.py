@@ -64,6 +64,7 @@ def _measure(kind: MeasureKind) -> str:
         f"## {kind.name}\n",
         f"**{kind.title}.** {kind.help}\n",
         f"From {kind.lowest:g} to {kind.highest:g}; {cutoff}; needs {judgments}; "
+        f"{'has expected values over ties; ' * kind.averages_ties}"
         f"[{kind.citation}](bibliography.md#{kind.citation.lower()}).\n",
     ]
     if kind.parameters:

@@ -45,7 +45,7 @@ _NDEVAL = {
 _CWL = {
     "P": "Precision",
     "RR": "RR",
-    "AP": "AP",
+    "ContextPrecision": "AP",
     "RBP": "RBP",
     "SDCG": "NDCG",
     "INSQ": "INSQ",
@@ -66,6 +66,12 @@ _NTCIREVAL = {
     "RBP": "RBP",
     "Success": "Hit",
 }
+NOT_HERE = {
+    "trec_eval": ("runid", "relstring"),
+    "cwl_eval": ("BPMD", "IFTGoal", "IFTGoalRate", "IFTRate", "TBG", "TrAP", "UMeasure"),
+    "NTCIREVAL": ("NCUguBR", "NCUguP", "NCUrbBR", "NCUrbP", "OMeasure", "PMeasure"),
+}
+"""What other programs have, and the catalogue has not."""
 ELSEWHERE = {"ir_measures": _IR_MEASURES, "ranx": _RANX, "ndeval": _NDEVAL, "cwl_eval": _CWL, "NTCIREVAL": _NTCIREVAL}
 
 
@@ -81,4 +87,5 @@ def peers_table() -> list[str]:
         names = [peer_name(kind, peer) for peer in PEERS]
         cells = [", ".join(f"`{each}`" for each in name.split(", ")) if name else "" for name in names]
         lines.append(f"| `{kind.name}` | {' | '.join(cells)} |")
-    return lines
+    missing = [f"of {peer} {', '.join(f'`{name}`' for name in names)}" for peer, names in NOT_HERE.items()]
+    return [*lines, "", f"Not here are {'; '.join(missing)}."]

@@ -21,6 +21,10 @@ SETTINGS = {
     "min_rel": ("min_rel=1",),
     "max_rel": ("max_rel=4",),
     "normalize": ("normalize=False",),
+    "of": ("of=vital", "of=weighted"),
+    "partial": ("partial=0.5",),
+    "to": ("to=run0",),  # a run that every generated collection has
+    "form": ("form=min",),
     "recall": (),  # which stands after @
     "multiple": (),
 }
@@ -39,9 +43,12 @@ def names(kind: MeasureKind) -> list[str]:
 EVERY = [name for kind in CATALOG.values() for name in names(kind)]
 
 
-def is_told_the_highest_grade(name: str) -> bool:
-    """False for measures that look for it in the whole collection, so that one topic's score depends on the others."""
-    values = dict(parse_measure(name).values)
+def stands_alone(name: str) -> bool:
+    """False for measures by which a score depends on other runs or, through the highest grade, on other topics."""
+    measure = parse_measure(name)
+    values = dict(measure.values)
+    if measure.kind.compares_runs:
+        return False
     if "max_rel" in values:
         return values["max_rel"] is not None
     needs_it = "max" in values and values["gains"] in ("linear", "exp")

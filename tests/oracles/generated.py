@@ -86,22 +86,27 @@ def collections(
     return Generated(qrels, runs, intents)
 
 
-def read(made: Generated) -> cranfield.Collection:
+def read(made: Generated, **more: str) -> cranfield.Collection:
     """Write a collection to files and read them."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        _write(folder / "qrels", (f"{t} 0 {d} {grade}" for t, rows in made.qrels.items() for d, grade in rows.items()))
-        for system, run in made.runs.items():
-            _write(folder / "runs" / system, _run_lines(run, system))
-        intents, probabilities = folder / "intents", folder / "probabilities"
-        _write(intents, (f"{t} {intent} {d} {grade}" for t, intent, d, grade in made.intents))
-        _write(probabilities, (f"{t} {intent} {p!r}" for (t, intent), p in (made.probabilities or {}).items()))
+        write_files(made, folder)
         return cranfield.read_collection(
             folder / "runs",
             folder / "qrels" if made.qrels else None,
-            intents=intents if made.intents else None,
-            probabilities=probabilities if made.probabilities else None,
+            intents=folder / "intents" if made.intents else None,
+            probabilities=folder / "probabilities" if made.probabilities else None,
+            **more,
         )
+
+
+def write_files(made: Generated, folder: Path) -> None:
+    """The files ``qrels``, ``intents`` and ``probabilities``, and the folder ``runs``."""
+    _write(folder / "qrels", (f"{t} 0 {d} {grade}" for t, rows in made.qrels.items() for d, grade in rows.items()))
+    for system, run in made.runs.items():
+        _write(folder / "runs" / system, _run_lines(run, system))
+    _write(folder / "intents", (f"{t} {intent} {d} {grade}" for t, intent, d, grade in made.intents))
+    _write(folder / "probabilities", (f"{t} {intent} {p!r}" for (t, intent), p in (made.probabilities or {}).items()))
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

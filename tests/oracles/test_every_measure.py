@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 import pytest
-from catalogued import EVERY, SETTINGS, is_told_the_highest_grade
+from catalogued import EVERY, SETTINGS, stands_alone
 from generated import DOCUMENTS, INTENTS, Generated, collections, examples, read, scores
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,7 +86,7 @@ def test_grades_that_are_all_negative_score_0_with_per_intent_judgments_beside_t
 @examples(40)
 @given(made=collections(with_intents=True, most_topics=3))
 def test_a_topic_scores_alone_what_it_scores_among_others(made: Generated) -> None:
-    names = [name for name in EVERY if is_told_the_highest_grade(name)]
+    names = [name for name in EVERY if stands_alone(name)]
     together = scores(made, *names)
     for topic, rows in made.qrels.items():
         alone = made.only_topics([topic])
@@ -172,7 +172,7 @@ def test_long_lists_are_scored_with_the_same_bits_by_arrays_and_by_loops(measure
 def test_shards_score_as_files_split_by_hand_do(made: Generated, numbers: list[int]) -> None:
     # Given probabilities name every intent; files of one shard may lack some.
     made = replace(made, probabilities={(topic, intent): 0.25 for topic in made.qrels for intent in INTENTS})
-    names = [name for name in EVERY if is_told_the_highest_grade(name)]
+    names = [name for name in EVERY if stands_alone(name)]
     measures = parse_measures(names)
     shard_of = dict(zip(DOCUMENTS, numbers, strict=True))
     collection = read(made)

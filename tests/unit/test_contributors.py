@@ -147,6 +147,7 @@ def test_ties_may_stay_as_the_file_has_them(write: Write) -> None:
         "docid": ["d2", "d4", "d3", "d1"],
         "docid-ascending": ["d2", "d1", "d3", "d4"],
         "file": ["d2", "d1", "d3", "d4"],
+        "average": ["d2", "d4", "d3", "d1"],  # as it is shown; scores are those of all orders
     }
 
 

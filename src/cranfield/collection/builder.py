@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -118,11 +118,15 @@ def build(
     teams: Mapping[str, str] | None,
     *,
     ascending: bool = False,
+    keep_ties: bool = False,
 ) -> Collection:
-    """Put everything together; documents with the same key are in descending order of their ids, or ``ascending``."""
+    """Put everything together; documents with the same key are in descending order of their ids, or ``ascending``.
+
+    ``keep_ties`` notes which documents have the same key as the one before.
+    """
     runs = sorted(runs, key=lambda named: named.system)
     base = _Base.lay(judged, vocabularies)
-    list_arrays, warnings = _lists(runs, base.tables, base.number, ascending=ascending)
+    list_arrays, warnings = _lists(runs, base.tables, base.number, ascending=ascending, keep_ties=keep_ties)
     documents = len(base.arrays["document_edges"]) - 1
     hits = _hits(runs, documents, {**base.arrays, **list_arrays})
     return base.finish(runs, list_arrays | hits, warnings, judged, teams)
@@ -161,6 +165,8 @@ class _Base:
         order = np.argsort(topic.astype(np.int64) * len(documents) + codes)
         arrays = {"document_blob": documents.blob, "document_edges": documents.edges}
         arrays |= _judgment_arrays(topic[order], codes[order], rows.grades[order], len(topics))
+        if rows.strata is not None:
+            arrays["stratum"] = _numbered(rows.strata)[order]
         if intents is not None:
             arrays |= intents.arrays(topics, order)
         return cls(topics, vocabulary, intents, arrays, rows.codes[order], tables)
@@ -226,7 +232,7 @@ def _targets(named: NamedRun | NamedHits, number: Mapping[bytes, int]) -> Array:
 
 
 def _lists(
-    runs: Sequence[NamedRun], tables: Sequence[Array], number: Mapping[bytes, int], *, ascending: bool
+    runs: Sequence[NamedRun], tables: Sequence[Array], number: Mapping[bytes, int], *, ascending: bool, keep_ties: bool
 ) -> tuple[dict[str, Array], list[Problem]]:
     """All lists in one array, ranked."""
     systems = len(runs)
@@ -254,7 +260,16 @@ def _lists(
         for system, (named, target) in enumerate(zip(runs, targets, strict=True))
         for warning in _topic_warnings(named, target, lengths[:, system])
     ]
-    return {"list_edges": edges, "list_documents": documents}, warnings
+    found = {"list_edges": edges, "list_documents": documents}
+    return found | ({"list_tied": _tied(edges, keys)} if keep_ties else {}), warnings
+
+
+def _tied(edges: Array, keys: Array) -> Array:
+    """Whether each document of each list has the same key as the one before."""
+    tied = np.zeros(len(keys) + 1, bool)
+    tied[1:-1] = keys[1:] == keys[:-1]
+    tied[edges] = False
+    return tied[:-1]
 
 
 def _place(run: CodedRun, to: Array, table: Array, documents: Array, keys: Array) -> None:
@@ -371,6 +386,12 @@ def _join(systems: int, documents: int, arrays: Mapping[str, Array]) -> tuple[Ar
     return judgment_at, [number for numbers in found for number in numbers]
 
 
+def _numbered(strata: Array) -> Array:
+    """Strata counted from 0; −1 for judgments without one."""
+    known = np.unique(strata[strata >= 0])
+    return np.where(strata >= 0, np.searchsorted(known, strata), -1).astype(np.int32)
+
+
 def _judgment_arrays(topic: Array, documents: Array, grade: Array, topics: int) -> dict[str, Array]:
     """Judgments by topic and document."""
     return {
@@ -403,6 +424,8 @@ def _all_judgments(judged: Judged) -> tuple[CodedJudgments, Vocabulary, _Intents
             grades.append(NOT_POOLED)
     scanner = Scanner()
     rows = scanner.code_judgments(JudgmentLines(lines.file, topics, [], documents, grades))
+    if judged.qrels is not None and (strata := judged.qrels[0].strata) is not None:
+        rows = replace(rows, strata=np.append(strata, np.full(len(grades) - len(strata), -1, np.int32)))
     return (
         rows,
         scanner.vocabulary,
@@ -455,7 +478,14 @@ class _Intents:
             "intent_edges": np.array(counts, np.int64),
             "intent_index": np.array(index, np.int32),
             "intent_grade": grade_array(grade),
-        }
+        } | self._importance(topics)
+
+    def _importance(self, topics: Sequence[bytes]) -> dict[str, Array]:
+        """The weights as they were written, where there are some; 0 for an intent without one."""
+        if self.probabilities is None:
+            return {}
+        given = [self.probabilities.get((topic, name), 0.0) for topic in topics for name in self.intents.get(topic, ())]
+        return {"intent_importance": np.array(given, np.float64)}
 
     def _weights(self, topic: bytes) -> Array:
         """P(intent | topic): as given, made to sum to 1; uniform where nothing is given."""

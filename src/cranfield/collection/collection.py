@@ -67,13 +67,57 @@ class Hits:
 
 
 @dataclass(frozen=True, eq=False)
+class Lists:
+    """Ranked lists of a view: list ``i`` owns ``documents[edges[i]:edges[i + 1]]``, codes below ``count``.
+
+    ``systems`` are the names of the systems.
+    """
+
+    systems: tuple[str, ...]
+    edges: Array
+    documents: Array
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class TieGroups:
+    """For every document of every list, the first and the last rank of the documents that share its score."""
+
+    edges: Array
+    first: Array
+    last: Array
+
+    @classmethod
+    def of(cls, edges: Array, tied: Array) -> TieGroups:
+        """From ``tied``, whether each document has the score of the one before in its list."""
+        starts = np.flatnonzero(~tied)
+        sizes = np.diff(starts, append=len(tied))
+        rank = np.arange(1, len(tied) + 1) - np.repeat(edges[:-1], np.diff(edges))
+        first = np.repeat(rank[starts], sizes)
+        return cls(edges, first.astype(np.int32), (first + np.repeat(sizes, sizes) - 1).astype(np.int32))
+
+    def around(self, hits: Hits) -> tuple[Array, Array]:
+        """The first and the last rank that each hit may have."""
+        at = np.repeat(self.edges[:-1], np.diff(hits.edges)) + hits.rank - 1
+        return self.first[at], self.last[at]
+
+    @cached_property
+    def in_lists(self) -> Array:
+        """Which lists have tied documents."""
+        tied = np.concatenate([[0], np.cumsum(self.first < self.last)])
+        return np.asarray(tied[self.edges[1:]] > tied[self.edges[:-1]])
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """The input of a measure: for every (topic, system, shard) the judged documents found there.
 
     Segment ``(topic · systems + system) · shards + shard`` is a list of its own; ``length`` is how many documents it
     has, judged or not. A *unit* is a (topic, shard) pair, ``topic · shards + shard``; ``unit`` says which one each
     judgment belongs to and ``grade`` what it says (negative: unjudged). ``found`` are the hits that may be worth
-    something, ``judged`` all of them; few measures need those.
+    something, ``judged`` all of them; few measures need those. ``stratum`` is that of each judgment, counted from 0,
+    where they are of a stratified sample. With ``ties``, scores are expected values over the
+    orders of tied documents.
     """
 
     topics: int
@@ -87,6 +131,9 @@ class View:
     found: Hits
     load_judged: Callable[[], Hits]
     load_length: Callable[[], Array]
+    load_lists: Callable[[], Lists]
+    ties: TieGroups | None = None
+    stratum: Array | None = None
 
     @property
     def units(self) -> int:
@@ -109,7 +156,17 @@ class View:
         length = np.diff(edges)
         rank = np.arange(1, int(edges[-1]) + 1) - np.repeat(edges[:-1], length)
         found = Hits(edges, rank.astype(np.int32), hits.judgment[kept])
-        return replace(self, found=found, load_judged=lambda: found, load_length=lambda: length)
+        ties = None if self.ties is None else TieGroups.of(edges, self._still_tied(kept, edges))
+        return replace(self, found=found, load_judged=lambda: found, load_length=lambda: length, ties=ties)
+
+    def _still_tied(self, kept: Array, edges: Array) -> Array:
+        """Of lists that keep some of their judged documents: whether each is tied with the one before."""
+        assert self.ties is not None
+        first = self.ties.around(self.judged)[0][kept]
+        tied = np.zeros(len(first) + 1, bool)
+        tied[1:-1] = first[1:] == first[:-1]
+        tied[edges] = False
+        return tied[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +174,7 @@ class Intents:
     """Per-intent grades: judgment ``j`` has ``index[edges[j]:edges[j + 1]]`` with ``grade`` likewise.
 
     ``index`` counts the intents of a topic from 0; ``names[topic]`` are their names and
-    ``weight[first[topic] + index]`` their probabilities.
+    ``weight[first[topic] + index]`` their probabilities; ``importance`` is the same as it was written, if it was given.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -126,6 +183,7 @@ class Intents:
     edges: Array
     index: Array
     grade: Array
+    importance: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +194,10 @@ class Collection:
     ``list_documents`` (ranked lists, topic by topic), ``judged_edges``, ``judged_document`` and ``grade`` (judgments,
     topic by topic), ``edges``, ``rank`` and ``judgment`` of ``judged_hit_…`` (the judged documents of every list) and
     of ``found_hit_…`` (those of them with a grade above 0) and, with per-intent judgments, ``first``, ``weight``,
-    ``edges``, ``index`` and ``grade`` of ``intent_…``. Grades are int32 where all of them are whole numbers, float64
-    otherwise. ``warnings`` is what was odd about the files.
+    ``edges``, ``index`` and ``grade`` of ``intent_…``, and ``importance`` where it was given. Grades are int32 where
+    all of them are whole numbers, float64 otherwise. ``stratum`` is that of each judgment of a stratified sample,
+    counted from 0. ``list_tied``, where ties are averaged, marks documents with the score of the one before.
+    ``warnings`` is what was odd about the files.
     """
 
     systems: tuple[str, ...]
@@ -177,7 +237,7 @@ class Collection:
         if self.intent_names is None:
             return None
         parts = (self.arrays[f"intent_{name}"] for name in ("first", "weight", "edges", "index", "grade"))
-        return Intents(self.intent_names, *parts)
+        return replace(Intents(self.intent_names, *parts), importance=self.arrays.get("intent_importance"))
 
     @cached_property
     def judged_topic(self) -> Array:
@@ -213,10 +273,30 @@ class Collection:
             self.hits("found"),
             partial(self.hits, "judged"),
             self.returned.ravel,
+            self._lists,
+            TieGroups.of(self.arrays["list_edges"], self.arrays["list_tied"]) if self.averages_ties else None,
+            self.arrays.get("stratum"),
         )
+
+    def _lists(self) -> Lists:
+        return Lists(self.systems, self.arrays["list_edges"], self.list_documents, len(self.documents))
+
+    @property
+    def averages_ties(self) -> bool:
+        """Whether it was read with ``ties="average"``."""
+        return "list_tied" in self.arrays
+
+    def refuse_averaged_ties(self, what: str) -> None:
+        """Refuse what needs one order of every list."""
+        if self.averages_ties:
+            raise RequestError(
+                f'{what} needs one order of the documents in a list, and `ties="average"` has all of them',
+                fix='Read the runs with another `ties`, such as `ties="docid"`.',
+            )
 
     def sharded(self, shard_of: Array) -> View:
         """Split every list by the shard of its documents; ``shard_of[code]`` counts shards from 0."""
+        self.refuse_averaged_ties("splitting lists into shards")
         if len(shard_of) != len(self.documents):
             raise RequestError(f"{len(shard_of)} documents have a shard where there are {len(self.documents)}")
         shards = int(shard_of.max(initial=0)) + 1
@@ -229,6 +309,7 @@ class Collection:
             found=self._split(self.hits("found"), shard_of, shards),
             load_judged=lambda: self._split(self.hits("judged"), shard_of, shards),
             load_length=lambda: self._lengths(shard_of, shards),
+            load_lists=lambda: self._split_lists(shard_of, shards),
         )
 
     def _split(self, hits: Hits, shard_of: Array, shards: int) -> Hits:
@@ -252,6 +333,14 @@ class Collection:
             work=len(documents),
         )
         return Hits(starts, rank, judgment)
+
+    def _split_lists(self, shard_of: Array, shards: int) -> Lists:
+        """Every (list, shard) with its documents."""
+        whole = self._lists()
+        lengths = np.diff(whole.edges)
+        segment = np.repeat(np.arange(len(lengths)) * shards, lengths) + shard_of[whole.documents]
+        edges = np.concatenate([[0], np.cumsum(np.bincount(segment, minlength=len(lengths) * shards))])
+        return replace(whole, edges=edges, documents=whole.documents[np.argsort(segment, kind="stable")])
 
     def _lengths(self, shard_of: Array, shards: int) -> Array:
         """How many documents every (list, shard) has."""
@@ -279,6 +368,7 @@ class Collection:
     @cached_property
     def entry(self) -> Array:
         """The best rank any run gives each judged document, ``NOWHERE`` if none has it: the depth it is pooled at."""
+        self.refuse_averaged_ties("a pool")
         hits = self.hits("judged")
         best = np.full(len(self.arrays["grade"]), NOWHERE, np.int32)
         np.minimum.at(best, hits.judgment, hits.rank)
@@ -324,6 +414,7 @@ class Collection:
 
     def pool(self, depth: int) -> Collection:
         """Restrict the judgments to the documents that some run has among its first ``depth``."""
+        self.refuse_averaged_ties("a pool")
         if depth < 1:
             raise RequestError(f"a pool of depth {depth} has no documents", fix="The smallest depth is 1.")
         pooled = np.zeros(len(self.arrays["grade"]), bool)
@@ -367,6 +458,7 @@ class Collection:
 
     def _relisted(self, edges: Array, documents: Array, hits: Hits) -> Collection:
         """The same judgments with other lists."""
+        self.refuse_averaged_ties("cutting lists")
         worth = relevant_judgments(self.arrays)[hits.judgment]
         arrays = {
             **self.arrays,
@@ -392,6 +484,7 @@ class Collection:
 
     def save(self, path: str | Path) -> None:
         """Write the packed form, which :func:`cranfield.open_collection` reopens in milliseconds."""
+        self.refuse_averaged_ties("a packed collection")
         from cranfield.formats.packed import COLLECTION, FRACTIONAL, plain_warnings, write_packed
 
         header = {
@@ -464,6 +557,7 @@ class Contributors:
 
 def find_contributors(collection: Collection, depth: int | None = None) -> Contributors:
     """The teams behind every judgment; ``depth`` is the judgments' own where it is not given."""
+    collection.refuse_averaged_ties("a pool")
     if collection.teams is None:
         raise RequestError(
             "it is not known which team each run is of",

@@ -34,6 +34,10 @@ _INTENT_TYPES = {
     "intent_index": "<i4",
     "intent_grade": "<i4",
 }
+_OPTIONAL = {
+    "intent_importance": ("<f8", "intent_weight"),
+    "stratum": ("<i4", "grade"),
+}  # of which type, and as long as which array
 _FRACTIONAL = {(name, "<f8") for name in ("grade", "highest_grade", "intent_grade")}  # where not all grades are whole
 
 
@@ -119,6 +123,12 @@ def _check_sizes(opened: PackedFile, systems: int, topics: int, *, with_intents:
         if found is None or not (found[0] == kind or (name, found[0]) in _FRACTIONAL) or len(found[1]) != 1:
             raise opened.damaged(f"its array «{name}» is missing, or of another type")
         size[name] = found[1][0]
+    if opened.arrays.type_of("list_tied") is not None:
+        raise opened.damaged("it has ties, which no packed collection keeps")
+    for name, (kind, other) in _OPTIONAL.items():
+        found = opened.arrays.type_of(name)
+        if found is not None and found != (kind, (size.get(other),)):
+            raise opened.damaged(f"its array «{name}» is of another type or size")
     lists, judgments = topics * systems, size["grade"]
     wanted = {
         "list_edges": lists + 1,
@@ -148,6 +158,9 @@ def _checks(arrays: Mapping[str, Array], systems: int, intents: tuple[tuple[str,
         "judged_edges": lambda edges: _not_edges(edges, _size(arrays, "grade")),
         "judged_document": lambda codes: _not_below(codes, _size(arrays, "document_edges") - 1),
         "grade": _not_grades,
+        "stratum": lambda strata: (
+            "" if not len(strata) or -1 <= strata.min() <= strata.max() < len(strata) else "a stratum is none"
+        ),
         "highest_grade": lambda highest: (  # also of judgments that were left out since
             "" if arrays["grade"].max(initial=0) <= highest[0] <= MOST_GRADE else "another grade is the highest"
         ),
@@ -197,9 +210,8 @@ def _intent_checks(arrays: Mapping[str, Array], counts: list[int]) -> dict[str, 
         "intent_edges": lambda edges: _not_edges(edges, _size(arrays, "intent_index")),
         "intent_index": index,
         "intent_grade": _not_grades,
-        "intent_weight": lambda weight: (
-            "" if np.isfinite(weight).all() and (weight >= 0).all() else "a probability is none"
-        ),
+        "intent_weight": _not_weights,
+        "intent_importance": _not_weights,
     }
 
 
@@ -214,6 +226,10 @@ def _not_edges(edges: Array, end: int) -> str:
 
 def _not_below(codes: Array, count: int) -> str:
     return "" if not len(codes) or (codes.min() >= 0 and codes.max() < count) else "a document has no name"
+
+
+def _not_weights(weight: Array) -> str:
+    return "" if np.isfinite(weight).all() and (weight >= 0).all() else "a probability is none"
 
 
 def _not_grades(grades: Array) -> str:

@@ -64,16 +64,18 @@ def read_collection(
     qrels
         Judgments, ``topic 0 document grade``: a file, those in memory, or ``irds:NAME``, a dataset of ir_datasets.
     intents
-        Per-intent judgments, ``topic intent document grade``, for the diversity measures.
+        Per-intent judgments, ``topic intent document grade``, for the diversity measures; or judgments of nuggets.
     probabilities
-        ``topic intent probability`` lines; intents are equally likely without them.
+        ``topic intent probability`` lines; intents are equally likely without them. Or the importance of nuggets,
+        ``topic nugget vital`` or ``okay``, which are 1 and 0.5.
     teams
         Which team each run is of: a file of ``run team`` lines, or a mapping.
     order
         ``"score"``: by score, the rank column ignored (trec_eval's rule); ``"rank"``: by the rank column.
     ties
         ``"docid"``: by document id, descending (trec_eval's rule); ``"docid-ascending"``; ``"file"``: as the file has
-        them (NIST's TREC-8 pools were).
+        them (NIST's TREC-8 pools were); ``"average"``: scores are expected values over all orders of tied documents
+        (McSherry & Najork 2008), for the measures that have it, in whole lists.
     precision
         ``"double"``: scores as they are written; ``"single"``: rounded to single precision (pytrec_eval's).
     name
@@ -154,7 +156,14 @@ def _read(
         return _with_team_warnings(collection, team_of)
     named, vocabularies = _take_runs(runs, how, scanner) if files is None else _read_runs(files, how, scanner, progress)
     try:
-        collection = build(named, vocabularies, judged, team_of, ascending=how.ties is Ties.ASCENDING)
+        collection = build(
+            named,
+            vocabularies,
+            judged,
+            team_of,
+            ascending=how.ties is Ties.ASCENDING,
+            keep_ties=how.ties is Ties.AVERAGE,
+        )
     except DuplicateDocumentError as duplicate:
         _explain_duplicate(duplicate, named, how)
         raise

@@ -19,7 +19,7 @@ from cranfield.errors import InputError
 from cranfield.formats.lines import Inspection, collector_paused, report_spacing
 from cranfield.formats.packed import is_packed
 from cranfield.formats.problems import Problem, Severity, shorten
-from cranfield.formats.qrels import PLAIN, JudgmentLines, inspect_qrels, inspect_teams
+from cranfield.formats.qrels import PLAIN, STRATIFIED, JudgmentLines, inspect_qrels, inspect_teams, judgment_fields
 from cranfield.formats.records import SUMMARY
 from cranfield.formats.runs import FIELDS, Order, RankedLines, inspect_run, report_order
 from cranfield.formats.scan import CodedRun, Scanner, has_repeats
@@ -151,6 +151,9 @@ class CheckReport:
         return any(problem.slug == "cell-missing" for problem in self.problems)
 
 
+STRATA = Taken("judgments of a stratified sample", "Most of its lines have five fields, the fourth a stratum.")
+"""Of judgments with strata."""
+
 ROUNDS = Taken("judgments", "No document of a topic has two numbers in the second field: rounds, not intents.")
 """Of judgments whose second column differs."""
 
@@ -165,6 +168,8 @@ def sniff(data: bytes) -> FileKind:
         return FileKind.SCORES
     widths = [len(line.split()) for line in lines[:100]]
     usual = max(set(widths), key=lambda width: (widths.count(width), width in (2, 4, 6)))
+    if usual == STRATIFIED and judgment_fields(data.removeprefix(BOM)) == STRATIFIED:
+        return FileKind.QRELS
     if usual == 4:
         return FileKind.INTENTS if _has_intents(_judgments(lines)) else FileKind.QRELS
     return {6: FileKind.RUN, 2: FileKind.TEAMS}.get(usual, FileKind.UNKNOWN)
@@ -265,7 +270,7 @@ class _Check:
         if found in (FileKind.QRELS, FileKind.INTENTS):
             lines, problems = inspect_qrels(data, file, intents=found is FileKind.INTENTS)
             in_rounds = kind is None and found is FileKind.QRELS and _differ(_judgments(data[:HEAD].split(b"\n")))
-            taken = ROUNDS if in_rounds else Taken("", "")
+            taken = STRATA if lines.strata else ROUNDS if in_rounds else Taken("", "")
             checked = CheckedFile(file, found, len(lines.topics), taken.name, taken.why)
             return _Found(checked, problems, judgments=lines)
         if found is FileKind.TEAMS:

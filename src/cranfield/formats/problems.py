@@ -131,6 +131,13 @@ KINDS = _kinds(
     # judgments
     ("grade-not-a-number", _E, "a grade that is not a number", "The judgment cannot be read.", "Write a number."),
     (
+        "stratum",
+        _E,
+        "a stratum that is not a whole number",
+        "The judgment cannot be read.",
+        "Write topic 0 document stratum grade, the strata numbered from 0 or 1.",
+    ),
+    (
         "grade-fractional",
         _N,
         "a fractional grade",
@@ -172,7 +179,7 @@ KINDS = _kinds(
         _E,
         "a probability that is not a number from 0 to 1",
         "Intents cannot be weighed.",
-        "Write a number from 0 to 1.",
+        "Write a number from 0 to 1 or, of a nugget, vital or okay.",
     ),
     ("probability-twice", _E, "an intent with two probabilities", "It is unclear which one holds.", "Delete one."),
     (

@@ -1,9 +1,9 @@
-"""Judgments, also per intent (``topic iteration document grade``), and lists of teams (``run team``)."""
+"""Judgments, also per intent (``topic iteration document grade``) or of strata, and lists of teams (``run team``)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from cranfield.formats.text import read_bytes, show, write_text
 from cranfield.types import Array
 
 FIELDS = 4
+STRATIFIED = 5  # fields of judgments of a stratified sample: topic 0 document stratum grade
 MOST_GRADE = 2**31 - 1  # no grade is higher
 PLAIN = {b"0", b"Q0", b"q0", b"1"}  # what stands in the second column of ordinary judgments
 
@@ -23,7 +24,7 @@ PLAIN = {b"0", b"Q0", b"q0", b"1"}  # what stands in the second column of ordina
 class JudgmentLines:
     """The lines of one judgment file; ``intents`` is the second column where it means something, else empty.
 
-    A grade that is a whole number is an int, any other a float.
+    A grade that is a whole number is an int, any other a float. ``strata`` is the fourth of five columns, else empty.
     """
 
     file: str
@@ -31,6 +32,7 @@ class JudgmentLines:
     intents: list[bytes]
     documents: list[bytes]
     grades: list[float]
+    strata: list[int] = field(default_factory=list)
 
 
 def read_qrels(source: str | Path) -> JudgmentLines:
@@ -52,16 +54,35 @@ def parse_qrels(data: bytes, file: str, *, intents: bool) -> JudgmentLines:
     return judged
 
 
+def judgment_fields(data: bytes) -> int:
+    """How many fields most of the first lines of judgments have: four or, with a stratum before the grade, five."""
+    lines = [line for line in data[:50_000].split(b"\n")[:100] if line.strip() and line.lstrip()[:1] != b"#"]
+    five = sum(_is_stratified(line.split()) for line in lines)
+    return STRATIFIED if 2 * five > len(lines) else FIELDS
+
+
+def _is_stratified(fields: Sequence[bytes]) -> bool:
+    return len(fields) == STRATIFIED and fields[3].isdigit() and parse_grade(fields[4]) is not None
+
+
 def _parse_clean(data: bytes, file: str, intents: bool) -> JudgmentLines | None:
-    columns = clean_columns(data, FIELDS)
+    width = FIELDS if intents else judgment_fields(data)
+    columns = clean_columns(data, width)
     if columns is None:
         return None
-    topics, seconds, documents, texts = columns
+    topics, seconds, documents, *fourths, texts = columns
+    if fourths and not all(map(_is_stratum, set(fourths[0]))):
+        return None
     grades = _clean_grades(texts)
     lists = list(zip(topics, seconds, strict=True)) if intents else topics
     if grades is None or has_repeats(lists, documents):
         return None
-    return JudgmentLines(file, topics, seconds if intents else [], documents, grades)
+    strata = list(map(int, fourths[0])) if fourths else []
+    return JudgmentLines(file, topics, seconds if intents else [], documents, grades, strata)
+
+
+def _is_stratum(text: bytes) -> bool:
+    return text.isdigit() and len(text) < 10
 
 
 def _clean_grades(texts: Sequence[bytes]) -> list[float] | None:
@@ -115,19 +136,26 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         _report_grades(clean, range(1, len(clean.topics) + 1), look)
         return clean, look.problems
     kept: dict[tuple[bytes, bytes, bytes], tuple[int, float]] = {}
+    strata: list[int] = []
     decimal: list[tuple[int, bytes]] = []
+    width = FIELDS if intents else judgment_fields(data)
     for number, line in careful_lines(data, look):
-        fields = split_fields(line, number, FIELDS, look)
-        grade = None if fields is None else _grade(fields[3], number, line, look)
+        fields = split_fields(line, number, width, look)
+        grade = None if fields is None else _grade(fields[-1], number, line, look)
         if fields is None or grade is None:
             continue
-        if isinstance(grade, int) and not _is_plain(fields[3]):
+        if width == STRATIFIED and not _is_stratum(fields[3]):
+            look.add("stratum", number, line, f"«{fields[3][:40].decode(errors='replace')}»")
+            continue
+        if isinstance(grade, int) and not _is_plain(fields[-1]):
             decimal.append((number, line))
         key = (fields[0], fields[1] if intents else b"", fields[2])
         line_before, grade_before = kept.setdefault(key, (number, grade))
         if line_before != number:
             slug = "judgment-twice" if grade == grade_before else "judgment-conflict"
             look.add(slug, number, line, f"line {line_before} says {grade_before}")
+        elif width == STRATIFIED:
+            strata.append(int(fields[3]))
     if not kept and not look.failed:
         look.add("empty-file")
     lines = JudgmentLines(
@@ -136,6 +164,7 @@ def inspect_qrels(data: bytes, file: str, *, intents: bool) -> tuple[JudgmentLin
         [intent for _, intent, _ in kept] if intents else [],
         [document for _, _, document in kept],
         [grade for _, grade in kept.values()],
+        strata,
     )
     if decimal and not any(isinstance(grade, float) for grade in lines.grades):
         look.add("grade-decimal", *decimal[0], count=len(decimal))
@@ -172,15 +201,19 @@ def _judged(lines: JudgmentLines, at: int) -> str:
     return f"{lines.topics[at].decode()} {lines.documents[at].decode()}"
 
 
+IMPORTANCE = {b"vital": 1.0, b"okay": 0.5}
+"""What the importance of a nugget is worth that is written in a word."""
+
+
 def read_probabilities(source: str | Path) -> dict[tuple[bytes, bytes], float]:
-    """Read ``topic intent probability`` lines: how likely each intent of a topic is."""
+    """Read ``topic intent probability`` lines: how likely each intent of a topic is, or how important each nugget."""
     look = Inspection(show(source))
     found: dict[tuple[bytes, bytes], float] = {}
     for number, line in careful_lines(read_bytes(source), look):
         fields = split_fields(line, number, 3, look)
         if fields is None:
             continue
-        value = parse_number(fields[2])
+        value = IMPORTANCE.get(fields[2].lower(), parse_number(fields[2]))
         if value is None or not 0 <= value <= 1:
             look.add("probability", number, line)
         elif (fields[0], fields[1]) in found:

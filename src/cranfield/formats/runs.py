@@ -29,11 +29,15 @@ class Order(StrEnum):
 
 
 class Ties(StrEnum):
-    """The order of documents with the same score: by id, descending as in trec_eval, or ascending; or as they come."""
+    """The order of documents with the same score: by id, descending as in trec_eval, or ascending; or as they come.
+
+    ``average``: all orders, that is, scores are expected values over them.
+    """
 
     DOCID = "docid"
     ASCENDING = "docid-ascending"
     FILE = "file"
+    AVERAGE = "average"
 
 
 class Precision(StrEnum):

@@ -76,13 +76,14 @@ class CodedRun:
 
 @dataclass(frozen=True, eq=False)
 class CodedJudgments:
-    """Ordinary judgments, one row each: ``topics[topic[i]]``, the code of the document, and the grade."""
+    """Ordinary judgments, one row each: ``topics[topic[i]]``, the code of the document, the grade, and any stratum."""
 
     file: str
     topics: list[bytes]
     topic: Array
     codes: Array
     grades: Array
+    strata: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +202,8 @@ class Scanner:
         numbers: dict[bytes, int] = {}
         topic = np.array([numbers.setdefault(name, len(numbers)) for name in lines.topics], np.int64)
         codes, grades = self.vocabulary.code(lines.documents), grade_array(lines.grades)
-        return CodedJudgments(lines.file, list(numbers), topic, codes, grades)
+        strata = np.array(lines.strata, np.int32) if lines.strata else None
+        return CodedJudgments(lines.file, list(numbers), topic, codes, grades, strata)
 
     def _scanned(self, data: bytes, width: int, key: int, rank: int) -> _Columns | None:
         data = data.removeprefix(BOM)

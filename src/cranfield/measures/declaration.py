@@ -46,7 +46,8 @@ class MeasureKind:
 
     It is computed by a ``recipe`` (see `cranfield.measures.recipes`), or else by a function of its own. ``averaged``
     says what tables of means show for a system: the ``mean`` over topics, the ``sum`` (of counts), or the ``geometric``
-    mean, for scores that are logarithms.
+    mean, for scores that are logarithms. ``averages_ties`` says whether it has the expected value over the orders of
+    documents with the same score, ``compares_runs`` whether the score of a run depends on another run.
     """
 
     name: str
@@ -62,6 +63,8 @@ class MeasureKind:
     per_intent: bool = False
     aliases: tuple[str, ...] = ()
     averaged: str = "mean"
+    averages_ties: bool = False
+    compares_runs: bool = False
     beside: str = ""  # a measure that is shown beside this one, with the same parameters
 
     @property

@@ -10,10 +10,11 @@ import numpy as np
 
 from cranfield.collection import Intents, View
 from cranfield.measures import kernels
-from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, needs_intents
+from cranfield.measures.declaration import REL, Cutoff, Measure, MeasureKind, Parameter, between, needs_intents, one_of
 from cranfield.measures.gain import normalised_dcg
 from cranfield.measures.recipes import (
     GAINS,
+    Places,
     cut,
     cutoff_of,
     discounts,
@@ -116,11 +117,8 @@ def intent_aware_precision(view: View, measure: Measure) -> Array:
 def intent_aware_ap(view: View, measure: Measure) -> Array:
     """AP for every intent that anything is relevant to, averaged."""
     found = _Relevant(view, needs_intents(view, measure), measure["rel"])
+    hits, hit, at = _rows(view, found.edges)
     serving = np.diff(found.edges)
-    hits = places(view, serving)
-    rows = serving[hits.judgment]
-    hit = np.repeat(np.arange(len(rows)), rows)  # one row for each intent that a hit serves
-    at = np.arange(len(hit)) - np.repeat(np.cumsum(rows) - rows, rows) + found.edges[:-1][hits.judgment][hit]
     intent = found.index[at].astype(np.int64)
     count = _counted_before(hits.segment[hit] * found.most + intent) + 1
     needed = np.bincount(
@@ -130,6 +128,16 @@ def intent_aware_ap(view: View, measure: Measure) -> Array:
     score = np.zeros((view.topics, view.systems, view.shards))
     score += np.bincount(hits.segment[hit], precision, score.size).reshape(score.shape)
     return divide(score, spread_units(view, found.intents))
+
+
+def _rows(view: View, edges: Array) -> tuple[Places, Array, Array]:
+    """The hits that serve an intent, and one row for each intent that one serves: which hit, which of ``edges``."""
+    serving = np.diff(edges)
+    hits = places(view, serving)
+    rows = serving[hits.judgment]
+    hit = np.repeat(np.arange(len(rows)), rows)
+    at = np.arange(len(hit)) - np.repeat(np.cumsum(rows) - rows, rows) + edges[:-1][hits.judgment][hit]
+    return hits, hit, at
 
 
 def _counted_before(group: Array) -> Array:
@@ -165,6 +173,33 @@ def intent_recall(view: View, measure: Measure) -> Array:
     return divide(served, spread_units(view, found.intents))
 
 
+def nugget_recall(view: View, measure: Measure) -> Array:
+    """Σ importance · support over Σ importance, the support of a nugget being the best of the first k documents'."""
+    intents = needs_intents(view, measure)
+    hits, hit, at = _rows(view, intents.edges)
+    near = hits.rank[hit] <= cutoff_of(measure)
+    segment, at = hits.segment[hit][near], at[near]
+    grade, most = intents.grade[at], max([1, *map(len, intents.names)])
+    support = np.where(grade >= measure["rel"], 1.0, np.where(grade > 0, float(measure["partial"]), 0.0))
+    best = np.zeros(view.topics * view.systems * view.shards * most)
+    np.maximum.at(best, segment * most + intents.index[at], support)
+    importance = np.zeros((view.topics, most))
+    count = np.diff(intents.first)
+    topic = np.repeat(np.arange(view.topics), count)
+    importance[topic, np.arange(len(topic)) - np.repeat(intents.first[:-1], count)] = _importance(intents, measure)
+    supported = best.reshape(view.topics, -1, most) * importance[:, np.newaxis]
+    score = supported.sum(axis=2).reshape(view.topics, view.systems, view.shards)
+    return divide(score, importance.sum(axis=1).reshape(-1, 1, 1))
+
+
+def _importance(intents: Intents, measure: Measure) -> Array:
+    """What each nugget counts; without importance all of them are vital."""
+    given = np.ones(len(intents.weight)) if intents.importance is None else np.asarray(intents.importance)
+    if measure["of"] == "weighted":
+        return given
+    return np.ones(len(given)) if measure["of"] == "all" else (given >= VITAL).astype(np.float64)
+
+
 def global_gain(view: View, intents: Intents, gains: str) -> Array:
     """Σ_i P(i|q) · g_i for every judgment."""
     owner = np.repeat(np.arange(len(view.unit)), np.diff(intents.edges))
@@ -183,6 +218,19 @@ def d_sharp_ndcg(view: View, measure: Measure) -> Array:
     return gamma * intent_recall(view, measure) + (1.0 - gamma) * d_ndcg(view, measure)
 
 
+VITAL = 1.0  # the importance of a vital nugget; an okay one has half of it
+OF = Parameter(
+    "of",
+    "all",
+    "which nuggets count: all, only vital ones (importance 1), or weighted by importance (vital 1, okay 0.5)",
+    one_of("all", "vital", "weighted"),
+)
+PARTIAL = Parameter(
+    "partial",
+    0.0,
+    "what a nugget counts whose grade is above 0 and below rel (partial support): 0 is strict, 0.5 AutoNuggetizer's",
+    between(0, 1),
+)
 ALPHA = Parameter("alpha", 0.5, "how much of an intent one relevant document satisfies", between(0, 1))
 PATIENCE = Parameter("beta", 0.5, "patience: the probability of reading on after each document", between(0, 0.999999))
 GAMMA = Parameter("gamma", 0.5, "the weight of intent recall", between(0, 1))
@@ -291,6 +339,18 @@ KINDS = (
         cutoff=Cutoff(required=True),
         per_intent=True,
         aliases=("StRecall", "STREC"),
+    ),
+    MeasureKind(
+        name="NuggetRecall",
+        title="Nugget recall",
+        help="The share of a topic's nuggets that the first k documents support: intents are nuggets, and a grade of "
+        "at least rel is support. All nuggets count that the judgments or the file of their importance name.",
+        citation="Pradeep2024",
+        compute=nugget_recall,
+        parameters=(OF, PARTIAL, REL),
+        cutoff=Cutoff(required=True),
+        per_intent=True,
+        aliases=("nugget_recall",),
     ),
     MeasureKind(
         name="D-nDCG",

@@ -126,6 +126,7 @@ KINDS = (
         recipe=ndcg,
         parameters=(GAINS, LOG, JUDGED_ONLY),
         aliases=("ndcg", "ndcg_cut", "MSnDCG"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="DCG",
@@ -137,6 +138,7 @@ KINDS = (
         parameters=(GAINS, LOG),
         highest=math.inf,
         aliases=("dcg",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="nG@1",
@@ -146,6 +148,7 @@ KINDS = (
         recipe=first_gain,
         parameters=(GAINS,),
         cutoff=Cutoff(allowed=False),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Q",
@@ -192,6 +195,7 @@ KINDS = (
         recipe=rbp,
         parameters=(P, REL, RBP_GAINS, MAX),
         beside="RBP_residual",
+        averages_ties=True,
     ),
     MeasureKind(
         name="RBP_residual",
@@ -202,5 +206,6 @@ KINDS = (
         compute=residual,
         parameters=(P,),
         cutoff=Cutoff(allowed=False),
+        averages_ties=True,
     ),
 )

@@ -80,12 +80,34 @@ def geometric_bpref(view: View, measure: Measure) -> Array:
     return _logarithm(bpref(view, measure))
 
 
+def _verdicts(view: View, rel: float) -> Array:
+    """2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled."""
+    pooled = np.where(view.grade >= 0, 1, np.where(view.grade > NOT_POOLED, 0, -1))
+    return np.where(relevant(view, rel), 2, pooled).astype(np.int32)
+
+
 def inferred_ap(view: View, measure: Measure) -> Array:
     """Expected AP where only a sample of the pool was judged (Yilmaz & Aslam 2006, eq. 4, as trec_eval has it)."""
-    is_relevant = relevant(view, measure["rel"])
-    verdict = np.where(is_relevant, 2, np.where(view.grade >= 0, 1, np.where(view.grade > NOT_POOLED, 0, -1)))
-    score = run(kernels.inferred, view, verdict.astype(np.int32), INFERRED_EPSILON, hits=view.judged)
-    return divide(score, spread_units(view, per_unit(view, is_relevant)))
+    verdict = _verdicts(view, measure["rel"])
+    score = run(kernels.inferred, view, verdict, INFERRED_EPSILON, hits=view.judged)
+    return divide(score, spread_units(view, per_unit(view, verdict == 2)))
+
+
+def stratified_ap(view: View, measure: Measure) -> Array:
+    """Expected AP where a sample of every stratum was judged (Yilmaz, Kanoulas & Aslam 2008, section 4).
+
+    A stratum of N documents of which n were judged, r as relevant, has N·r / n relevant documents by estimate, and the
+    precision at the r that were judged stands for the precision at all of them.
+    """
+    verdict = _verdicts(view, measure["rel"])
+    stratum = np.zeros(len(verdict), np.int64) if view.stratum is None else np.maximum(view.stratum, 0)
+    strata = int(stratum.max(initial=0)) + 1
+    cell = view.unit.astype(np.int64) * strata + stratum
+    size, judged, found = (np.bincount(cell[verdict >= least], minlength=view.units * strata) for least in (0, 1, 2))
+    weight = size / np.maximum(judged, 1)  # documents that one judged document stands for
+    needed = (weight * found).reshape(view.units, strata).sum(axis=1)
+    arguments = (verdict, stratum.astype(np.int32), strata, weight, INFERRED_EPSILON)
+    return divide(run(kernels.stratified, view, *arguments, hits=view.judged), spread_units(view, needed))
 
 
 def binary_lag(view: View, measure: Measure) -> Array:
@@ -226,6 +248,7 @@ KINDS = (
         compute=precision_at_multiple,
         parameters=(MULTIPLE, REL),
         cutoff=Cutoff(required=True, parameter="multiple"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="GMAP",
@@ -262,6 +285,17 @@ KINDS = (
         compute=inferred_ap,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
+    ),
+    MeasureKind(
+        name="xinfAP",
+        title="Extended inferred average precision",
+        help="AP estimated where a random sample of every stratum of the pool was judged (judgments with five fields: "
+        "topic 0 document stratum grade, −1 if not judged). With one stratum it is infAP.",
+        citation="YilmazKanoulasAslam2008",
+        compute=stratified_ap,
+        parameters=(REL,),
+        cutoff=Cutoff(allowed=False),
+        aliases=("xinfap",),
     ),
     MeasureKind(
         name="Accuracy",

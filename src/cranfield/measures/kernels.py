@@ -182,6 +182,43 @@ def _inferred(first, last, systems, shards, edges, rank, judgment, verdict, epsi
             out_score[segment] = total
 
 
+def _stratified(
+    first, last, systems, shards, edges, rank, judgment, verdict, stratum, strata, share, epsilon, out_score
+):
+    """Σ of the expected precision at each relevant document, times ``share``, which has ``strata`` numbers for a unit.
+
+    ``verdict`` is as for :func:`_inferred`; documents above are expected to be relevant stratum by stratum.
+    """
+    pooled = np.zeros(strata, np.int64)
+    judged = np.zeros(strata, np.int64)
+    found = np.zeros(strata, np.int64)
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            for at in range(strata):
+                pooled[at] = 0
+                judged[at] = 0
+                found[at] = 0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                says = verdict[judgment[hit]]
+                if says < 0:
+                    continue
+                of = stratum[judgment[hit]]
+                if says == 2:
+                    above = 1.0
+                    for at in range(strata):
+                        if pooled[at] > 0:
+                            above += pooled[at] * (found[at] + epsilon) / (judged[at] + 2.0 * epsilon)
+                    total += share[unit * strata + of] * above / rank[hit]
+                    found[of] += 1
+                if says > 0:
+                    judged[of] += 1
+                pooled[of] += 1
+            out_score[segment] = total
+
+
 def _lagging(first, last, systems, shards, edges, rank, judgment, gain, weight, out_score):
     """Σ over documents with a gain of ``weight`` of the number of other documents above."""
     for number in range(first, last):
@@ -311,6 +348,50 @@ def _greedy(
                 seen[intent_index[row]] += 1
 
 
+def _overlap(
+    first, last, systems, shards, edges, documents, other, count, depth, p, power, weight, below, form, out_score
+):
+    """Rank-biased overlap of every list with that of the system ``other`` on the same topic, down to ``depth``.
+
+    ``power`` is p^d, ``weight`` p^d / d, ``below`` the sum of the weights of all deeper ranks.
+    """
+    seen = np.zeros(count, np.int64)  # the list, counted from 1, in whose comparison a document was last met
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            against = (number // systems * systems + other) * shards + shard
+            one = min(edges[segment + 1] - edges[segment], depth)
+            two = min(edges[against + 1] - edges[against], depth)
+            short = min(one, two)
+            long = max(one, two)
+            common = 0
+            common_short = 0
+            total = 0.0
+            for d in range(1, long + 1):
+                if d <= one:
+                    document = documents[edges[segment] + d - 1]
+                    if seen[document] == segment + 1:
+                        common += 1
+                    seen[document] = segment + 1
+                if d <= two:
+                    document = documents[edges[against] + d - 1]
+                    if seen[document] == segment + 1:
+                        common += 1
+                    seen[document] = segment + 1
+                if d == short:
+                    common_short = common
+                total += common * weight[d]
+                if form == EXTRAPOLATED and d > short and short > 0:
+                    total += common_short * (d - short) / short * weight[d]
+            if short == 0:
+                out_score[segment] = 0.0
+            elif form == EXTRAPOLATED:  # Webber, Moffat & Zobel 2010, eq. 32
+                rest = (common - common_short) / long + common_short / short
+                out_score[segment] = (1.0 - p) / p * total + rest * power[long]
+            else:  # eq. 11
+                out_score[segment] = (1.0 - p) / p * (total + common * below[long])
+
+
 def _cumulate(first, last, edges, judgment, gain, out_running, out_count):
     """For lists that are ideal: their gains added up as they go, and how many of them are above 0."""
     for unit in range(first, last):
@@ -332,6 +413,167 @@ def _divide(first, last, systems, by, most, out_score):
         for at in range(topic * systems, (topic + 1) * systems):
             score = out_score[at] / divisor
             out_score[at] = score if score < most else most
+
+
+def _weighted_tied(
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, gain, weight, cutoff, out_score
+):
+    """The expected value of :func:`_weighted` over the orders of documents with the same score.
+
+    Hits have the ranks ``tie_first`` to ``tie_last`` with the same probability (McSherry & Najork 2008).
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            start = 0
+            end = 0
+            worth = 0.0
+            total = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                if tie_first[hit] > deepest:
+                    break
+                if tie_first[hit] != start:
+                    start = tie_first[hit]
+                    end = tie_last[hit]
+                    worth = 0.0
+                    for r in range(start, min(end, deepest) + 1):
+                        worth += weight[r]
+                total += gain[judgment[hit]] * worth / (end - start + 1)
+            out_score[segment] = total
+
+
+def _blended_tied(
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    tie_first,
+    tie_last,
+    gain,
+    cutoff,
+    beta,
+    ideal_edges,
+    ideal_gain,
+    out_score,
+):
+    """The expected value of :func:`_blended` with β = 0 over the orders of documents with the same score.
+
+    Of n relevant documents among m tied ones, the t-th place has one with probability n / m, and then (t − 1) of the
+    other m − 1 places, with n − 1 relevant documents, are before it (McSherry & Najork 2008).
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            found = 0
+            total = 0.0
+            hit = edges[segment]
+            while hit < edges[segment + 1] and tie_first[hit] <= deepest:
+                start = tie_first[hit]
+                size = tie_last[hit] - start + 1
+                relevant = 0
+                while hit < edges[segment + 1] and tie_first[hit] == start:
+                    if gain[judgment[hit]] > 0.0:
+                        relevant += 1
+                    hit += 1
+                if relevant > 0 and size == 1:
+                    total += (found + 1) / start
+                elif relevant > 0:
+                    for t in range(min(size, deepest - start + 1)):
+                        above = found + 1 + t * (relevant - 1) / (size - 1)
+                        total += relevant / size * above / (start + t)
+                found += relevant
+            out_score[segment] = total
+
+
+def _first_relevant_tied(
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, gain, cutoff, out_score
+):
+    """The expected value of :func:`_first_relevant` over the orders of documents with the same score."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            out_score[segment] = 0.0
+            start = 0
+            relevant = 0
+            size = 1
+            for hit in range(edges[segment], edges[segment + 1]):
+                if relevant > 0 and tie_first[hit] != start:
+                    break
+                if gain[judgment[hit]] > 0.0:
+                    start = tie_first[hit]
+                    size = tie_last[hit] - start + 1
+                    relevant += 1
+            if relevant > 0:
+                chance = relevant / size  # that the first relevant document of the group is at its t-th place
+                for t in range(min(size - relevant, deepest - start) + 1):
+                    out_score[segment] += chance / (start + t)
+                    if t + 1 < size:
+                        chance *= (size - relevant - t) / (size - t - 1)
+
+
+def _any_tied(first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, gain, cutoff, out_score):
+    """The probability that a document with a gain is no deeper than the cutoff."""
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            deepest = cutoff[number // systems * shards + shard]
+            start = 0
+            relevant = 0
+            size = 1
+            for hit in range(edges[segment], edges[segment + 1]):
+                if tie_first[hit] > deepest or (relevant > 0 and tie_first[hit] != start):
+                    break
+                if gain[judgment[hit]] > 0.0:
+                    start = tie_first[hit]
+                    size = tie_last[hit] - start + 1
+                    relevant += 1
+            none = 1.0
+            if relevant > 0:
+                for t in range(min(size, deepest - start + 1)):
+                    none *= max(size - relevant - t, 0) / (size - t)
+            out_score[segment] = 1.0 - none
+
+
+def _preference_tied(
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, relevant, nonrelevant, out_score
+):
+    """The expected value of :func:`_preference` over the orders of documents with the same score.
+
+    A relevant document has 0, 1, …, all of the judged non-relevant documents of its group above it, each with the same
+    probability.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            found = relevant[unit]
+            most = min(found, nonrelevant[unit])
+            above = 0
+            total = 0.0
+            hit = edges[segment]
+            while hit < edges[segment + 1]:
+                start = tie_first[hit]
+                preferred = 0
+                others = 0
+                while hit < edges[segment + 1] and tie_first[hit] == start:
+                    if rank[hit] == 1:
+                        preferred += 1
+                    elif rank[hit] == 0:
+                        others += 1
+                    hit += 1
+                if preferred > 0:
+                    worth = 0.0
+                    for more in range(above, above + others + 1):
+                        worth += 1.0 - min(more, found) / most if more > 0 else 1.0
+                    total += preferred * worth / (others + 1)
+                above += others
+            out_score[segment] = total / found if found > 0 else 0.0
 
 
 def _weighted_arrays(lists, systems, shards, edges, rank, judgment, gain, weight, cutoff, out_score):
@@ -382,6 +624,9 @@ def _hit_segments(lists, systems, shards, edges, rank, cutoff):
     lengths = np.diff(edges)
     return np.repeat(segments, lengths), rank <= np.repeat(cutoff[unit], lengths)
 
+
+# What ``_overlap`` supposes of what is below the ends of the lists.
+EXTRAPOLATED, LEAST = range(2)
 
 # How a reader goes on in ``_stopping``.
 PATIENT, SATISFIABLE, ADAPTIVE = range(3)
@@ -470,10 +715,17 @@ cascade = Kernel(_cascade)
 stopping = Kernel(_stopping)
 interpolated = Kernel(_interpolated, arrays=_interpolated_arrays)
 inferred = Kernel(_inferred)
+stratified = Kernel(_stratified)
 lagging = Kernel(_lagging)
 preference = Kernel(_preference)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
+overlap = Kernel(_overlap)
 cumulate = Kernel(_cumulate)
 divide = Kernel(_divide)
+weighted_tied = Kernel(_weighted_tied)
+blended_tied = Kernel(_blended_tied)
+first_relevant_tied = Kernel(_first_relevant_tied)
+any_tied = Kernel(_any_tied)
+preference_tied = Kernel(_preference_tied)
 follow = Kernel(_follow, uses=(weighted, blended, preferred, first_relevant, cascade, cumulate, divide))

@@ -46,6 +46,13 @@ def success(view: View, measure: Measure) -> Recipe:
     return Recipe(Walk.WEIGHTED, gain, Over.NOTHING, cutoff_of(measure), ones(view), most=1.0)
 
 
+def context_precision(view: View, measure: Measure) -> Array:
+    """The mean of the precision at the relevant documents among the first k, those not there left out."""
+    gain, cutoff = binary(view, measure["rel"]), cut(view, measure.k)
+    sums = run(kernels.blended, view, gain, cutoff, 0.0, np.zeros(view.units + 1, np.int64), np.zeros(1))
+    return divide(sums, run(kernels.weighted, view, gain, ones(view), cutoff))
+
+
 def relative_precision(view: View, measure: Measure) -> Recipe:
     gain = binary(view, measure["rel"])
     return Recipe(Walk.WEIGHTED, gain, Over.RELEVANT_OR_CUTOFF, cutoff_of(measure), ones(view))
@@ -56,7 +63,8 @@ def bpref(view: View, measure: Measure) -> Array:
     is_other = (view.grade >= 0) & ~is_relevant
     verdict = np.where(is_relevant, 1, np.where(is_other, 0, -1)).astype(np.int32)
     seen = replace(view.judged, rank=verdict[view.judged.judgment])
-    return run(kernels.preference, view, per_unit(view, is_relevant), per_unit(view, is_other), hits=seen)
+    counts = per_unit(view, is_relevant), per_unit(view, is_other)
+    return run(kernels.preference, view, *counts, hits=seen, placed=view.judged)
 
 
 def judged(view: View, measure: Measure) -> Array:
@@ -84,6 +92,7 @@ KINDS = (
         recipe=average_precision,
         parameters=(REL, NORM, JUDGED_ONLY),
         aliases=("map", "MAP", "map_cut"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="P",
@@ -95,16 +104,19 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("P", "precision"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="R",
         title="Recall",
-        help="The share of the relevant documents that are among the first k.",
+        help="The share of the relevant documents that are among the first k. In evaluations of retrieval-augmented "
+        "generation it is context recall by ids.",
         citation="Rijsbergen1979",
         recipe=recall,
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
-        aliases=("recall", "Recall"),
+        aliases=("recall", "Recall", "ContextRecall", "context_recall"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Rprec",
@@ -115,6 +127,7 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("R-prec", "RPrec", "R-precision"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="RR",
@@ -124,6 +137,7 @@ KINDS = (
         recipe=reciprocal_rank,
         parameters=(REL, JUDGED_ONLY),
         aliases=("recip_rank", "MRR"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Success",
@@ -134,6 +148,17 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True),
         aliases=("success", "HitRate", "hit_rate"),
+        averages_ties=True,
+    ),
+    MeasureKind(
+        name="ContextPrecision",
+        title="Context precision",
+        help="The mean of the precision at every relevant document among the first k, 0 if there is none; relevant "
+        "documents that are not found do not count, as in Ragas. Its context precision by ids alone is P@k or SetP.",
+        citation="Ragas",
+        compute=context_precision,
+        parameters=(REL,),
+        aliases=("context_precision",),
     ),
     MeasureKind(
         name="relative_P",
@@ -144,6 +169,7 @@ KINDS = (
         recipe=relative_precision,
         parameters=(REL,),
         cutoff=Cutoff(required=True),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Bpref",
@@ -155,6 +181,7 @@ KINDS = (
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         aliases=("bpref",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="Judged",
@@ -164,5 +191,6 @@ KINDS = (
         citation="MacAvaney2022",
         compute=judged,
         parameters=(),
+        averages_ties=True,
     ),
 )

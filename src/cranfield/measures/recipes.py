@@ -20,9 +20,25 @@ from cranfield.types import Array
 NO_CUTOFF = np.iinfo(np.int32).max
 
 
-def run(kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None) -> Array:
-    """One kernel over a whole view, or over other ``hits`` of it; the answer is topics × systems × shards."""
+_TIED = {
+    kernels.weighted: kernels.weighted_tied,
+    kernels.blended: kernels.blended_tied,
+    kernels.first_relevant: kernels.first_relevant_tied,
+    kernels.preference: kernels.preference_tied,
+    kernels.any_tied: kernels.any_tied,
+}
+
+
+def run(kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None, placed: Hits | None = None) -> Array:
+    """One kernel over a whole view, or over other ``hits`` of it; the answer is topics × systems × shards.
+
+    Where ties are averaged, the kernel of expected values takes its place; ``placed`` are the hits with their ranks,
+    where ``hits`` have something else in their place.
+    """
     hits = view.found if hits is None else hits
+    if view.ties is not None:
+        kernel = _TIED[kernel]
+        arguments = (*view.ties.around(hits if placed is None else placed), *arguments)
     segments = view.topics * view.systems * view.shards
     score = np.zeros(segments, np.float64)
     kernel(
@@ -163,7 +179,8 @@ def ideal_of_order(view: View, order: Array, counts: Array) -> View:
     edges = np.concatenate([[0], np.cumsum(counts)])
     rank = (np.arange(len(order)) - np.repeat(edges[:-1], counts) + 1).astype(np.int32)
     found = Hits(edges, rank, order.astype(np.int32))
-    return replace(view, systems=1, found=found, deepest=int(counts.max(initial=0)), load_length=lambda: counts)
+    deepest = int(counts.max(initial=0))
+    return replace(view, systems=1, found=found, deepest=deepest, load_length=lambda: counts, ties=None)
 
 
 def cumulated(view: View, gain: Array) -> tuple[Array, Array]:
@@ -296,8 +313,20 @@ def is_condensed(measure: Measure) -> bool:
 def compute(view: View, measure: Measure) -> Array:
     """Topics × systems × shards of a measure, by its recipe or by its own function."""
     kind = measure.kind
+    if view.ties is not None and not kind.averages_ties:
+        raise _without_average(measure)
     view = view.condensed if is_condensed(measure) else view
     return kind.compute(view, measure) if kind.recipe is None else follow(view, kind.recipe(view, measure))
+
+
+def _without_average(measure: Measure) -> RequestError:
+    from cranfield.measures.catalog import CATALOG
+
+    able = ", ".join(kind.name for kind in CATALOG.values() if kind.averages_ties)
+    return RequestError(
+        f"{measure} has no expected value over the orders of tied documents",
+        fix=f'With `ties="average"` there are: {able}.',
+    )
 
 
 def follow(view: View, made: Recipe) -> Array:
@@ -318,6 +347,8 @@ def follow(view: View, made: Recipe) -> Array:
 
 def _walk(view: View, lists: View, made: Recipe, cutoff: Array) -> Array:
     """The sums over the ``lists`` of a view, or over its ideal ones."""
+    if lists.ties is not None and made.over is Over.NOTHING and made.most < np.inf:  # whether there is any: Success
+        return run(kernels.any_tied, lists, made.gain, cutoff)
     if made.walk is Walk.WEIGHTED:
         return run(kernels.weighted, lists, made.gain, made.weight, cutoff)
     if made.walk is Walk.BLENDED:

@@ -110,6 +110,7 @@ KINDS = (
         parameters=(REL, RELATIVE, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("set_P",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="SetR",
@@ -120,6 +121,7 @@ KINDS = (
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         aliases=("set_recall",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="SetF",
@@ -130,6 +132,7 @@ KINDS = (
         parameters=(REL, IMPORTANCE, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("set_F",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="SetAP",
@@ -140,6 +143,7 @@ KINDS = (
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("set_map",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="F",
@@ -150,6 +154,7 @@ KINDS = (
         parameters=(REL, F_BETA),
         cutoff=Cutoff(required=True),
         aliases=("F1", "f1"),
+        averages_ties=True,
     ),
     MeasureKind(
         name="utility",
@@ -161,6 +166,7 @@ KINDS = (
         cutoff=Cutoff(allowed=False),
         lowest=-math.inf,
         highest=math.inf,
+        averages_ties=True,
     ),
     MeasureKind(
         name="NumQ",
@@ -171,6 +177,7 @@ KINDS = (
         cutoff=Cutoff(allowed=False),
         averaged="sum",
         aliases=("num_q",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="NumRet",
@@ -183,6 +190,7 @@ KINDS = (
         highest=math.inf,
         averaged="sum",
         aliases=("num_ret",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="NumRel",
@@ -195,6 +203,7 @@ KINDS = (
         highest=math.inf,
         averaged="sum",
         aliases=("num_rel",),
+        averages_ties=True,
     ),
     MeasureKind(
         name="num_nonrel_judged_ret",
@@ -206,5 +215,6 @@ KINDS = (
         cutoff=Cutoff(allowed=False),
         highest=math.inf,
         averaged="sum",
+        averages_ties=True,
     ),
 )

@@ -1,12 +1,22 @@
-"""Measures of the C/W/L framework, which model when a reader stops, and compatibility with the ideal list."""
+"""Measures of the C/W/L framework, which model when a reader stops, and rank-biased overlap with other lists."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cranfield.collection import View
+from cranfield.errors import RequestError
 from cranfield.measures import kernels
-from cranfield.measures.declaration import Cutoff, Measure, MeasureKind, Parameter, between, read_flag, read_grade
+from cranfield.measures.declaration import (
+    Cutoff,
+    Measure,
+    MeasureKind,
+    Parameter,
+    between,
+    one_of,
+    read_flag,
+    read_grade,
+)
 from cranfield.measures.recipes import (
     Over,
     Recipe,
@@ -158,6 +168,60 @@ OVERLAP = Parameter("p", 0.95, "persistence: how slowly the weight of deeper ran
 NORMALIZE = Parameter("normalize", True, "False: do not divide by the overlap of the ideal list with itself", read_flag)
 SCALE = (MIN_REL, MAX_REL)
 
+
+def rank_biased_overlap(view: View, measure: Measure) -> Array:
+    """The overlap of every list with that of one system (Webber, Moffat & Zobel 2010)."""
+    lists = view.load_lists()
+    to = lists.systems[0] if measure["to"] is None else measure["to"]
+    if to not in lists.systems:
+        known = ", ".join(lists.systems[:10]) + (", …" if len(lists.systems) > 10 else "")
+        raise RequestError(f"{measure}: there is no run «{to}»", fix=f"There are: {known}.")
+    p, ranks = measure["p"], np.arange(view.deepest + 1, dtype=np.float64)
+    power = p**ranks
+    weight = np.divide(power, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
+    below = np.maximum(-np.log1p(-p) - np.cumsum(weight), 0.0)  # Σ p^d / d over all d is −ln(1 − p)
+    form = kernels.EXTRAPOLATED if measure["form"] == "ext" else kernels.LEAST
+    score = np.zeros((view.topics, view.systems, view.shards))
+    kernels.overlap(
+        view.topics * view.systems,
+        view.systems,
+        view.shards,
+        lists.edges,
+        lists.documents,
+        lists.systems.index(to),
+        lists.count,
+        cutoff_of(measure),
+        p,
+        power,
+        weight,
+        below,
+        form,
+        score.reshape(-1),
+        work=2 * len(lists.documents) + score.size,
+    )
+    return score
+
+
+def _run_name(text: str) -> str:
+    if not text:
+        raise ValueError("the name of a run")
+    return text
+
+
+TO = Parameter("to", None, "the run that every run is compared with (without it: the first by name)", _run_name)
+FORM = Parameter(
+    "form",
+    "ext",
+    "what is below the ends of the lists: ext, as much agreement as above (eq. 32), or min, no more in common (eq. 11)",
+    one_of("ext", "min"),
+)
+SIMILARITY = Parameter(
+    "p",
+    0.9,
+    "persistence: the probability of reading on after each rank; 0.9 weighs the first 10 by 86 %",
+    between(0.000001, 0.999999),
+)
+
 KINDS = (
     MeasureKind(
         name="SDCG",
@@ -240,5 +304,16 @@ KINDS = (
         compute=compatibility,
         parameters=(OVERLAP, NORMALIZE),
         cutoff=Cutoff(allowed=False),
+    ),
+    MeasureKind(
+        name="RBO",
+        title="Rank-biased overlap with another run",
+        help="How similar the list is to that of another run on the same topic, whatever is relevant: the overlap of "
+        "their first d documents over d, weighed by p^d. 1 for the same list, 0 where one of them is empty.",
+        citation="Webber2010",
+        compute=rank_biased_overlap,
+        parameters=(SIMILARITY, TO, FORM),
+        compares_runs=True,
+        aliases=("rbo",),
     ),
 )

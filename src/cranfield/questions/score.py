@@ -57,7 +57,7 @@ def score(
     intents: sources.Intents = None,
     intent_probabilities: sources.IntentProbabilities = None,
     order: sources.Ordering = "score",
-    ties: sources.Tying = "docid",
+    ties: sources.ScoredTying = "docid",
     precision: sources.Rounding = "double",
     name: sources.Naming = "auto",
     missing: Annotated[
@@ -116,6 +116,7 @@ def score(
         runs,
         [str(each) for each in with_companions(wanted)],
         {"missing": missing, "no_relevant": no_relevant},
+        together=ties == "average" or any(each.kind.compares_runs for each in wanted),  # all runs are looked at
         qrels=qrels,
         intents=intents,
         intent_probabilities=intent_probabilities,
@@ -129,13 +130,14 @@ def score(
     )
 
 
-def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: Any) -> ScoreTable:
-    """Scores of the collection; of run files a few at a time where other processes do the work."""
+def _score(runs: Any, measures: list[str], policies: dict[str, str], *, together: bool, **files: Any) -> ScoreTable:
+    """Scores of the collection; of run files a few at a time where other processes do the work, if not ``together``."""
     from cranfield.scores.evaluation import score_collection
 
     paths = sources.run_files(runs)
-    if paths is None or not isinstance(files["qrels"], str | None) or not is_elsewhere():
-        return score_collection(sources.load_collection(runs, **files, only_judged=True), measures, **policies)
+    if paths is None or together or not isinstance(files["qrels"], str | None) or not is_elsewhere():
+        collection = sources.load_collection(runs, **files, only_judged=not together)
+        return score_collection(collection, measures, **policies)
     from cranfield.scores.evaluation import score_files
 
     probabilities = files.pop("intent_probabilities")

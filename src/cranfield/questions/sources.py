@@ -34,6 +34,7 @@ else:
 
 Order = Literal["score", "rank"]
 Ties = Literal["docid", "docid-ascending", "file"]
+ScoredTies = Literal["docid", "docid-ascending", "file", "average"]
 Precision = Literal["double", "single"]
 SystemNames = Literal["auto", "tag", "file"]
 
@@ -72,7 +73,11 @@ Intents = Annotated[
 ]
 IntentProbabilities = Annotated[
     str | None,
-    Source("Probabilities of intents, one per line: topic intent probability.", default="all equal", metavar="FILE"),
+    Source(
+        "Probabilities of intents, one per line: topic intent probability; of nuggets, importance: vital or okay.",
+        default="all equal",
+        metavar="FILE",
+    ),
 ]
 Ordering = Annotated[
     Order, Source("How a ranked list is ordered: by score, as in trec_eval (score), or by its rank column (rank).")
@@ -82,6 +87,13 @@ Tying = Annotated[
     Source(
         "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
         "(docid-ascending); or in the order of the file (file)."
+    ),
+]
+ScoredTying = Annotated[
+    ScoredTies,
+    Source(
+        "Order of documents with the same score: by id, descending, as in trec_eval (docid), or ascending "
+        "(docid-ascending); in the order of the file (file); or all orders: expected scores (average)."
     ),
 ]
 Rounding = Annotated[
@@ -167,7 +179,12 @@ def load_tables(
             raise RequestError(
                 "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
             )
-        collection = load_collection(scores, qrels=qrels, only_judged=True)
+        from cranfield.measures import parse_measures
+
+        wanted = parse_measures(measures or usual)
+        collection = load_collection(
+            scores, qrels=qrels, only_judged=not any(each.kind.compares_runs for each in wanted)
+        )
         tables = {name_of(scores): score_collection(collection, measures or usual, missing=missing or "zero")}
     else:
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
@@ -302,7 +319,7 @@ def load_labels(
         if not measures and paths is not None and table.measures == (_stem(paths[0]),):
             table = table.replaced(measures=("score",))  # it had no name but that of its file
         return LabelSet(table=table)
-    collection = load_collection(scores, qrels=labels, only_judged=True)
+    collection = load_collection(scores, qrels=labels)
     table = score_collection(collection, measures or ("AP",), missing=missing or "zero")
     return LabelSet(table=table, grades=[each for each in collection.judgments() if each[2] >= 0])
 
@@ -460,7 +477,7 @@ def load_collection(
     if (order, ties, precision, name) != ("score", "docid", "double", "auto"):
         raise RequestError(
             "a packed collection is ranked and named already: `order`, `ties`, `precision` and `name` have no effect",
-            fix="Give them to `pack()`.",
+            fix='`ties="average"` needs the runs.' if ties == "average" else "Give them to `pack()`.",
         )
     return runs if isinstance(runs, Collection) else open_collection(paths_of(runs)[0])  # type: ignore[index]
 

@@ -78,6 +78,8 @@ REFERENCES = {
     "Mogstad2024": "Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D.: Inference for Ranks with Applications "
     "to Mobility across Neighbourhoods and Academic Achievement across Countries. Review of Economic "
     "Studies 91(1), 2024.",
+    "McSherryNajork2008": "McSherry, F. and Najork, M.: Computing Information Retrieval Performance Measures "
+    "Efficiently in the Presence of Tied Scores. ECIR 2008.",
     "Moffat2012": "Moffat, A., Scholer, F. and Thomas, P.: Models and Metrics: IR Evaluation as a User Process. "
     "ADCS 2012.",
     "Moffat2015": "Moffat, A., Bailey, P., Scholer, F. and Thomas, P.: INST: An Adaptive Metric for Information "
@@ -86,6 +88,9 @@ REFERENCES = {
     "ACM TOIS 27(1), 2008.",
     "PustejovskyTipton2018": "Pustejovsky, J. E. and Tipton, E.: Small-Sample Methods for Cluster-Robust Variance "
     "Estimation and Hypothesis Testing in Fixed Effects Models. Journal of Business & Economic Statistics 36(4), 2018.",
+    "Pradeep2024": "Pradeep, R., Thakur, N., Upadhyay, S., Campos, D., Craswell, N. and Lin, J.: Initial Nugget "
+    "Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer Framework. arXiv:2411.09607, 2024.",
+    "Ragas": "Exploding Gradients: Ragas, version 0.3: Context Precision. https://docs.ragas.io, 2025.",
     "Robertson2006": "Robertson, S.: On GMAP: and Other Transformations. CIKM 2006.",
     "Rijsbergen1979": "van Rijsbergen, C. J.: Information Retrieval, 2nd edition. Butterworths, 1979.",
     "Robbins1970": "Robbins, H.: Statistical Methods Related to the Law of the Iterated Logarithm. Annals of "
@@ -131,6 +136,8 @@ REFERENCES = {
     "Judgments. CIKM 2006.",
     "Yilmaz2008": "Yilmaz, E., Aslam, J. A. and Robertson, S.: A New Rank Correlation Coefficient for Information "
     "Retrieval. SIGIR 2008.",
+    "YilmazKanoulasAslam2008": "Yilmaz, E., Kanoulas, E. and Aslam, J. A.: A Simple and Efficient Sampling Method for "
+    "Estimating AP and NDCG. SIGIR 2008.",
     "Zhang2017": "Zhang, F., Liu, Y., Li, X., Zhang, M., Xu, Y. and Ma, S.: Evaluating Web Search with a Bejeweled "
     "Player Model. SIGIR 2017.",
     "SilvermanYoung1987": "Silverman, B. W. and Young, G. A.: The Bootstrap: To Smooth or Not to Smooth? Biometrika "

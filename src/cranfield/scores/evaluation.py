@@ -52,8 +52,52 @@ def score_collection(
         tuple(topic for topic, gone in zip(collection.topics, dropped, strict=True) if not gone),
         collection.systems,
         values[:, ~dropped],
-        warnings=(*_warnings(collection, policies[0], absent), *threshold_cautions(collection, wanted)),
+        warnings=(
+            *_warnings(collection, policies[0], absent),
+            *threshold_cautions(collection, wanted),
+            *_tie_cautions(collection, wanted, values),
+            *_importance_cautions(collection, wanted),
+            *_first_run_cautions(collection, wanted),
+        ),
     )
+
+
+def _importance_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:
+    """Say so where measures tell vital nuggets from others, and nothing says which are."""
+    asked = [str(each) for each in measures if dict(each.values).get("of", "all") != "all"]
+    if asked and collection.intents is not None and collection.intents.importance is None:
+        what = f"the importance of nuggets is not given, and all of them count as vital for {', '.join(asked)}"
+        yield Caution("nugget-importance", what, "Give it as `intent_probabilities`: topic nugget vital, or okay.")
+
+
+def _first_run_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:
+    """Say with which run others are compared, where none was named."""
+    asked = [str(each) for each in measures if each.kind.compares_runs and each["to"] is None]
+    if asked:
+        what = f"{', '.join(asked)} compares with «{collection.systems[0]}», the first run by name"
+        yield Caution("first-run", what, "Name another one: RBO(to=NAME).")
+
+
+def _tie_cautions(collection: Collection, measures: Sequence[Measure], averaged: Array) -> Iterator[Caution]:
+    """Where ties are averaged, in how many lists they are, and in how many of those the order changes a score."""
+    ties = collection.whole.ties
+    if ties is None:
+        return
+    shape, lists = averaged.shape[1:3], int(ties.in_lists.sum())
+    tied = ties.in_lists.reshape(shape)
+    one_order = score_view(replace(collection.whole, ties=None), measures)
+    away = np.where(tied, np.nan_to_num(np.abs(averaged - one_order)[..., 0]), 0.0)
+    what = f"documents with the same score are in {lists:,} of {tied.size:,} lists"
+    changed = int((away > SAME).any(axis=0).sum())
+    if changed:
+        at, topic, system = map(int, np.unravel_index(int(away.argmax()), away.shape))
+        what += (
+            f"; the expected score differs from that in descending order of ids in {changed:,} of them, by at most "
+            f"{away.max():.4f} ({measures[at]}, {collection.systems[system]}, topic {collection.topics[topic]})"
+        )
+    elif lists:
+        what += ", and their order changes no score"
+    yield Caution("ties-averaged", what)
 
 
 def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[Caution, ...]:
@@ -143,6 +187,7 @@ def require_judgments(collection: Collection, measures: Sequence[Measure]) -> No
         )
 
 
+SAME = 1e-12  # scores that differ by less are the same
 FILES_A_TASK = 4  # for this number of runs, reading the judgments again costs little
 
 

@@ -50,6 +50,7 @@ def keep_relevant(collection: Collection) -> RelevantOnly:
         unit=topic[origin],
         grade=grade[origin],
         intents=None,
+        stratum=None,
         found=Hits(
             np.concatenate([[0], np.cumsum(there)])[hits.edges].astype(np.int64),
             hits.rank[there].astype(np.uint32),
@@ -73,6 +74,7 @@ class Rescorer:
     times: int
 
     def __post_init__(self) -> None:
+        self.collection.refuse_averaged_ties("scoring under fewer judgments")
         require_judgments(self.collection, self.measures)
 
     def __reduce__(self) -> tuple[Any, ...]:
