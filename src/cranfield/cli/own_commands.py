@@ -142,8 +142,9 @@ def serve(
     Example: cranfield serve --port 8080
     """
     check_part("web")
+    from cranfield.runtime.memory import most_memory
     from cranfield.web.application import run
-    from cranfield.web.settings import Settings, most_memory, new_token
+    from cranfield.web.settings import Settings, new_token
 
     run(
         Settings(
