@@ -38,6 +38,7 @@ ROOMS = {
     "methods.verification": "Verification of a design",
     "rendering": "Documents and reports",
     "runtime.dask": "Many machines",
+    "testing": "Assertions for tests",
     "errors": "Errors",
 }
 NAMES = {  # of packages that are one file, or whose public names come from several files
@@ -45,6 +46,7 @@ NAMES = {  # of packages that are one file, or whose public names come from seve
     "results": ["Result"],
     "errors": ["Caution", "CranfieldError", "InputError", "PackedFileError", "RequestError", "WriteError"],
     "runtime.dask": ["work_on"],
+    "testing": ["assert_not_worse", "assert_better"],
 }
 QUESTIONS = {
     module: [name for name in MODULES if MODULES[name] == module] for module in dict.fromkeys(MODULES.values())
@@ -56,6 +58,7 @@ MORE = {  # public names in a file of their own
         "planning": ["plan", "plan_from_pilot"],
         "power_card": ["Card"],
     },
+    "methods.comparison": {"gates": ["GateVerdict"]},
     "questions": {module: [*names, *_results(names)] for module, names in QUESTIONS.items()},
     "rendering": {
         "document": ["Column", "Document", "Table"],

@@ -176,6 +176,7 @@ PARTS = {
     "sheets": Part("reading a workbook", {"openpyxl": "openpyxl"}),
     "logs": Part("reading a log of Inspect (.eval)", {"zstandard": "zstandard"}),
     "irds": Part("a dataset of ir_datasets", {"ir_datasets": "ir-datasets"}),
+    "mcp": Part("the server for language models", {"mcp": "mcp"}),
 }
 """Every optional part, by the extra that installs it."""
 

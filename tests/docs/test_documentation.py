@@ -126,6 +126,7 @@ SHOWN = (
     "compare scores.csv --test tukey",
     "compare scores.csv --test unpaired",
     "compare scores.csv --baseline cleverdon1 --non-inferiority 0.1",
+    "compare scores.csv --baseline cleverdon1 --gate no-worse=0.5",
     "compare scores.csv --audit --resamples 200",
     "compare scores.csv --judge model.csv --sampled",
     "judges scores.csv --judge model.csv --earlier model=scores.csv",

@@ -26,7 +26,7 @@ Printed = Callable[..., str]
 http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 ABOUT = {"kind": "collection", "files": ["a"], "names": ["a"], "systems": ["a", "b", "c", "d"], "topics": 40}
-APART = {"pack", "study", "serve", "measures", "demo"}  # make files, talk, or are pages themselves
+APART = {"pack", "study", "serve", "mcp", "measures", "demo"}  # make files, talk, or are pages themselves
 
 
 def test_every_command_about_data_is_a_question() -> None:

@@ -38,6 +38,7 @@ COMMANDS = (
     "verify",
     "report",
     "serve",
+    "mcp",
     "measures",
     "demo",
 )

@@ -1,4 +1,4 @@
-"""Commands that are not made from a question alone: ``report``, ``serve``, ``measures`` and ``demo``."""
+"""Commands that are not made from a question alone: ``report``, ``serve``, ``mcp``, ``measures`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -142,8 +142,9 @@ def serve(
     Example: cranfield serve --port 8080
     """
     check_part("web")
+    from cranfield.runtime.memory import most_memory
     from cranfield.web.application import run
-    from cranfield.web.settings import Settings, most_memory, new_token
+    from cranfield.web.settings import Settings, new_token
 
     run(
         Settings(
@@ -157,6 +158,42 @@ def serve(
             job_memory=max_memory * 1_000_000 if max_memory else most_memory(),
         )
     )
+
+
+def mcp(
+    root: Annotated[
+        str,
+        typer.Option(
+            "--root", help="Folder of the files that may be read; nothing outside of it is.", metavar="FOLDER"
+        ),
+    ] = ".",
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Also let files be written in this folder: packed files, judgments, studies."),
+    ] = False,
+    max_minutes: Annotated[
+        float, typer.Option("--max-minutes", help="Longest time of an answer, in minutes.", min=0.1)
+    ] = 10,
+    max_memory: Annotated[
+        int | None,
+        typer.Option(
+            "--max-memory",
+            help="Most memory of an answer, in MB. Default: three quarters of this machine's.",
+            min=500,
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Answer language models by the Model Context Protocol, on standard input and output: one tool per question.
+
+    Example: cranfield mcp --root experiments
+    """
+    check_part("mcp")
+    from cranfield.cli.mcp_server import Limits, run
+    from cranfield.runtime.memory import most_memory
+
+    memory = max_memory * 1_000_000 if max_memory else most_memory()
+    run(Limits(root=root, may_write=write, seconds=max_minutes * 60, memory=memory))
 
 
 @options.printed

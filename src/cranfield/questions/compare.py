@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import RequestError
@@ -16,6 +16,7 @@ from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
     from cranfield.methods.comparison import Audit, Comparison
+    from cranfield.methods.comparison.gates import GateVerdict, MarginGate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -30,11 +31,19 @@ class ComparisonResult(Result):
         By measure: every test on the same data, and the pairs whose verdict depends on the test.
     by_labels
         With a judge, by measure and estimator: what human labels alone and the judge's alone would say.
+    gates
+        With ``gate``: whether each candidate passes it, by measure and gate.
     """
 
     comparisons: Mapping[str, Comparison]
     audits: Mapping[str, Audit] = field(default_factory=dict)
     by_labels: Mapping[str, Mapping[str, Comparison]] = field(default_factory=dict)
+    gates: tuple[GateVerdict, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a candidate does not pass a gate."""
+        return 0 if all(each.passed for each in self.gates) else 1
 
     def write_pairs(self, path: str) -> None:
         """Write all pairs, one row per pair, to a file that ends in .csv or .tsv, also with .gz.
@@ -46,7 +55,10 @@ class ComparisonResult(Result):
 
 @question(
     "Which systems differ",
-    examples=("cranfield compare scores.csv -m AP --plot intervals.svg",),
+    examples=(
+        "cranfield compare scores.csv -m AP --plot intervals.svg",
+        "cranfield compare scores.csv -m AP --baseline bm25 --gate no-worse=0.02",
+    ),
     charts=("intervals", "matrix", "critical-difference"),
     working="resampling",
     is_parallel=True,
@@ -98,6 +110,22 @@ def compare(
             metavar="M",
         ),
     ] = None,
+    gate: Annotated[
+        Names,
+        Param(
+            "Exit code 1 unless the candidate is shown to be not worse than the baseline by this margin or more "
+            "(no-worse=0.02, or no-worse=2% of the baseline's mean), or to be better (better); may be repeated.",
+            metavar="no-worse=M|better",
+        ),
+    ] = None,
+    candidate: Annotated[
+        Names,
+        Param(
+            "With `gate`: the system that has to pass; may be repeated.",
+            default="all but the baseline, corrected for their number",
+            metavar="SYSTEM",
+        ),
+    ] = None,
     lower_is_better: shared.LowerIsBetter = False,
     audit: Annotated[
         bool, Param("Run all tests on the same data: which verdicts change, and why.", label="all tests side by side")
@@ -131,7 +159,8 @@ def compare(
 ) -> ComparisonResult:
     """Which systems differ: ranking with intervals and groups, and every pair with its difference and adjusted p.
 
-    Where ``columns`` names clusters, strata or weights of topics, pairs are tested by t with robust standard errors.
+    Where ``columns`` names clusters, strata or weights of topics, pairs are tested by t with robust standard errors. A
+    gate is decided by the end of a one-sided confidence interval of the mean difference.
 
     Returns
     -------
@@ -152,9 +181,12 @@ def compare(
     >>> scores = {"a": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "b": {"1": 0.4, "2": 0.65, "3": 0.45, "4": 0.35}}
     >>> cf.compare(scores).comparisons["score"].difference.round(4)
     array([0.0875])
+    >>> print(cf.compare(scores, baseline="b", gate="no-worse=0.02").gates[0].verdict)
+    no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
+    demands = _demands(gate, candidate=candidate, baseline=baseline, test=test)
     if judge is not None:
-        more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None}
+        more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "gate": gate}
         _check_judged(**more, equivalence=equivalence, non_inferiority=non_inferiority)
         labels = sources.load_label_sets(scores, judge, qrels=qrels, columns=columns, measure=measure, missing=missing)
         settings = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
@@ -166,7 +198,7 @@ def compare(
     tables = sources.load_tables(scores, **source, uses_roles=True)
     if audit:
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
-        _check_audit(tables, test=test, lower_is_better=lower_is_better or None, **margins)
+        _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
     from cranfield.methods.comparison.comparison import compare as run
 
@@ -188,7 +220,72 @@ def compare(
         )
         for label, (table, name) in tables.measures.items()
     }
-    return ComparisonResult(comparisons=found, warnings=tables.warnings)
+    result = ComparisonResult(comparisons=found, warnings=tables.warnings)
+    return _gated(result, tables, demands, candidate, correct=correct, seed=seed) if demands else result
+
+
+def _demands(gate: Names, *, candidate: Names, baseline: Names, test: str | None) -> list[MarginGate]:
+    """The gates as they were understood, before any data is read."""
+    if not gate:
+        if candidate:
+            raise RequestError("`candidate` has no effect without `gate`", fix="Leave it out, or name a gate.")
+        return []
+    from cranfield.methods.comparison.gates import check_gated_test, parse_margin_gate
+
+    if not baseline:
+        raise RequestError(
+            "a gate compares a candidate with a baseline, and none is named", fix="Name it with `baseline`."
+        )
+    check_gated_test(test)
+    return list(dict.fromkeys(parse_margin_gate(each) for each in gate))
+
+
+def _gated(
+    result: ComparisonResult,
+    tables: sources.Tables,
+    demands: list[MarginGate],
+    candidate: Names,
+    *,
+    correct: str | None,
+    seed: int,
+) -> ComparisonResult:
+    from cranfield.methods.comparison.gates import find_gates
+
+    gates: list[GateVerdict] = []
+    cautions: list[Any] = []
+    for label, (table, name) in tables.measures.items():
+        found = result.comparisons[label]
+        verdicts, odd = find_gates(
+            table, demands, found, measure=name, candidates=candidate or (), correct=correct, seed=seed
+        )
+        pairs = len(verdicts) // len(demands)
+        gates += [_with_required_topics(each, found, pairs) for each in verdicts]
+        cautions += odd
+    return replace(result, gates=tuple(gates), warnings=(*result.warnings, *dict.fromkeys(cautions)))
+
+
+def _with_required_topics(verdict: GateVerdict, comparison: Comparison, pairs: int) -> GateVerdict:
+    """With the topics that a candidate as good as the baseline needs, where a failed gate had fewer.
+
+    Of ``pairs`` under max-t each is planned for at α over their number, which is nearly what it has.
+    """
+    from cranfield.methods.comparison.gates import POWER
+    from cranfield.methods.design import size_for_non_inferiority
+
+    if verdict.passed or not verdict.margin or verdict.unvarying:
+        return verdict
+    mean = float(comparison.means[comparison.systems.index(verdict.baseline)])
+    margin = verdict.margin * (mean if verdict.is_relative else 1.0)
+    if not verdict.may_be(margin if verdict.is_relative else 0.0):
+        return verdict  # it is shown to be worse, and no number of topics helps
+    size = size_for_non_inferiority(
+        margin=margin,
+        sd=verdict.standard_error * verdict.topics**0.5,
+        alpha=(1 - verdict.confidence) / (pairs if verdict.test == "max-t" else 1),
+        power=POWER,
+    )
+    required = int(size.topics) if size.reached else None
+    return replace(verdict, required_topics=required) if required and required > verdict.topics else verdict
 
 
 def _check_judged(**given: Any) -> None:

@@ -105,8 +105,8 @@ class Project:
         return InputError(what, where=f"{self.file}:{line}" if line else self.file, fix=fix)
 
 
-def find_project(folder: str = ".") -> Project | None:
-    """The project file of a folder: the nearest one, upwards; None where there is none.
+def find_project(folder: str = ".", *, above: bool = True) -> Project | None:
+    """The project file of a folder: the nearest one, upwards unless ``above`` is false; None where there is none.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -115,7 +115,7 @@ def find_project(folder: str = ".") -> Project | None:
     {'alpha': 0.01, 'baseline': ['bm25']}
     """
     start = Path(folder).absolute()
-    for each in (start, *start.parents):
+    for each in (start, *(start.parents if above else ())):
         for name in (OWN_FILE, PYTHON_FILE):
             path = each / name
             if path.is_file():

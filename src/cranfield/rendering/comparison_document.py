@@ -503,7 +503,33 @@ def document(result: ComparisonResult) -> Document:
     every = bool(result.inputs["all_pairs"])
     found = compare_document(list(result.comparisons.values()), result.inputs, most_pairs=None if every else MOST_PAIRS)
     found = _beside_labels(found, result.by_labels) if result.by_labels else found
+    found = _with_gates(found, result) if result.gates else found
     return found.showing("pairs") if every else found
+
+
+def _with_gates(document: Document, result: ComparisonResult) -> Document:
+    """With the verdicts of gates, which come first."""
+    several = len(result.comparisons) > 1
+    columns = (
+        *([Column("measure", "measure")] if several else []),
+        Column("gate", "gate"),
+        Column("candidate", "candidate"),
+        Column("baseline", "baseline"),
+        Column("difference", "difference", "score"),
+        Column("bound", "one-sided bound", "score"),
+        Column("p_adjusted", "p (one-sided)", "probability"),
+        Column("passed", "passed", "yes"),
+    )
+    rows = [each.to_dict() for each in result.gates]
+    shown = [{**row, "bound": row["upper" if row["lower_is_better"] else "lower"]} for row in rows]
+    cells = [tuple(row[column.word] for column in columns) for row in shown]
+    lines = [f"{each.measure}: {each.verdict}." if several else f"{each.verdict}." for each in result.gates]
+    return replace(
+        document,
+        tables=[Table(columns, cells, "Gates"), *document.tables],
+        sentence="\n".join([*lines, document.sentence]),
+        extra={"gates": rows, "passed": result.exit_code == 0, **document.extra},
+    )
 
 
 def _beside_labels(document: Document, found: Mapping[str, Mapping[str, Comparison]]) -> Document:

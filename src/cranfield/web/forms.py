@@ -107,7 +107,7 @@ def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormFi
     words = model.choices.get(name, {})
     choices = words if set(words) >= set(values) else {**words, **{value: value for value in values}}
     choices = choices if usual or "" in choices or not choices else {"": "–", **choices}
-    kind = "measure" if name == "measure" else "system" if name in ("system", "baseline") else "text"
+    kind = "measure" if name == "measure" else "system" if name in ("system", "baseline", "candidate") else "text"
     if info.annotation is bool:
         kind = "choice" if info.default else "tick"
         choices = {"true": "yes", "false": "no"} if info.default else {}

@@ -21,6 +21,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError, RequestError
+from cranfield.runtime.memory import limit_memory
 from cranfield.web.error_pages import Fault
 from cranfield.web.settings import Settings
 
@@ -290,7 +291,7 @@ def _settle(memory: int) -> None:
     if hasattr(os, "setsid"):
         os.setsid()  # so that whatever it starts ends with it
     threading.Thread(target=_end_with_server, daemon=True).start()
-    _limit_memory(memory)
+    limit_memory(memory)
 
 
 def _end_with_server() -> None:
@@ -325,12 +326,3 @@ def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection, m
     except Exception as error:
         fix = "It is a fault in cranfield, or in a file that was altered on purpose."
         out.send(("failed", f"this should not happen: {type(error).__name__}: {error}"[:500], "", fix))
-
-
-def _limit_memory(most: int) -> None:
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    except (ImportError, OSError, ValueError):  # not on every system
-        return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import secrets
 import socket
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.request import parse_grid
+from cranfield.runtime.memory import most_memory
 from cranfield.runtime.threads import available_workers
 
 SHORTEST_TOKEN = 16
@@ -18,14 +18,6 @@ SHORTEST_TOKEN = 16
 
 def new_token() -> str:
     return secrets.token_urlsafe(24)
-
-
-def most_memory() -> int:
-    """Three quarters of the machine's memory, for one job: a crafted file ends the job, not the machine."""
-    try:
-        return int(0.75 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):  # not on every system
-        return 8_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)

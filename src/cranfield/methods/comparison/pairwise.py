@@ -262,7 +262,8 @@ class MarginTest:
     """What was shown about every pair: p adjusted for all of them, the interval that decides, and the verdict.
 
     A pair is ``shown`` exactly when its interval lies within the margin: both ends for equivalence, the lower end for
-    non-inferiority, whose upper end is infinite. ``interval`` says how much the interval covers.
+    non-inferiority, whose upper end is infinite. Each end is that of a one-sided test at ``level``; ``interval`` says
+    how much the interval covers.
     """
 
     margin: float
@@ -272,6 +273,7 @@ class MarginTest:
     lower: Array
     upper: Array
     shown: Array
+    level: float
     interval: str
 
     def turned(self) -> MarginTest:
@@ -317,6 +319,7 @@ def equivalence(mean: Array, error: Array, df: Array | int, *, margin: float, co
         lower=lower,
         upper=upper,
         shown=p_adjusted <= alpha,
+        level=level,
         interval=f"{100 * (1 - 2 * level):.4g} %",
     )
 
@@ -326,6 +329,11 @@ def non_inferiority(
 ) -> MarginTest:
     """Whether candidates are shown to be worse than the baseline by less than the margin, if at all."""
     check_margin(margin, "non-inferiority")
+    return shown_above(mean, error, df, margin=margin, correct=correct, alpha=alpha)
+
+
+def shown_above(mean: Array, error: Array, df: Array | int, *, margin: float, correct: str, alpha: float) -> MarginTest:
+    """Whether mean differences are shown to be above −margin, by one-sided t tests; the margin may be 0."""
     p_value = one_sided(mean + margin, error, df)
     p_adjusted = correction(correct)(p_value)
     level = deciding_level(p_adjusted <= alpha, correct, alpha)
@@ -338,5 +346,6 @@ def non_inferiority(
         lower=lower,
         upper=np.where(error > 0, np.inf, np.nan),
         shown=p_adjusted <= alpha,
+        level=level,
         interval=f"{100 * (1 - level):.4g} %, one-sided",
     )

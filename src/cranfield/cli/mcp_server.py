@@ -1,0 +1,273 @@
+"""A server of the Model Context Protocol: every question is a tool, made from its declaration.
+
+A call is answered by a process of its own in the folder of the server: it ends with the call, at the latest after the
+longest time, and takes no more than the most memory.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
+
+from cranfield import __version__
+from cranfield.cli.confined_files import WRITTEN, ConfinedFiles
+from cranfield.errors import CranfieldError, InputError, RequestError
+from cranfield.questions import MODULES, find_question
+from cranfield.questions.parameters import Parameter, Question
+from cranfield.questions.project_file import find_project
+from cranfield.runtime.memory import limit_memory
+from cranfield.runtime.threads import available_workers
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+    from mcp.types import CallToolResult, Tool
+
+MOST_JSON = 1_000_000  # characters of an answer; more would fill the context of any model
+OFTEN = 0.1  # seconds between two looks at whether a call was cancelled
+INSTRUCTIONS = (
+    "cranfield plans and evaluates retrieval experiments: how many topics are enough, and which systems differ. Paths "
+    "are relative to the folder of this server. Start with `check` for files that are new; `compare` tests differences "
+    "of systems; `size` and `power` plan topics. Quote the sentence and the warnings of an answer, not numbers alone."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The folder, whether files may be written in it, and seconds and bytes of an answer."""
+
+    root: str
+    may_write: bool
+    seconds: float
+    memory: int
+
+    @property
+    def files(self) -> ConfinedFiles:
+        return ConfinedFiles(os.path.realpath(self.root), self.may_write)
+
+
+def run(limits: Limits) -> None:
+    """Serve on standard input and output until they are closed."""
+    if not os.path.isdir(limits.root):
+        raise InputError("there is no such folder", where=limits.root, fix="Name a folder with `root`.")
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    server = make_server(limits)
+
+    async def serve() -> None:
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def make_server(limits: Limits) -> Server[Any]:
+    """The server with one tool per question."""
+    import anyio
+    from mcp.server import Server
+    from mcp.types import CallToolResult, ListToolsResult, TextContent
+
+    tools = [_tool(find_question(name)) for name in MODULES]
+    places = anyio.CapacityLimiter(available_workers())
+
+    async def list_tools(context: Any, request: Any) -> ListToolsResult:
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(context: Any, request: Any) -> CallToolResult:
+        cancelled = threading.Event()
+        ask = partial(answer, request.name, request.arguments or {}, limits, cancelled)
+        try:
+            reply = await anyio.to_thread.run_sync(ask, limiter=places, abandon_on_cancel=True)
+        finally:
+            cancelled.set()
+        text = TextContent(type="text", text=reply.text)
+        return CallToolResult(content=[text], structured_content=reply.data, is_error=reply.is_error)
+
+    return Server(
+        "cranfield", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+def _tool(question: Question) -> Tool:
+    from mcp.types import Tool, ToolAnnotations
+
+    reads = WRITTEN.get(question.name) not in ("out", "file")  # the others write where they are asked to
+    return Tool(
+        name=question.name,
+        title=question.title,
+        description=question.summary,
+        input_schema=schema_of(question),
+        annotations=ToolAnnotations(title=question.title, read_only_hint=reads, open_world_hint=False),
+    )
+
+
+def schema_of(question: Question) -> dict[str, Any]:
+    """The parameters as JSON schema: names, types, bounds, choices, defaults and help of the declaration."""
+    parameters = question.parameters.values()
+    return {
+        "type": "object",
+        "properties": {each.name: _property(each) for each in parameters},
+        "required": [each.name for each in parameters if each.is_required],
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_TEXTS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
+_TYPES: dict[str, dict[str, Any]] = {
+    "choice": _TEXT,
+    "flag": {"type": "boolean"},
+    "count": {"type": "integer"},
+    "number": {"type": "number"},
+    "text": _TEXT,
+    "names": _TEXTS,
+    "data": _TEXTS,
+    "numbers": {"anyOf": [{"type": "number"}, _TEXT, {"type": "array", "items": {"type": "number"}}]},
+    "counts": {"anyOf": [{"type": "integer"}, _TEXT, {"type": "array", "items": {"type": "integer"}}]},
+}
+_BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    about = parameter.about
+    found = {**_TYPES.get(parameter.kind, _TEXT), "description": parameter.help}
+    if parameter.choices:
+        found["enum"] = list(parameter.choices)
+    if parameter.kind in ("count", "number"):
+        found |= {word: getattr(about, name) for name, word in _BOUNDS.items() if getattr(about, name) is not None}
+    if not parameter.is_required and parameter.default is not None:
+        found["default"] = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+    return found
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The plain text of an answer and what ``--json`` prints; or what is wrong."""
+
+    text: str
+    data: dict[str, Any] | None = None
+    is_error: bool = False
+
+
+def answer(name: str, given: Mapping[str, Any], limits: Limits, cancelled: threading.Event) -> Reply:
+    """Ask in a process of its own, and wait for it; it is ended where it takes too long or nobody waits."""
+    if name not in MODULES:
+        return Reply(f"there is no tool «{name}»\n  There are: {', '.join(MODULES)}.", is_error=True)
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(name, dict(given), limits, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    deadline = time.monotonic() + limits.seconds
+    try:
+        while not ours.poll(OFTEN):
+            if cancelled.is_set():
+                return Reply("cancelled", is_error=True)
+            if time.monotonic() > deadline:
+                less = "Ask for less: fewer files, measures or resamples; --max-minutes allows more."
+                return Reply(f"this takes more than {limits.seconds / 60:g} min\n  {less}", is_error=True)
+        reply: Reply = ours.recv()
+        return reply
+    except (EOFError, OSError):
+        less = "It may need more memory than there is; try less data. --max-memory allows more."
+        return Reply(f"the work ended without an answer\n  {less}", is_error=True)
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def work(name: str, given: dict[str, Any], limits: Limits, out: Connection) -> None:
+    """Run in the process: answer, and send the reply."""
+    _leave_streams()
+    limit_memory(limits.memory)
+    try:
+        out.send(reply_to(name, given, limits.files))
+    except MemoryError:
+        return
+    finally:
+        out.close()
+
+
+def _leave_streams() -> None:
+    """Standard input and output belong to the protocol: whatever reads or prints here has nothing."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(nothing, stream)
+
+
+def reply_to(name: str, given: dict[str, Any], files: ConfinedFiles) -> Reply:
+    """The answer of a question in the folder of the server, or what is wrong with the request."""
+    os.chdir(files.root)
+    question = find_question(name)
+    try:
+        _check_kinds(question, given)
+        settings = _project_settings(question, files)
+        asked = {**settings, **given}
+        files.check(question, asked)
+        result = question.ask(**asked)
+        taken = [each for each in settings if each not in given]
+        result = result.with_inputs(project={"settings": taken}) if taken else result
+        return _shown(result)
+    except CranfieldError as error:
+        return Reply(str(error), is_error=True)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return Reply(f"this should not happen: {type(error).__name__}: {error}"[:500], is_error=True)
+
+
+def _check_kinds(question: Question, given: Mapping[str, Any]) -> None:
+    """Refuse unknown names, missing arguments, and values that JSON can have and a parameter cannot."""
+    for name, value in given.items():
+        if name not in question.parameters:
+            known = ", ".join(question.parameters)
+            raise RequestError(f"{question.name} has no parameter «{name}»", fix=f"There are: {known}.")
+        kind = question.parameters[name].kind
+        is_list = isinstance(value, list) and kind in ("names", "data", "numbers", "counts")
+        wanted: dict[str, tuple[type, ...]] = {"flag": (bool,), "count": (int, float), "number": (int, float)}
+        more: tuple[type, ...] = (str, int, float) if kind in ("numbers", "counts") else (str,)
+        kinds = wanted.get(kind, more)
+        values = value if is_list else [value]
+        is_wrong = any(not isinstance(each, kinds) or (isinstance(each, bool) and kind != "flag") for each in values)
+        if value is not None and is_wrong:
+            raise RequestError(f"`{name}` cannot be «{json.dumps(value)[:100]}»", fix=question.parameters[name].help)
+    missing = [each.name for each in question.parameters.values() if each.is_required and given.get(each.name) is None]
+    if missing:
+        raise RequestError(f"`{missing[0]}` has to be given", fix=question.parameters[missing[0]].help)
+
+
+def _project_settings(question: Question, files: ConfinedFiles) -> dict[str, Any]:
+    """What the project file of the folder itself says; those above it are outside."""
+    for name in ("cranfield.toml", "pyproject.toml"):
+        if os.path.commonpath([files.root, os.path.realpath(name)]) != files.root:
+            return {}
+    project = find_project(above=False)
+    return {} if project is None else project.of(question.name)
+
+
+def _shown(result: Any) -> Reply:
+    """The text that a terminal shows, with its warnings, and the object that ``--json`` prints."""
+    from cranfield.rendering.document import spoken
+    from cranfield.rendering.output_formats import to_json
+    from cranfield.rendering.terminal import print_document
+
+    document = result.document()
+    text = io.StringIO()
+    with redirect_stdout(text), redirect_stderr(text):
+        print_document(spoken(document, "python"))
+    written = to_json(document)
+    if len(written) > MOST_JSON:
+        note = f"The JSON of this answer has {len(written):,} characters and is left out; the command prints it."
+        return Reply(f"{text.getvalue()}{note}\n"[-MOST_JSON:])
+    return Reply(text.getvalue(), json.loads(written))

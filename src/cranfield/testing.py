@@ -1,0 +1,103 @@
+"""Assertions for test suites: a candidate is no worse than a baseline, or better.
+
+They are the gates of ``compare``, and fail with the same line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.questions.compare import compare
+
+__all__ = ["assert_better", "assert_not_worse"]
+
+
+def assert_not_worse(
+    scores: Any,
+    *,
+    baseline: str,
+    candidate: str | Sequence[str] | None = None,
+    margin: float | str = 0.02,
+    measure: str | Sequence[str] | None = None,
+    **more: Any,
+) -> None:
+    """Assert that a candidate is shown not to be worse than the baseline by the margin or more.
+
+    Parameters
+    ----------
+    scores
+        What ``cranfield.compare`` takes: a path, a frame, ``{system: {topic: score}}``, or runs with ``qrels``.
+    baseline
+        The system to compare with.
+    candidate
+        The system that has to pass, or several. Default: all but the baseline, corrected for their number.
+    margin
+        In units of the measure, or text such as ``"2%"`` of the baseline's mean.
+    measure
+        Only this measure, or these. Default: all in the data; each has to pass.
+    **more
+        Other parameters of ``cranfield.compare``, such as ``alpha``, ``test``, ``qrels`` or ``lower_is_better``.
+
+    Raises
+    ------
+    AssertionError
+        With one line per gate that failed: the bound, the test, the topics, and how many topics it would take.
+
+    Examples
+    --------
+    >>> scores = {"old": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "new": {"1": 0.51, "2": 0.7, "3": 0.59, "4": 0.41}}
+    >>> assert_not_worse(scores, baseline="old", margin=0.02)
+    >>> assert_not_worse(scores, baseline="old", margin=0.005)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    AssertionError: score: no-worse=0.005 FAILED: new − old may be as low as −0.0088 (95 % one-sided, t, 4 topics); ...
+    """
+    __tracebackhide__ = True
+    given = margin if isinstance(margin, str) else repr(float(margin))
+    _assert_gate(scores, f"no-worse={given}", baseline=baseline, candidate=candidate, measure=measure, **more)
+
+
+def assert_better(
+    scores: Any,
+    *,
+    baseline: str,
+    candidate: str | Sequence[str] | None = None,
+    measure: str | Sequence[str] | None = None,
+    **more: Any,
+) -> None:
+    """Assert that a candidate is shown to be better than the baseline.
+
+    Parameters
+    ----------
+    scores
+        What ``cranfield.compare`` takes: a path, a frame, ``{system: {topic: score}}``, or runs with ``qrels``.
+    baseline
+        The system to compare with.
+    candidate
+        The system that has to pass, or several. Default: all but the baseline, corrected for their number.
+    measure
+        Only this measure, or these. Default: all in the data; each has to pass.
+    **more
+        Other parameters of ``cranfield.compare``, such as ``alpha``, ``test``, ``qrels`` or ``lower_is_better``.
+
+    Raises
+    ------
+    AssertionError
+        With one line per gate that failed: the bound, the test and the topics.
+
+    Examples
+    --------
+    >>> scores = {"old": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "new": {"1": 0.6, "2": 0.75, "3": 0.7, "4": 0.5}}
+    >>> assert_better(scores, baseline="old")
+    """
+    __tracebackhide__ = True
+    _assert_gate(scores, "better", baseline=baseline, candidate=candidate, measure=measure, **more)
+
+
+def _assert_gate(scores: Any, gate: str, **asked: Any) -> None:
+    __tracebackhide__ = True  # pytest shows the line of the test
+    found = compare(scores, gate=[gate], **asked)
+    failed = [f"{each.measure}: {each.verdict}" for each in found.gates if not each.passed]
+    if failed:
+        raise AssertionError("\n".join(failed))
