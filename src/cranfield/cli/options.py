@@ -29,6 +29,7 @@ class OutputFormat(StrEnum):
     CSV = "csv"
     MARKDOWN = "md"
     LATEX = "latex"
+    TREC_EVAL = "trec_eval"
 
 
 Plot = Annotated[str | None, typer.Option("--plot", help="Write a chart: .html, .svg, .png or .json.", metavar="FILE")]
@@ -62,12 +63,30 @@ FORMAT_FLAGS = [
 ]
 
 
+_Named = Annotated[
+    OutputFormat | None, typer.Option("--format", help="Print this format; trec_eval has the lines of trec_eval.")
+]
+_PerTopic = Annotated[
+    bool, typer.Option("--per-topic", help="With --format trec_eval, the lines of every topic too, as trec_eval -q.")
+]
+LINE_FLAGS = [
+    inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Named),
+    inspect.Parameter("per_topic", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_PerTopic),
+]
+"""Of commands whose results can be printed as trec_eval does."""
+
+
 def chosen_format(given: dict[str, Any]) -> OutputFormat:
     """The output format that was asked for, taken out of what was given."""
     wanted = [each for each in _FORMATS if given.pop(each)]
+    named = given.pop("format", None)
+    wanted += [named] if named is not None and named not in wanted else []
     if len(wanted) > 1:
-        raise typer.BadParameter(f"choose one of --{', --'.join(wanted)}")
-    return wanted[0] if wanted else OutputFormat.TEXT
+        raise typer.BadParameter(f"choose one of --{', --'.join(_FORMATS)}")
+    chosen = wanted[0] if wanted else OutputFormat.TEXT
+    if given.get("per_topic") and chosen is not OutputFormat.TREC_EVAL:
+        raise RequestError("only lines of trec_eval can be per topic", fix="Add --format trec_eval, or name a file.")
+    return chosen
 
 
 def printed(command: Callable[..., None]) -> Callable[..., None]:
@@ -106,6 +125,15 @@ def output(document: Document, chosen: OutputFormat) -> None:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
         print_warnings(shown)
+
+
+def output_lines(lines: str, document: Document) -> None:
+    """Print lines as they are, and warnings to standard error."""
+    from cranfield.rendering.document import spoken
+    from cranfield.rendering.terminal import print_warnings
+
+    _echo(iter([lines]))
+    print_warnings(spoken(document, "command"))
 
 
 def _echo(pieces: Iterator[str]) -> None:
@@ -203,8 +231,14 @@ class OutputFile:
 
 
 def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.formats.text import write_text
     from cranfield.scores import write_scores
+    from cranfield.scores.score_files import trec_eval_lines
 
+    relstrings = getattr(result, "relstrings", None)
+    if relstrings and path.removesuffix(".gz").endswith(".eval"):
+        write_text(path, "".join(trec_eval_lines(result.table, relstrings=relstrings, where=path)))
+        return
     write_scores(result.table, path, wide=given["wide"], details=result.document().details())
 
 

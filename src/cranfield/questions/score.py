@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.questions import sources
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Unscored = Literal["zero", "nan", "drop"]
 USUAL = ("AP", "P@10", "nDCG@10")
+WITH_RELSTRINGS = {"all_trec", "trec"}  # sets of measures in which trec_eval has ``relstring``, which is no number
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -27,10 +29,24 @@ class ScoreResult(Result):
         Scores by the measures asked for.
     shown
         The same with the measures that are shown beside them, such as the residual of RBP.
+    relstrings
+        The grades of the first ten documents on every topic, as trec_eval writes them: of one run, with all measures
+        of trec_eval.
     """
 
     table: ScoreTable
     shown: ScoreTable
+    relstrings: Mapping[str, str] = field(default_factory=dict)
+
+    def to_trec_eval(self, *, per_topic: bool = False) -> str:
+        """The lines that trec_eval prints for one run, with those of every topic before the means as an option.
+
+        Sets of measures (official, all_trec, set) have the line of the run's name, single measures do not.
+        """
+        from cranfield.scores.score_files import trec_eval_lines
+
+        with_run = "NumQ" in self.table.measures  # which is in each of those sets, as that line is
+        return "".join(trec_eval_lines(self.table, per_topic=per_topic, with_run=with_run, relstrings=self.relstrings))
 
 
 @question(
@@ -112,10 +128,11 @@ def score(
 
     wanted = parse_measures(measure or USUAL)
     names = [str(each) for each in wanted]
-    shown = _score(
+    shown, texts = _score(
         runs,
         [str(each) for each in with_companions(wanted)],
         {"missing": missing, "no_relevant": no_relevant},
+        with_relstrings=not WITH_RELSTRINGS.isdisjoint(measure or ()),
         qrels=qrels,
         intents=intents,
         intent_probabilities=intent_probabilities,
@@ -125,18 +142,25 @@ def score(
         name=name,
     )
     return ScoreResult(
-        table=shown.select(measures=names), shown=shown, inputs={"measure": names}, warnings=shown.warnings
+        table=shown.select(measures=names),
+        shown=shown,
+        relstrings=texts,
+        inputs={"measure": names},
+        warnings=shown.warnings,
     )
 
 
-def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: Any) -> ScoreTable:
-    """Scores of the collection; of run files a few at a time where other processes do the work."""
-    from cranfield.scores.evaluation import score_collection
+def _score(
+    runs: Any, measures: list[str], policies: dict[str, str], *, with_relstrings: bool, **files: Any
+) -> tuple[ScoreTable, dict[str, str]]:
+    """Scores of the collection, of run files a few at a time where other processes do the work; and ``relstring``."""
+    from cranfield.scores.evaluation import relstrings, score_collection, score_files
 
     paths = sources.run_files(runs)
     if paths is None or not isinstance(files["qrels"], str | None) or not is_elsewhere():
-        return score_collection(sources.load_collection(runs, **files), measures, **policies)
-    from cranfield.scores.evaluation import score_files
-
+        collection = sources.load_collection(runs, **files)
+        texts = relstrings(collection) if with_relstrings and len(collection.systems) == 1 else {}
+        return score_collection(collection, measures, **policies), texts
     probabilities = files.pop("intent_probabilities")
-    return score_files(paths, measures=measures, probabilities=probabilities, progress=listener(), **policies, **files)
+    found = score_files(paths, measures=measures, probabilities=probabilities, progress=listener(), **policies, **files)
+    return found, {}

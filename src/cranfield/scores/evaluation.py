@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cranfield.collection import Collection, View, read_collection
+from cranfield.collection.collection import NOT_POOLED
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import Measure, parse_measures
@@ -66,6 +67,28 @@ def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[C
         return *kept, Caution("cell-missing", what)
     lost = [topic for topic, gone in zip(collection.topics, np.asarray(absent.any(axis=1)), strict=True) if gone]
     return *kept, dropped_topics(lost, len(collection.topics), "got nothing from a run")
+
+
+RELSTRING_DEPTH = 10  # trec_eval's
+
+
+def relstrings(collection: Collection) -> dict[str, str]:
+    """The grades of the first ten documents of the first system on every topic, as trec_eval writes them.
+
+    One character stands for each document: its grade (``>`` above 9), ``.`` for a negative grade, ``-`` for none.
+    """
+    hits, systems = collection.hits("judged"), len(collection.systems)
+    grade = np.where(collection.arrays["grade"] >= 0, np.minimum(collection.arrays["grade"], 10), -1).astype(np.int64)
+    grade[collection.arrays["grade"] == NOT_POOLED] = -2
+    texts = {}
+    for at, topic in enumerate(collection.topics):
+        marks = ["-"] * min(int(collection.returned[at, 0]), RELSTRING_DEPTH)
+        mine = slice(*hits.edges[at * systems : at * systems + 2].tolist())
+        for rank, judgment in zip(hits.rank[mine].tolist(), hits.judgment[mine].tolist(), strict=True):
+            if rank <= len(marks):
+                marks[rank - 1] = "0123456789>-."[grade[judgment]]
+        texts[topic] = "".join(marks)
+    return texts
 
 
 def score_view(view: View, measures: Sequence[Measure]) -> Array:

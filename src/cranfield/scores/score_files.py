@@ -61,7 +61,7 @@ from cranfield.scores.frames import (
     wide_parquet,
 )
 from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
-from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural, own
+from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, averaging, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".eval")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval", ".xlsx")
@@ -659,7 +659,7 @@ def write_scores(
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
     elif name.endswith(".eval"):
-        write_text(path, "".join(trec_eval_lines(table, str(path))))
+        write_text(path, "".join(trec_eval_lines(table, where=str(path))))
     else:
         safe = {
             axis: tuple(map(no_formula, getattr(table, axis)))
@@ -680,49 +680,86 @@ def check_scores_name(path: str) -> None:
         )
 
 
-def trec_eval_lines(table: ScoreTable, where: str = "") -> Iterator[str]:
+def trec_eval_lines(
+    table: ScoreTable,
+    *,
+    per_topic: bool = True,
+    with_run: bool = True,
+    relstrings: Mapping[str, str] | None = None,
+    where: str = "",
+) -> Iterator[str]:
     """The lines that ``trec_eval -q`` prints for one run: those of every topic, then the summary.
 
-    A measure has trec_eval's name if it has one there. As there, a geometric mean and the number of topics are in the
-    summary alone.
+    A measure has trec_eval's name if it has one there, and its place. As there, topics are in the order of their bytes,
+    a geometric mean and the number of topics are in the summary alone, and ``relstrings`` (texts by topic) are not in
+    it. Without ``per_topic`` there is only the summary, without ``with_run`` it does not begin with the run's name.
     """
     if len(table.systems) != 1 or table.shards:
         what = f"lines of trec_eval are about one system, and there are {len(table.systems)}"
         raise RequestError(what, where=where, fix="Score one run, or end the name in .csv.")
-    measures = [_TrecEvalMeasure.of(name) for name in table.measures]
-    for at, topic in enumerate(table.topics):
-        for measure, score in zip(measures, table.values[:, at, 0, 0].tolist(), strict=True):
-            if not measure.only_summary and score == score:
-                yield measure.line(topic, score)
-    yield f"{'runid':<22}\tall\t{table.systems[0]}\n"
-    for measure, name in zip(measures, table.measures, strict=True):
-        yield measure.line("all", table.averages(name)[table.systems[0]])
+    measures = _TrecEvalMeasure.all_of(table.measures)
+    places = {topic: at for at, topic in enumerate(table.topics)} if per_topic else {}
+    for topic in sorted(places, key=str.encode):
+        scores = dict(zip(table.measures, table.values[:, places[topic], 0, 0].tolist(), strict=True))
+        yield from _topic_lines(measures, topic, scores, (relstrings or {}).get(topic))
+    if with_run:
+        yield f"{'runid':<22}\t{SUMMARY}\t{table.systems[0]}\n"
+    for measure in measures:
+        yield measure.line(SUMMARY, table.averages(measure.ours)[table.systems[0]])
+
+
+def _topic_lines(
+    measures: Sequence[_TrecEvalMeasure], topic: str, scores: Mapping[str, float], relstring: str | None
+) -> Iterator[str]:
+    """The lines of one topic; ``relstring`` comes after the last precision at a cutoff."""
+    last = max((at for at, each in enumerate(measures) if each.name.startswith("P_")), default=-1)
+    for at, measure in enumerate(measures):
+        score = scores[measure.ours]
+        if not measure.only_summary and score == score:
+            yield measure.line(topic, score)
+        if at == last and relstring is not None:
+            yield f"{'relstring':<22}\t{topic}\t'{relstring}'\n"
 
 
 @dataclass(frozen=True)
 class _TrecEvalMeasure:
-    """How trec_eval prints a measure."""
+    """How trec_eval prints a measure, which is called ``ours`` in the table."""
 
+    ours: str
     name: str
-    is_count: bool
-    only_summary: bool
+    is_count: bool = False
+    only_summary: bool = False
 
     @classmethod
-    def of(cls, name: str) -> _TrecEvalMeasure:
-        from cranfield.measures import parse_measure
+    def all_of(cls, names: Sequence[str]) -> list[_TrecEvalMeasure]:
+        """In the order of trec_eval."""
+        from cranfield.measures.groups import trec_eval_order
+
+        full = {name: _full_name(name) for name in names}
+        order = trec_eval_order(full.values())
+        return [cls.of(name, full[name]) for name in sorted(names, key=lambda name: order.index(full[name]))]
+
+    @classmethod
+    def of(cls, ours: str, full: str) -> _TrecEvalMeasure:
         from cranfield.measures.groups import trec_eval_name
 
-        try:
-            known = parse_measure(name)
-        except RequestError:
-            return cls(name, is_count=False, only_summary=False)
-        averaged = known.kind.averaged
-        only_summary = averaged == "geometric" or known.kind.name == "NumQ"
-        return cls(trec_eval_name(str(known)) or str(known), is_count=averaged == "sum", only_summary=only_summary)
+        averaged = averaging(full)
+        only_summary = averaged == "geometric" or full == "NumQ"
+        return cls(ours, trec_eval_name(full) or full, is_count=averaged == "sum", only_summary=only_summary)
 
     def line(self, topic: str, score: float) -> str:
         shown = f"{score:.0f}" if self.is_count else f"{score:6.4f}"
         return f"{self.name:<22}\t{topic}\t{shown}\n"
+
+
+def _full_name(name: str) -> str:
+    """A measure as the catalogue writes it; one that is not in it as it is."""
+    from cranfield.measures import parse_measure
+
+    try:
+        return str(parse_measure(name))
+    except RequestError:
+        return name
 
 
 def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
