@@ -15,7 +15,7 @@ from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.declaration import REL, relevant_grades, threshold
-from cranfield.measures.recipes import compute
+from cranfield.measures.recipes import compute_all
 from cranfield.runtime.threads import tasks
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array, Progress
@@ -93,11 +93,12 @@ def relstrings(collection: Collection) -> dict[str, str]:
 
 def score_view(view: View, measures: Sequence[Measure]) -> Array:
     """Measures × topics × systems × shards of any view: the whole collection, or one split into shards."""
+    scores = compute_all(view, measures)
     if len(measures) == 1:  # many shards make many scores, and copying them takes as long as computing them
-        return np.asarray(compute(view, measures[0]), np.float64)[np.newaxis]
+        return np.asarray(next(scores)[1], np.float64)[np.newaxis]
     values = np.empty((len(measures), view.topics, view.systems, view.shards))
-    for at, measure in enumerate(measures):
-        values[at] = compute(view, measure)
+    for at, score in scores:
+        values[at] = score
     return values
 
 
