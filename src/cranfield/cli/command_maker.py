@@ -177,11 +177,9 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         write_chart(result.chart(chart), plot)
     document = result.document()
     if file:
-        path = written[file.name]
-        if path is not None:
-            with options.progress_bar("writing") as step, reporting(step):
-                file.write(result, path, written)
-        document = replace(document, sentence=f"{document.sentence} {file.remark(path)}".strip())
+        with options.progress_bar("writing") as step, reporting(step):
+            file.put(result, written)
+        document = replace(document, sentence=f"{document.sentence} {file.remark(written[file.name])}".strip())
     if chosen is options.OutputFormat.TREC_EVAL:
         options.output_lines(result.to_trec_eval(per_topic=per_topic), document)
     else:

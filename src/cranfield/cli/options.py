@@ -190,7 +190,8 @@ Write = Callable[[Any, str, dict[str, Any]], None]
 class OutputFile:
     """A flag that names a file to write.
 
-    ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
+    ``has_wide_form`` where a second flag chooses the form of the table in it, ``add`` where a flag names a file that is
+    there and gets more; ``is_needed`` where the file is the point
     of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all,
     and ``check_name`` refuses what cannot be written here, before any work.
     """
@@ -200,6 +201,7 @@ class OutputFile:
     write: Write
     short: str = ""
     has_wide_form: bool = False
+    add: Write | None = None
     is_needed: bool = False
     endings: tuple[str, ...] = ()
     check_name: Callable[[str], None] | None = None
@@ -216,7 +218,9 @@ class OutputFile:
             self.name: (str | None, typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE"))
         }
         wide = typer.Option("--wide", help="In FILE, one row per topic and one column per system.")
-        return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
+        own |= {"wide": (bool, wide)} if self.has_wide_form else {}
+        added = typer.Option("--add-to", help="Add the measures to a score file of the same runs.", metavar="FILE")
+        return own | ({"add_to": (str | None, added)} if self.add is not None else {})
 
     def check(self, given: dict[str, Any]) -> None:
         path = given[self.name]
@@ -228,6 +232,17 @@ class OutputFile:
             raise RequestError(
                 "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
             )
+        if given.get("add_to") is not None:
+            from cranfield.scores.score_files import check_added_to
+
+            check_added_to(given["add_to"])
+
+    def put(self, result: Any, given: dict[str, Any]) -> None:
+        """Write the files that are named."""
+        if given[self.name] is not None:
+            self.write(result, given[self.name], given)
+        if self.add is not None and given["add_to"] is not None:
+            self.add(result, given["add_to"], given)
 
 
 def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
@@ -240,6 +255,12 @@ def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
         write_text(path, "".join(trec_eval_lines(result.table, relstrings=relstrings, where=path)))
         return
     write_scores(result.table, path, wide=given["wide"], details=result.document().details())
+
+
+def _add_scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.scores.score_files import add_scores
+
+    add_scores(result.table, path)
 
 
 def _check_scores(path: str) -> None:
@@ -272,7 +293,7 @@ _SCORES = OutputFile(
     check_name=_check_scores,
 )
 FILES: dict[str, OutputFile] = {
-    "score": _SCORES,
+    "score": replace(_SCORES, add=_add_scores),
     "simulate": replace(_SCORES, is_needed=True),
     "compare": OutputFile(
         "out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o", endings=(".csv", ".tsv")

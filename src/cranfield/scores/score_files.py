@@ -34,7 +34,7 @@ from cranfield.formats.records import (
     read_records,
 )
 from cranfield.formats.scores import LONG, format_scores, header_names, inspect_scores, no_formula, plain_names
-from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, without_sheet, write_text
+from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, read_bytes, show, without_sheet, write_text
 from cranfield.formats.tool_files import Form, ToolFile, ToolRows, read_model_folder, tool_file
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import (
@@ -668,6 +668,95 @@ def write_scores(
         columns = (wide_columns if wide else long_columns)(table.replaced(**safe))
         mark = "\t" if name.endswith(".tsv") else ","
         write_text(path, format_scores(list(columns), zip(*columns.values(), strict=True), mark=mark))
+
+
+ADDED_TO = (".csv", ".tsv", ".json", ".parquet")
+
+
+def add_scores(table: ScoreTable, path: str | Path) -> None:
+    """Add measures to a score file that `write_scores` wrote; it is replaced in one step.
+
+    Parameters
+    ----------
+    table
+        Scores of the same systems on the same topics, by measures that the file does not have.
+    path
+        The file: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/scores.csv"
+    >>> write_scores(cf.ScoreTable.from_dict({"a": {"1": {"AP": 0.5}, "2": {"AP": 0.25}}}), file)
+    >>> add_scores(cf.ScoreTable.from_dict({"a": {"2": {"RR": 0.5}, "1": {"RR": 1.0}}}), file)
+    >>> cf.read_scores(file).measures
+    ('AP', 'RR')
+    """
+    check_added_to(str(path))
+    wide, old = _is_wide(str(path)), read_scores(path)
+    if old.shards or table.shards:
+        raise RequestError("scores by shard cannot be added to", where=str(path), fix="Write another file.")
+    for axis in ("systems", "topics"):
+        _check_same(getattr(table, axis), getattr(old, axis), axis, str(path))
+    known = {_full_name(name) for name in old.measures}
+    twice = [name for name in table.measures if _full_name(name) in known]
+    if twice:
+        raise RequestError(f"the file has {', '.join(twice)} already", where=str(path), fix="Leave it out.")
+    places = [[getattr(table, axis).index(name) for name in getattr(old, axis)] for axis in ("topics", "systems")]
+    values = np.concatenate([old.values, table.values[:, places[0]][:, :, places[1]]])
+    joined = old.replaced(measures=(*old.measures, *table.measures), values=own(values))
+    write_scores(joined, path, wide=wide, details=_json_details(str(path)))
+
+
+def check_added_to(path: str) -> None:
+    """Raise an error for a file that measures cannot be added to, before anything is computed."""
+    if not path.removesuffix(".gz").endswith(ADDED_TO):
+        raise RequestError(f"measures cannot be added to «{path}»", fix=f"Name a file in {', '.join(ADDED_TO)}.")
+    if not os.path.isfile(path):
+        raise RequestError("there is no such file to add to", where=path, fix="Write it with `out` first.")
+
+
+def _check_same(scored: Sequence[str], known: Sequence[str], axis: str, where: str) -> None:
+    """Refuse other systems or topics than those of a file, by their names."""
+    lost = [name for name in known if name not in set(scored)]
+    spare = [name for name in scored if name not in set(known)]
+    if not lost and not spare:
+        return
+    parts = [
+        f"{len(names)} {axis} {what} ({', '.join(names[:5])}{', …' * (len(names) > 5)})"
+        for names, what in ((lost, "of the file have no score here"), (spare, "scored here are not in it"))
+        if names
+    ]
+    raise RequestError(
+        f"the {axis} are not those of the file: {' and '.join(parts)}",
+        where=where,
+        fix=f"Score the same {axis}, or write another file with `out`.",
+    )
+
+
+def _is_wide(path: str) -> bool:
+    """Whether a score file has one column per system."""
+    name = path.removesuffix(".gz")
+    if name.endswith(".json"):
+        return False
+    data = read_bytes(path)
+    names = _parquet_names(data, path) if name.endswith(".parquet") else header_names(data)
+    if "measure" not in names:
+        fix = "Write the file again without `wide`, or with a column «measure»."
+        raise RequestError("the file does not say which measure its scores are of", where=path, fix=fix)
+    return not set(LONG) <= set(names)
+
+
+def _json_details(path: str) -> dict[str, Any]:
+    """What a JSON file of scores says besides them."""
+    if not path.endswith((".json", ".json.gz")):
+        return {}
+    content = load_json(decoded(read_bytes(path), path), path)
+    return {key: value for key, value in content.items() if key != "rows"} if isinstance(content, dict) else {}
 
 
 def check_scores_name(path: str) -> None:
