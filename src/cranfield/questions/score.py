@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os.path import isfile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.questions import sources
@@ -145,9 +146,19 @@ def score(
         table=shown.select(measures=names),
         shown=shown,
         relstrings=texts,
-        inputs={"measure": names},
+        inputs={"measure": names, **_metadata(runs)},
         warnings=shown.warnings,
     )
+
+
+def _metadata(runs: Any) -> dict[str, Any]:
+    """What the comments at the head of run files say, by file, if any has them."""
+    from cranfield.formats.run_metadata import head_metadata
+    from cranfield.formats.text import expand, read_head
+
+    files = filter(isfile, expand(sources.run_files(runs) or ()))  # a pipe has been read
+    found = {file: said for file in files if (said := head_metadata(read_head(file, 50_000)))}
+    return {"metadata": found} if found else {}
 
 
 def _score(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from mmap import mmap
@@ -15,12 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.archives import is_archive, is_workbook, may_hold_scores, open_archive, sheet_as_csv
 from cranfield.formats.board_folders import MEASURE, is_board_folder, is_model_folder, read_board_folder
 from cranfield.formats.decimal_commas import may_have_decimal_commas, with_decimal_points
 from cranfield.formats.file_check import CheckedFile, CheckReport, FileKind, OtherFormat, Taken, sniff, usual_table
 from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
+from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_library, parquet_names
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import (
     SUMMARY,
@@ -53,7 +54,6 @@ from cranfield.scores.columns import (
 from cranfield.scores.frames import (
     from_frame,
     long_columns,
-    parquet_errors,
     parquet_source,
     table_by_columns,
     table_from_columns,
@@ -547,16 +547,12 @@ def _with_score(record: Record) -> Record:
     return replace(record, fields={"score": None, **record.fields})
 
 
-def is_parquet(data: bytes) -> bool:
-    return data.startswith(b"PAR1")
-
-
 def is_json(data: bytes) -> bool:
     return data.removeprefix(BOM).lstrip()[:1] in (b"{", b"[")
 
 
 def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
-    read = _parquet("read")
+    read = parquet_library("read")
     with parquet_errors(file):
         found = _parquet_columns(data, file, measure, columns, system)
         if found is not None:
@@ -744,7 +740,7 @@ def _is_wide(path: str) -> bool:
     if name.endswith(".json"):
         return False
     data = read_bytes(path)
-    names = _parquet_names(data, path) if name.endswith(".parquet") else header_names(data)
+    names = parquet_names(data, path) if name.endswith(".parquet") else header_names(data)
     if "measure" not in names:
         fix = "Write the file again without `wide`, or with a column «measure»."
         raise RequestError("the file does not say which measure its scores are of", where=path, fix=fix)
@@ -762,7 +758,7 @@ def _json_details(path: str) -> dict[str, Any]:
 def check_scores_name(path: str) -> None:
     """Raise an error for a format that is unknown or cannot be written here, before anything is computed."""
     if path.endswith(".parquet"):
-        _parquet("write")
+        parquet_library("write")
     elif not path.removesuffix(".gz").endswith((".csv", ".tsv", ".json", ".eval")):
         raise RequestError(
             f"«{path}» does not say which format to write", fix=f"End the name in one of: {', '.join(ENDINGS)}."
@@ -860,24 +856,9 @@ def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
 
 def _write_parquet(table: ScoreTable, path: str | Path, wide: bool) -> None:
     data = io.BytesIO()  # the writers hide why a disk refuses
-    _parquet("write")(wide_columns(table) if wide else long_columns(table), data)
+    parquet_library("write")(wide_columns(table) if wide else long_columns(table), data)
     with atomic_write(path) as stream:
         stream.write(data.getbuffer())
-
-
-def _parquet(wish: str) -> Callable[..., Any]:
-    """How Parquet is read or written here: by Polars, or by PyArrow where only that is installed."""
-    try:
-        import polars
-    except ImportError:
-        try:
-            from pyarrow import parquet, table
-        except ImportError:
-            raise MissingPartError("parquet") from None
-        return parquet.read_table if wish == "read" else lambda columns, file: parquet.write_table(table(columns), file)
-    return (
-        polars.read_parquet if wish == "read" else lambda columns, file: polars.DataFrame(columns).write_parquet(file)
-    )
 
 
 def _packed_lines(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
@@ -937,7 +918,7 @@ def taken_for(file: str, data: bytes) -> Taken:
     if is_archive(head):
         return _taken_archive(data, file)
     if is_parquet(head):
-        return _taken_columns(_parquet_names(data, file), "Parquet")
+        return _taken_columns(parquet_names(data, file), "Parquet")
     if is_json_lines(data):
         first = load_json(decoded(data.removeprefix(BOM).strip().partition(b"\n")[0], file), file)
         tool = tool_file(Form.LINES, first)
@@ -993,18 +974,6 @@ def _taken_columns(names: Sequence[str], form: str) -> Taken:
     if may_be_scores(names):
         return Taken("score table", "It has a column for the topics, but its other columns could be several things.")
     return Taken("score table", f"It is {form}.")
-
-
-def _parquet_names(data: bytes, file: str) -> list[str]:
-    _parquet("read")
-    with parquet_errors(file):
-        try:
-            import polars
-        except ImportError:
-            from pyarrow import parquet
-
-            return list(map(str, parquet.read_schema(io.BytesIO(data)).names))
-        return list(polars.read_parquet_schema(io.BytesIO(data)))
 
 
 def kind_of_head(head: bytes) -> FileKind:
