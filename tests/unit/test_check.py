@@ -100,14 +100,6 @@ def zipped() -> bytes:
     return stream.getvalue()
 
 
-def parquet() -> bytes:
-    import polars
-
-    stream = io.BytesIO()
-    polars.DataFrame({"topic": ["1"], "a": [0.5]}).write_parquet(stream)
-    return stream.getvalue()
-
-
 def damaged_gzip() -> bytes:
     whole = bytearray(gzip.compress(RUN * 50, mtime=0))
     whole[len(whole) // 2] ^= 0xFF
