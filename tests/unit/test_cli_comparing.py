@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.errors import InputError
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.audits import REASONS, audit
 from cranfield.scores.evaluation import score_collection
@@ -442,8 +443,9 @@ def test_a_text_among_the_scores_of_a_system_is_named_with_its_line(
     rows = [f"1,0.5,0.4{note}", f"2,0.3,high{note}", f"3,0.2,0.1{note}"]
     file = write("t.csv", "\n".join(["query,bm25,dense" + (",note" if note else ""), *rows]))
     result = run("compare", file, "--columns", "topic=query,system=*")
-    assert result.exit_code == 2
-    assert "t.csv:3: «high» in column «dense» is no number" in result.output.replace("\n", "")
+    assert isinstance(result.exception, InputError)
+    assert result.exception.exit_code == 2
+    assert f"{file}:3: «high» in column «dense» is no number" in str(result.exception)
     good = write("g.csv", Path(file).read_text().replace("high", "0.25"))  # a column of text alone is no system
     assert [row["system"] for row in answer("compare", good, "--columns", "topic=query,system=*")["rows"]] == [
         "bm25",

@@ -168,6 +168,31 @@ def test_judgments_of_ir_datasets(dataset: str) -> None:
     same(cf.score(RUNS, qrels=f"irds:{dataset}", measure=MEASURES).table, expected)
 
 
+class Documented:
+    """What a dataset of ir_datasets says about itself."""
+
+    def documentation(self) -> dict[str, Any]:
+        return {"official_measures": ["nDCG@2", "AP(rel=2)", "NoSuch@5"]}
+
+    def qrels_defs(self) -> dict[int, str]:
+        return {0: "Irrelevant: nothing", 1: "Related: a little", 2: "Relevant: all of it"}
+
+
+def test_official_measures_of_ir_datasets_are_used_where_none_is_named_and_said(dataset: str) -> None:
+    name = f"{dataset}-documented"
+    ir_datasets.registry.register(name, ir_datasets.Dataset(Documented(), ir_datasets.load(dataset)))
+    found = cf.score(RUNS, qrels=f"irds:{name}")
+    assert found.table.measures == ("nDCG@2", "AP(rel=2)")
+    said = f"official measures of irds:{name}, whose grades are: 2 Relevant, 1 Related, 0 Irrelevant."
+    assert said in found.summary()
+    assert "Not in the catalogue: NoSuch@5." in found.summary()
+    assert found.inputs["standards"]["grades"]["2"] == "Relevant: all of it"
+    named = cf.score(RUNS, qrels=f"irds:{name}", measure="RR")
+    assert named.table.measures == ("RR",)
+    assert "official" not in named.summary()
+    assert cf.score(RUNS, qrels=f"irds:{dataset}").table.measures == ("AP", "P@10", "nDCG@10")  # which says nothing
+
+
 def test_what_ir_datasets_does_not_have_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no dataset «none/such»"):
         cf.score(RUNS, qrels="irds:none/such")

@@ -285,16 +285,28 @@ def _depth(nested: Any) -> int:
     return 1 + deepest
 
 
-def _dataset_rows(name: str) -> Iterator[tuple[str, str, float]]:
+def dataset_standards(source: str) -> tuple[list[str], dict[float, str]]:
+    """The official measures of a dataset of ir_datasets, and what its grades mean; empty where it does not say."""
+    dataset = _dataset(source.removeprefix(IRDS))
+    said = dataset.documentation() if hasattr(dataset, "documentation") else {}
+    grades = dataset.qrels_defs() if dataset.has_qrels() else {}
+    return list((said or {}).get("official_measures") or ()), dict(grades or {})
+
+
+def _dataset(name: str) -> Any:
     try:
         import ir_datasets
     except ImportError:
         raise MissingPartError("irds") from None
     try:
-        dataset = ir_datasets.load(name)
+        return ir_datasets.load(name)
     except KeyError:
         fix = "The names are listed at ir-datasets.com; with them: irds:NAME."
         raise InputError(f"ir_datasets has no dataset «{name}»", fix=fix) from None
+
+
+def _dataset_rows(name: str) -> Iterator[tuple[str, str, float]]:
+    dataset = _dataset(name)
     if not dataset.has_qrels():
         raise InputError(f"the dataset «{name}» has no judgments", fix="Name one that has, such as a track's.")
     try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from os.path import isfile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cranfield.errors import RequestError
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result
@@ -18,6 +19,60 @@ if TYPE_CHECKING:
 Unscored = Literal["zero", "nan", "drop"]
 USUAL = ("AP", "P@10", "nDCG@10")
 WITH_RELSTRINGS = {"all_trec", "trec"}  # sets of measures in which trec_eval has ``relstring``, which is no number
+
+
+@dataclass(frozen=True)
+class Standards:
+    """What a dataset of ir_datasets says about its evaluation.
+
+    Attributes
+    ----------
+    dataset
+        Its name, as ``irds:NAME``.
+    measures
+        Its official measures; their ``rel`` is the lowest grade that counts as relevant.
+    unknown
+        Official measures that are not in the catalogue.
+    grades
+        What each grade means, highest first.
+    """
+
+    dataset: str
+    measures: tuple[str, ...]
+    unknown: tuple[str, ...]
+    grades: Mapping[str, str]
+
+    @classmethod
+    def of(cls, qrels: Any) -> Standards | None:
+        """The standards of judgments that come from ir_datasets; None where that names no measure that is known."""
+        from cranfield.collection.objects import dataset_standards
+        from cranfield.formats.text import is_dataset
+
+        if not is_dataset(qrels):
+            return None
+        official, meanings = dataset_standards(qrels)
+        known = [name for name in official if _is_measure(name)]
+        others = tuple(name for name in official if name not in known)
+        grades = {f"{grade:g}": meanings[grade] for grade in sorted(meanings, reverse=True)}
+        return cls(qrels, tuple(known), others, grades) if known else None
+
+    def sentence(self) -> str:
+        """Where the measures come from."""
+        grades = ", ".join(f"{grade} {meaning.partition(':')[0].strip()}" for grade, meaning in self.grades.items())
+        text = f"These are the official measures of {self.dataset}" + (
+            f", whose grades are: {grades}." if grades else "."
+        )
+        return text + (f" Not in the catalogue: {', '.join(self.unknown)}." if self.unknown else "")
+
+
+def _is_measure(name: str) -> bool:
+    from cranfield.measures import parse_measure
+
+    try:
+        parse_measure(name)
+    except RequestError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -33,11 +88,14 @@ class ScoreResult(Result):
     relstrings
         The grades of the first ten documents on every topic, as trec_eval writes them: of one run, with all measures
         of trec_eval.
+    standards
+        The dataset whose official measures these are; None where measures were named, or nothing says which they are.
     """
 
     table: ScoreTable
     shown: ScoreTable
     relstrings: Mapping[str, str] = field(default_factory=dict)
+    standards: Standards | None = None
 
     def to_trec_eval(self, *, per_topic: bool = False) -> str:
         """The lines that trec_eval prints for one run, with those of every topic before the means as an option.
@@ -66,7 +124,7 @@ def score(
         Param(
             "A measure, such as AP, P@10 or nDCG(gains=exp)@10, or a set of measures, such as official or trec; "
             "may be repeated.",
-            default="AP, P@10, nDCG@10",
+            default="the official measures of irds:NAME, otherwise AP, P@10, nDCG@10",
             short="-m",
             metavar="NAME",
         ),
@@ -127,7 +185,8 @@ def score(
     """
     from cranfield.measures import parse_measures, with_companions
 
-    wanted = parse_measures(measure or USUAL)
+    standards = Standards.of(qrels) if measure is None else None
+    wanted = parse_measures(measure or (standards.measures if standards else USUAL))
     names = [str(each) for each in wanted]
     shown, texts = _score(
         runs,
@@ -146,7 +205,8 @@ def score(
         table=shown.select(measures=names),
         shown=shown,
         relstrings=texts,
-        inputs={"measure": names, **_metadata(runs)},
+        standards=standards,
+        inputs={"measure": names, **_metadata(runs), **({"standards": asdict(standards)} if standards else {})},
         warnings=shown.warnings,
     )
 
