@@ -39,12 +39,13 @@ def loaded(runs: str, qrels: str) -> None:
     reading, with_imports = time.perf_counter() - before, clock.since_start()
     peak = clock.peak_megabytes()
     scoring = clock.median(lambda: _score(judged, read, MEASURES), at_most=3, budget=8.0)
+    every = clock.median(lambda: _score(judged, read, pytrec_eval.supported_measures), at_most=3, budget=8.0)
     documents = sorted({document for run in read for listed in run.values() for document in listed})
     shards = {}
     for count in SPLITS:
         shard_of = _random_shards(documents, count)
         shards[count] = clock.seconds(partial(_score_shards, judged, read, count, shard_of))
-    clock.answer(reading=reading, with_imports=with_imports, peak=peak, scoring=scoring, shards=shards)
+    clock.answer(reading=reading, with_imports=with_imports, peak=peak, scoring=scoring, every=every, shards=shards)
 
 
 def _qrels(path: str) -> Judged:

@@ -186,7 +186,7 @@ def printed(scores: dict[str, dict[str, float]], topics: Iterable[str], run: str
     def line(name: str, topic: str, score: float) -> str:
         return f"{name:<22}\t{topic}\t{int(score) if name.startswith('num_') else f'{score:6.4f}'}"
 
-    for topic in topics:
+    for topic in sorted(topics):  # as text: 1037798 before 87181
         yield from (line(name, topic, scores[topic][name]) for name in ALL if name not in ("num_q", *GEOMETRIC))
     yield f"{'runid':<22}\tall\t{run}"
     for name in ALL:
@@ -195,6 +195,51 @@ def printed(scores: dict[str, dict[str, float]], topics: Iterable[str], run: str
 
 
 GEOMETRIC = ("gm_map", "gm_bpref")
+TREC8 = [file for folder, file in REAL if folder == "trec8"]
+
+
+@pytest.mark.parametrize("file", TREC8)
+def test_the_format_of_trec_eval_has_its_lines_in_its_order(shared: Path, file: str) -> None:
+    data = shared / "data" / "trec8"
+    files = {"runs": data / "runs" / file, "qrels": str(data / "qrels.txt.gz")}
+    result = cranfield.score(**files, measure="all_trec", missing="drop")
+    qrels, run = by_rank(cranfield.read_collection(*files.values()))
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, EVERY).evaluate(run)
+    lines = list(with_relstrings(printed(theirs, result.table.topics, result.table.systems[0]), qrels, run))
+    assert result.to_trec_eval(per_topic=True).splitlines() == lines
+    summary = [line for line in lines if line.split("\t")[1] == "all"]
+    assert result.to_trec_eval().splitlines() == summary
+    # te_trec_measures, in which a measure has its cutoffs beside one another
+    places = [line.split()[0] for line in summary]
+    assert [theirs[result.table.topics[0]].get(name) is not None for name in places] == [True] * len(places)
+    assert [name for name in theirs[result.table.topics[0]] if name != "relstring"] == places
+
+
+def with_relstrings(
+    lines: Iterable[str], qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
+) -> Iterator[str]:
+    """The lines with ``relstring`` after P of every topic: a grade for each of the first ten, - where there is none."""
+    for line in lines:
+        yield line
+        name, topic, _ = line.split("\t")
+        if name.strip() == "P_1000" and topic != "all":
+            first = sorted(run[topic], key=lambda document: -run[topic][document])[:10]
+            yield f"{'relstring':<22}\t{topic}\t'{''.join(str(qrels[topic].get(each, '-')) for each in first)}'"
+
+
+def test_measures_in_the_format_of_trec_eval_come_in_its_order_not_in_that_asked_for() -> None:
+    made = Generated({"10": {"a": 1}, "9": {"b": 1, "c": -3, "d": 12}}, {"one": {"10": {"a": 1.0}, "9": dict(NINE)}})
+    result = cranfield.score(made.runs, qrels=made.qrels, measure=["RBP(p=0.8)", "P_10", "map", "P_5"])
+    names = [line.split("\t")[0].strip() for line in result.to_trec_eval().splitlines()]
+    assert names == ["map", "P_5", "P_10", "RBP(p=0.8)"]  # and no name of a run, as trec_eval -m map
+    whole = cranfield.score(made.runs, qrels=made.qrels, measure="all_trec").to_trec_eval(per_topic=True)
+    assert [line.split("\t")[1:] for line in whole.splitlines() if line.startswith("relstring")] == [
+        ["10", "'1'"],  # topics in the order of their bytes
+        ["9", "'>.-1'"],
+    ]
+
+
+NINE = {"d": 4.0, "c": 3.0, "unknown": 2.0, "b": 1.0}
 
 
 def test_lines_of_trec_eval_are_read_back_and_are_about_one_system(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.file_check import CheckReport, FileKind, check_files
 from cranfield.formats.problems import KINDS, Problem, Severity, count_by_kind, refuse, shorten
+from cranfield.formats.run_metadata import head_metadata
 from cranfield.formats.runs import Order
 from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
@@ -99,14 +100,6 @@ def zipped() -> bytes:
     return stream.getvalue()
 
 
-def parquet() -> bytes:
-    import polars
-
-    stream = io.BytesIO()
-    polars.DataFrame({"topic": ["1"], "a": [0.5]}).write_parquet(stream)
-    return stream.getvalue()
-
-
 def damaged_gzip() -> bytes:
     whole = bytearray(gzip.compress(RUN * 50, mtime=0))
     whole[len(whole) // 2] ^= 0xFF
@@ -175,7 +168,6 @@ WHOLE_FILES = [
     of_run("a picture is not read", b"\x89PNG\r\n\x1a\n\n", error("not-text", "run", says="a PNG picture")),
     of_run("UTF-16 is not read", RUN.decode().encode("utf-16"), error("not-text", "run", says="UTF-16")),
     of_run("UTF-16 of the other end is not read", b"\xfe\xff\x00\x31", error("not-text", "run", says="UTF-16")),
-    of_run("Parquet is not read as a run", parquet(), error("not-text", "run", says="Parquet"), told=True),
     of_run("a zip archive is not read as a run either", zipped(), error("not-text", "run", says="zip"), told=True),
     of_run("three fields a line are no known kind", b"1 d1 2.0\n", error("unknown-kind", "run", 1, "1 d1 2.0")),
     of_run(
@@ -1099,3 +1091,74 @@ def test_what_was_settled_by_packing_is_not_asked_for_again(option: list[str], w
     assert isinstance(refused.exception, RequestError)
     assert refused.exception.exit_code == 2
     assert "pack" in str(refused.exception)
+
+
+METADATA = b"""# made by hand
+# ir_metadata.start
+# platform:
+#   hardware:
+#     cpu: 'Intel Xeon @ 3.50GHz'
+#   software: Ubuntu 18.04 LTS amd64
+# research goal:
+#   venue: SIGIR
+# method:
+#   retrieval:
+#     - name: bm25
+#       k1: 0.9
+#     - name: monoT5
+#   indexing: |
+#     two lines
+# actor:
+#   mail:
+#   - a@b.c
+#   - b@b.c
+# tag: mine
+# ir_metadata.end
+101 Q0 d1 1 9.5 mine
+101 Q0 d2 2 8.5 mine
+"""
+SAID = {
+    "platform": {"hardware": {"cpu": "Intel Xeon @ 3.50GHz"}, "software": "Ubuntu 18.04 LTS amd64"},
+    "research goal": {"venue": "SIGIR"},
+    "method": {"retrieval": [{"name": "bm25", "k1": "0.9"}, {"name": "monoT5"}], "indexing": "|"},
+    "actor": {"mail": ["a@b.c", "b@b.c"]},
+    "tag": "mine",
+    "comments": ["made by hand", "two lines"],
+}
+
+
+def test_metadata_at_the_head_of_a_run_are_shown_and_counted_once(write: Callable[[str, str | bytes], str]) -> None:
+    run, qrels = write("meta.run", METADATA), write("qrels.txt", "# by us\n101 0 d2 1\n")
+    found = cranfield.check([run, qrels])
+    assert {each["file"]: each.get("metadata") for each in found.inputs["files"]} == {
+        run: SAID,
+        qrels: {"comments": ["by us"]},
+    }
+    comments = [problem for problem in found.report.problems if problem.slug == "comment"]
+    assert [(each.file, each.line, each.count) for each in comments] == [(qrels, 1, 1), (run, 1, 21)]
+    assert found.exit_code == 0
+    shown = [table for table in found.document().tables if table.title.endswith(run)]
+    assert ("method / retrieval / k1", "0.9") in shown[0].rows
+    scored = cranfield.score(run, qrels=qrels, measure="RR")
+    assert scored.table.mean("RR") == {"mine": 0.5}
+    assert scored.inputs["metadata"] == {run: SAID}
+
+
+@pytest.mark.parametrize("line", [b"#1 Q0 d1 1 9.5 mine", b"#1 Q0 d1 x nan mine"])
+def test_a_topic_that_starts_with_a_hash_is_refused_at_its_line(
+    line: bytes, write: Callable[[str, str | bytes], str]
+) -> None:
+    run, qrels = write("hash.run", b"# a comment of six fields here\n" + line + b"\n"), write("qrels", "#1 0 d1 1\n")
+    with pytest.raises(InputError, match=r"hash.run:2.*a # line with the shape of data|qrels:1"):
+        cranfield.score(run, qrels=qrels)
+    slugs = {(problem.slug, problem.line) for problem in cranfield.check(run=[run]).report.problems}
+    assert ("comment-or-data", 2) in slugs
+    assert ("comment-or-data", 1) not in slugs
+
+
+def test_metadata_are_read_to_a_depth_and_no_further() -> None:
+    lines = [f"# {' ' * depth}k{depth}:" for depth in range(3000)]
+    text = "\n".join(["# ir_metadata.start", *lines, "# ir_metadata.end"])
+    found = head_metadata(text.encode())
+    assert set(found) == {"k0", "comments"}
+    assert "k2999:" in found["comments"]

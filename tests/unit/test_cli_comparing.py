@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.errors import InputError
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.audits import REASONS, audit
 from cranfield.scores.evaluation import score_collection
@@ -433,3 +434,35 @@ def test_what_has_no_effect_on_replicates_is_refused(
 def test_shards_of_documents_are_neither_crossed_nor_nested_by_choice(example: Path) -> None:
     given = ("shards", str(example / "runs"), "--qrels", str(example / "qrels.txt"), "-s", "2")
     assert "`replicates` has no effect" in refused(*given, "--replicates", "nested")
+
+
+@pytest.mark.parametrize("note", ["", ",x"])
+def test_a_text_among_the_scores_of_a_system_is_named_with_its_line(
+    note: str, write: Callable[[str, str | bytes], str]
+) -> None:
+    rows = [f"1,0.5,0.4{note}", f"2,0.3,high{note}", f"3,0.2,0.1{note}"]
+    file = write("t.csv", "\n".join(["query,bm25,dense" + (",note" if note else ""), *rows]))
+    result = run("compare", file, "--columns", "topic=query,system=*")
+    assert isinstance(result.exception, InputError)
+    assert result.exception.exit_code == 2
+    assert f"{file}:3: «high» in column «dense» is no number" in str(result.exception)
+    good = write("g.csv", Path(file).read_text().replace("high", "0.25"))  # a column of text alone is no system
+    assert [row["system"] for row in answer("compare", good, "--columns", "topic=query,system=*")["rows"]] == [
+        "bm25",
+        "dense",
+    ]
+
+
+def test_compare_shows_geometric_means_of_logarithms(example: Path, tmp_path: Path) -> None:
+    table = score_collection(cranfield.read_collection(example / "runs", example / "qrels.txt"), "GMAP")
+    cranfield.write_scores(table, tmp_path / "scores.csv")
+    found = answer("compare", str(tmp_path / "scores.csv"))
+    assert {row["system"]: row["score"] for row in found["rows"]} == pytest.approx(table.averages("GMAP"))
+    for row in found["rows"]:
+        assert 0 < row["lower"] < row["score"] < row["upper"] < 1
+        assert row["score"] ** 2 == pytest.approx(row["lower"] * row["upper"])  # as far in logarithms
+    first, second = found["rows"][:2]
+    (pair,) = (
+        pair for pair in found["pairs"] if {pair["system_a"], pair["system_b"]} == {first["system"], second["system"]}
+    )
+    assert abs(pair["difference"]) == pytest.approx(np.log(first["score"] / second["score"]))

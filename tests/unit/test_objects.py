@@ -168,6 +168,31 @@ def test_judgments_of_ir_datasets(dataset: str) -> None:
     same(cf.score(RUNS, qrels=f"irds:{dataset}", measure=MEASURES).table, expected)
 
 
+class Documented:
+    """What a dataset of ir_datasets says about itself."""
+
+    def documentation(self) -> dict[str, Any]:
+        return {"official_measures": ["nDCG@2", "AP(rel=2)", "NoSuch@5"]}
+
+    def qrels_defs(self) -> dict[int, str]:
+        return {0: "Irrelevant: nothing", 1: "Related: a little", 2: "Relevant: all of it"}
+
+
+def test_official_measures_of_ir_datasets_are_used_where_none_is_named_and_said(dataset: str) -> None:
+    name = f"{dataset}-documented"
+    ir_datasets.registry.register(name, ir_datasets.Dataset(Documented(), ir_datasets.load(dataset)))
+    found = cf.score(RUNS, qrels=f"irds:{name}")
+    assert found.table.measures == ("nDCG@2", "AP(rel=2)")
+    said = f"official measures of irds:{name}, whose grades are: 2 Relevant, 1 Related, 0 Irrelevant."
+    assert said in found.summary()
+    assert "Not in the catalogue: NoSuch@5." in found.summary()
+    assert found.inputs["standards"]["grades"]["2"] == "Relevant: all of it"
+    named = cf.score(RUNS, qrels=f"irds:{name}", measure="RR")
+    assert named.table.measures == ("RR",)
+    assert "official" not in named.summary()
+    assert cf.score(RUNS, qrels=f"irds:{dataset}").table.measures == ("AP", "P@10", "nDCG@10")  # which says nothing
+
+
 def test_what_ir_datasets_does_not_have_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no dataset «none/such»"):
         cf.score(RUNS, qrels="irds:none/such")
@@ -176,3 +201,75 @@ def test_what_ir_datasets_does_not_have_is_said(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingPartError, match=r"cranfield\[irds\]"):
         cf.score(RUNS, qrels="irds:none/such")
+
+
+def parquet(folder: Path, name: str, rows: list[Any], names: list[str]) -> str:
+    frame(polars, rows, names).write_parquet(folder / name)
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("names", [["run", "qid", "docno", "score"], ["tag", "query_id", "doc_id", "score"]])
+def test_parquet_files_score_as_runs_do(names: list[str], tmp_path: Path, expected: ScoreTable) -> None:
+    whole = parquet(tmp_path, "all.parquet", CELLS, names)
+    same(cf.score(whole, qrels=JUDGED, measure=MEASURES).table, expected)
+    parts = [parquet(tmp_path, f"{name}.parquet", of(name), names[1:]) for name in RUNS]
+    same(cf.score(parts, qrels=JUDGED, measure=MEASURES).table, expected)
+
+
+def test_ranks_order_a_parquet_run_where_they_are_asked_for_or_there_are_no_scores(tmp_path: Path) -> None:
+    rows = [("q1", "d1", 2, 9.0), ("q1", "d2", 1, 3.0)]
+    file = parquet(tmp_path, "a.parquet", rows, ["topic", "docno", "rank", "score"])
+    found = [cf.score(file, qrels={"q1": {"d2": 1}}, measure="RR", order=order) for order in ("score", "rank")]
+    assert [each.table.mean("RR") for each in found] == [{"a": 0.5}, {"a": 1.0}]
+    only = parquet(tmp_path, "b.parquet", [row[:3] for row in rows], ["topic", "docno", "rank"])
+    assert cf.score(only, qrels={"q1": {"d2": 1}}, measure="RR").table.mean("RR") == {"b": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "names", "where", "what"),
+    [
+        ([("q1", "d1", 1.0), ("q1", None, 0.5)], ["qid", "docno", "score"], ", row 2", "the document is empty"),
+        ([("q1", "d1", 1.0), (" ", "d2", 0.5)], ["qid", "docno", "score"], ", row 2", "the topic is empty"),
+        ([("q1", "d1", "x")], ["qid", "docno", "score"], ", row 1", "the score is «x», which is no number"),
+        ([("q1", "d1", 1.0), ("q1", "d2", None)], ["qid", "docno", "score"], ", row 2", "the score is «None»"),
+        (
+            [("q1", "d1", 1.0), ("q1", "d1", 0.5)],
+            ["qid", "docno", "score"],
+            ", row 2",
+            "twice, the first time in row 1",
+        ),
+        ([("d1", 1.0)], ["docno", "score"], "", "the frame has no column for the topic"),
+    ],
+)
+def test_what_is_wrong_with_a_parquet_run_is_said_with_its_row(
+    rows: list[Any], names: list[str], where: str, what: str, tmp_path: Path
+) -> None:
+    file = parquet(tmp_path, "bad.parquet", rows, names)
+    with pytest.raises(InputError) as caught:
+        cf.score(file, qrels=JUDGED, measure="AP")
+    assert caught.value.where == f"{file}{where}"
+    assert what in caught.value.what
+    assert caught.value.fix
+    checked = cf.check(run=[file])
+    (problem,) = checked.report.problems
+    assert (problem.slug, checked.exit_code) == ("unreadable", 2)
+    assert what in problem.detail
+    assert where.removeprefix(", ") in problem.detail
+
+
+def test_a_check_takes_parquet_and_json_with_documents_for_runs(tmp_path: Path, write: Write) -> None:
+    table = parquet(tmp_path, "bm25.parquet", of("bm25"), ["qid", "docno", "score"])
+    several = write("all.json", json.dumps(RUNS))
+    one = write("dense.json", json.dumps({"q1": RUNS["dense"]["q1"], "q9": {"d7": 1.0, "d8": 2.0}}))
+    qrels = write("qrels.txt", "".join(f"{t} 0 {d} {g:g}\n" for t, d, g in GRADES))
+    report = cf.check([table, one, qrels]).report
+    kinds = {Path(each.file).name: (str(each.kind), each.lines) for each in report.files}
+    assert kinds == {"bm25.parquet": ("run", 5), "dense.json": ("run", 5), "qrels.txt": ("qrels", 6)}
+    found = {(problem.slug, Path(problem.file).name) for problem in report.problems}
+    assert {("topic-missing", "bm25.parquet"), ("topic-unjudged", "dense.json")} <= found  # they meet the judgments
+    assert [str(each.kind) for each in cf.check(several).report.files] == ["run"]
+    scores = write("scores.json", json.dumps({"a": {"1": 0.5, "2": 0.25}, "b": {"1": 0.5, "2": 0.75}}))
+    assert [str(each.kind) for each in cf.check(scores).report.files] == ["scores"]
+    assert [str(each.kind) for each in cf.check(run=[scores]).report.files] == ["run"]  # as it is said to be
+    broken = cf.check(run=[write("broken.json", '{"q1": {"d1": "x"}}')])
+    assert "«x» is no number, in topic «q1»" in broken.report.problems[0].detail

@@ -24,9 +24,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError
+from cranfield.formats.parquet import parquet_errors
 from cranfield.formats.problems import Severity
 from cranfield.scores import ScoreTable, read_scores
-from cranfield.scores.frames import parquet_errors
 
 COLUMNS = ("measure", "topic", "system", "score")
 Rows = Sequence[Sequence[Any]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.problems import Problem
-from cranfield.scores import ScoreTable, read_scores, score_files, write_scores
+from cranfield.scores import ScoreTable, add_scores, read_scores, score_files, write_scores
 
 ROWS = [
     ("AP", "10", "b", 0.5),
@@ -555,3 +557,70 @@ def test_a_bad_line_beside_two_scores_for_a_cell_is_said_as_by_lines(
     with pytest.raises(InputError) as quick:
         score_files.parse_scores(data, "scores.csv")
     assert (quick.value.what, quick.value.where, quick.value.fix) == (slow.value.what, slow.value.where, slow.value.fix)
+
+
+TWO = {"a": {"1": {"AP": 0.5}, "10": {"AP": 0.25}}, "b": {"1": {"AP": 1 / 3}, "10": {"AP": 0.0}}}
+MORE = {"b": {"10": {"RR": 0.1, "P@5": 0.2}, "1": {"RR": 1 / 7, "P@5": 0.4}}, "a": {}}
+MORE["a"] = {"1": {"RR": 1.0, "P@5": 0.6}, "10": {"RR": 0.5, "P@5": 0.8}}  # other orders than in the file
+
+
+def _values(rows: dict[str, dict[str, float]]) -> list[tuple[str, list[float]]]:
+    return [(topic, list(scores.values())) for topic, scores in rows.items()]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz", "json", "parquet"])
+def test_measures_are_added_to_a_file_whatever_the_order_of_its_rows(tmp_path: Path, ending: str, wide: bool) -> None:
+    file = tmp_path / f"scores.{ending}"
+    first = ["AP"] if not wide else ["AP", "RBP(p=0.8)"]  # one measure alone is not named in a wide table
+    old = {
+        system: {topic: dict.fromkeys(first, score) for topic, (score,) in _values(rows)}
+        for system, rows in TWO.items()
+    }
+    write_scores(ScoreTable.from_dict(old), file, wide=wide and ending != "json", details={"seed": 5})
+    before = sorted(tmp_path.iterdir())
+    add_scores(ScoreTable.from_dict(MORE), file)
+    table = read_scores(file)
+    assert table.measures == (*first, "RR", "P@5")
+    for system, topics in old.items():
+        for topic, scores in topics.items():
+            cell = table.topics.index(topic), table.systems.index(system), 0
+            expected = {**scores, **MORE[system][topic]}
+            assert {name: table.values[(at, *cell)] for at, name in enumerate(table.measures)} == expected
+    assert sorted(tmp_path.iterdir()) == before  # nothing is left beside it
+    if ending == "json":
+        assert json.loads(file.read_text())["seed"] == 5
+    elif not ending.endswith("parquet"):
+        data = gzip.decompress(file.read_bytes()) if ending.endswith("gz") else file.read_bytes()
+        assert (b"system" in data.split(b"\n")[0]) is not wide
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ({"a": MORE["a"]}, r"the systems are not those of the file: 1 systems of the file have no score here \(b\)"),
+        ({**MORE, "c": MORE["a"]}, r"1 systems scored here are not in it \(c\)"),
+        ({name: {"1": rows["1"]} for name, rows in MORE.items()}, r"1 topics of the file have no score here \(10\)"),
+        ({name: {topic: {"map": 0.5} for topic in rows} for name, rows in MORE.items()}, "the file has map already"),
+    ],
+)
+def test_other_systems_topics_or_the_same_measure_are_not_added(
+    tmp_path: Path, scores: dict[str, dict[str, dict[str, float]]], message: str
+) -> None:
+    file = tmp_path / "scores.csv"
+    write_scores(ScoreTable.from_dict(TWO), file)
+    before = file.read_bytes()
+    with pytest.raises(RequestError, match=message):
+        add_scores(ScoreTable.from_dict(scores), file)
+    assert file.read_bytes() == before
+
+
+def test_measures_are_added_only_to_files_that_are_there_and_keep_every_digit(tmp_path: Path) -> None:
+    table = ScoreTable.from_dict(MORE)
+    with pytest.raises(RequestError, match="there is no such file to add to"):
+        add_scores(table, tmp_path / "none.csv")
+    write_scores(ScoreTable.from_dict(TWO), tmp_path / "wide.csv", wide=True)
+    with pytest.raises(RequestError, match="does not say which measure"):
+        add_scores(table, tmp_path / "wide.csv")
+    with pytest.raises(RequestError, match="measures cannot be added to"):
+        add_scores(table, tmp_path / "run.eval")

@@ -86,6 +86,7 @@ def make_command(
     own = [_flag(each) for each in question.parameters.values()]
     if added is None:
         added = [*_file_flags(question), *_chart_flags(question), *_work_flags(question), *options.FORMAT_FLAGS]
+        added += options.LINE_FLAGS if question.name == "score" else []
 
     def command(**given: Any) -> None:
         (run or _run)(question, given)
@@ -159,6 +160,7 @@ def _work_flags(question: Question) -> list[inspect.Parameter]:
 def _run(question: Question, given: dict[str, Any]) -> None:
     """Ask, draw, print; what is wrong with the output is said before any work."""
     chosen = options.chosen_format(given)
+    per_topic = given.pop("per_topic", False)
     plot, chart = given.pop("plot", None), given.pop("chart", None)
     where = {name: given.pop(name) for name in ("dask", "workers", "resume") if name in given}
     _check_chart(question, plot, chart)
@@ -175,12 +177,13 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         write_chart(result.chart(chart), plot)
     document = result.document()
     if file:
-        path = written[file.name]
-        if path is not None:
-            with options.progress_bar("writing") as step, reporting(step):
-                file.write(result, path, written)
-        document = replace(document, sentence=f"{document.sentence} {file.remark(path)}".strip())
-    options.output(document, chosen)
+        with options.progress_bar("writing") as step, reporting(step):
+            file.put(result, written)
+        document = replace(document, sentence=f"{document.sentence} {file.remark(written[file.name])}".strip())
+    if chosen is options.OutputFormat.TREC_EVAL:
+        options.output_lines(result.to_trec_eval(per_topic=per_topic), document)
+    else:
+        options.output(document, chosen)
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 

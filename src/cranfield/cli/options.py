@@ -29,6 +29,7 @@ class OutputFormat(StrEnum):
     CSV = "csv"
     MARKDOWN = "md"
     LATEX = "latex"
+    TREC_EVAL = "trec_eval"
 
 
 Plot = Annotated[str | None, typer.Option("--plot", help="Write a chart: .html, .svg, .png or .json.", metavar="FILE")]
@@ -62,12 +63,30 @@ FORMAT_FLAGS = [
 ]
 
 
+_Named = Annotated[
+    OutputFormat | None, typer.Option("--format", help="Print this format; trec_eval has the lines of trec_eval.")
+]
+_PerTopic = Annotated[
+    bool, typer.Option("--per-topic", help="With --format trec_eval, the lines of every topic too, as trec_eval -q.")
+]
+LINE_FLAGS = [
+    inspect.Parameter("format", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Named),
+    inspect.Parameter("per_topic", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_PerTopic),
+]
+"""Of commands whose results can be printed as trec_eval does."""
+
+
 def chosen_format(given: dict[str, Any]) -> OutputFormat:
     """The output format that was asked for, taken out of what was given."""
     wanted = [each for each in _FORMATS if given.pop(each)]
+    named = given.pop("format", None)
+    wanted += [named] if named is not None and named not in wanted else []
     if len(wanted) > 1:
-        raise typer.BadParameter(f"choose one of --{', --'.join(wanted)}")
-    return wanted[0] if wanted else OutputFormat.TEXT
+        raise typer.BadParameter(f"choose one of --{', --'.join(_FORMATS)}")
+    chosen = wanted[0] if wanted else OutputFormat.TEXT
+    if given.get("per_topic") and chosen is not OutputFormat.TREC_EVAL:
+        raise RequestError("only lines of trec_eval can be per topic", fix="Add --format trec_eval, or name a file.")
+    return chosen
 
 
 def printed(command: Callable[..., None]) -> Callable[..., None]:
@@ -106,6 +125,15 @@ def output(document: Document, chosen: OutputFormat) -> None:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
         print_warnings(shown)
+
+
+def output_lines(lines: str, document: Document) -> None:
+    """Print lines as they are, and warnings to standard error."""
+    from cranfield.rendering.document import spoken
+    from cranfield.rendering.terminal import print_warnings
+
+    _echo(iter([lines]))
+    print_warnings(spoken(document, "command"))
 
 
 def _echo(pieces: Iterator[str]) -> None:
@@ -162,7 +190,8 @@ Write = Callable[[Any, str, dict[str, Any]], None]
 class OutputFile:
     """A flag that names a file to write.
 
-    ``has_wide_form`` where a second flag chooses the form of the table in it; ``is_needed`` where the file is the point
+    ``has_wide_form`` where a second flag chooses the form of the table in it, ``add`` where a flag names a file that is
+    there and gets more; ``is_needed`` where the file is the point
     of the command, and it is said whether it was written; ``endings`` are those that its name may have, if not all,
     and ``check_name`` refuses what cannot be written here, before any work.
     """
@@ -172,6 +201,7 @@ class OutputFile:
     write: Write
     short: str = ""
     has_wide_form: bool = False
+    add: Write | None = None
     is_needed: bool = False
     endings: tuple[str, ...] = ()
     check_name: Callable[[str], None] | None = None
@@ -188,7 +218,9 @@ class OutputFile:
             self.name: (str | None, typer.Option(f"--{self.name}", *short, help=self.help, metavar="FILE"))
         }
         wide = typer.Option("--wide", help="In FILE, one row per topic and one column per system.")
-        return own | ({"wide": (bool, wide)} if self.has_wide_form else {})
+        own |= {"wide": (bool, wide)} if self.has_wide_form else {}
+        added = typer.Option("--add-to", help="Add the measures to a score file of the same runs.", metavar="FILE")
+        return own | ({"add_to": (str | None, added)} if self.add is not None else {})
 
     def check(self, given: dict[str, Any]) -> None:
         path = given[self.name]
@@ -200,12 +232,35 @@ class OutputFile:
             raise RequestError(
                 "`wide` chooses the form of the file, and none is written", fix=f"Name it with `{self.name}`."
             )
+        if given.get("add_to") is not None:
+            from cranfield.scores.score_files import check_added_to
+
+            check_added_to(given["add_to"])
+
+    def put(self, result: Any, given: dict[str, Any]) -> None:
+        """Write the files that are named."""
+        if given[self.name] is not None:
+            self.write(result, given[self.name], given)
+        if self.add is not None and given["add_to"] is not None:
+            self.add(result, given["add_to"], given)
 
 
 def _scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.formats.text import write_text
     from cranfield.scores import write_scores
+    from cranfield.scores.score_files import trec_eval_lines
 
+    relstrings = getattr(result, "relstrings", None)
+    if relstrings and path.removesuffix(".gz").endswith(".eval"):
+        write_text(path, "".join(trec_eval_lines(result.table, relstrings=relstrings, where=path)))
+        return
     write_scores(result.table, path, wide=given["wide"], details=result.document().details())
+
+
+def _add_scores(result: Any, path: str, given: dict[str, Any]) -> None:
+    from cranfield.scores.score_files import add_scores
+
+    add_scores(result.table, path)
 
 
 def _check_scores(path: str) -> None:
@@ -238,7 +293,7 @@ _SCORES = OutputFile(
     check_name=_check_scores,
 )
 FILES: dict[str, OutputFile] = {
-    "score": _SCORES,
+    "score": replace(_SCORES, add=_add_scores),
     "simulate": replace(_SCORES, is_needed=True),
     "compare": OutputFile(
         "out", "Write all pairs: .csv or .tsv (also .gz).", _pairs, short="-o", endings=(".csv", ".tsv")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -138,6 +139,11 @@ class View:
     @property
     def units(self) -> int:
         return self.topics * self.shards
+
+    @cached_property
+    def shared(self) -> dict[tuple[object, ...], Any]:
+        """What several measures of this view use."""
+        return {}
 
     @cached_property
     def judged(self) -> Hits:

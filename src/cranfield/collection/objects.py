@@ -6,14 +6,18 @@ A run is ``{topic: {document: score}}``, a frame of topics, documents and scores
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import InputError, MissingPartError
+from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_library, parquet_names
 from cranfield.formats.qrels import MOST_GRADE, JudgmentLines, plain_grade
+from cranfield.formats.records import decoded, load_json
 from cranfield.formats.runs import RunLines
-from cranfield.formats.text import IRDS, is_dataset
+from cranfield.formats.text import BOM, IRDS, is_dataset
 
 NAMES = {
     "topic": ("topic", "qid", "q_id", "query_id", "query", "topic_id"),
@@ -57,6 +61,88 @@ def _systems(data: Any, name: str) -> Iterator[tuple[str, Cells]]:
         yield from _frame_runs(data, name)
     else:
         yield str(getattr(data, "name", None) or name), _cells(data, "score")
+
+
+def parquet_runs(data: bytes, file: str, *, name: str, by_rank: bool = False) -> dict[str, RunLines]:
+    """The runs in a Parquet file by the name of their system, in the order of scores, or of ranks."""
+    read = parquet_library("read")
+    with parquet_errors(file):
+        frame = read(io.BytesIO(data))
+    names = _frame_names(frame)
+    by = "rank" if by_rank or "score" not in names else "score"
+    try:
+        columns = _columns(frame, ("topic", "document", by, *(["system"] if "system" in names else [])))
+    except InputError as error:
+        raise InputError(error.what, where=file, fix=error.fix) from None
+    cells: dict[str, list[tuple[str, str, float]]] = {}
+    first: dict[tuple[Any, ...], int] = {}
+    for row, values in enumerate(zip(*columns, strict=True), start=1):
+        topic, document, number, system = _run_row(values, by, f"{file}, row {row}", name)
+        before = first.setdefault((system, topic, document), row)
+        if before != row:
+            what = f"«{document}» is in the list of topic «{topic}» twice, the first time in row {before}"
+            raise InputError(what, where=f"{file}, row {row}", fix="Keep one.")
+        cells.setdefault(system, []).append((topic, document, number if by == "score" else -number))
+    if not cells:
+        raise InputError("there is no run in it", where=file, fix="Write it again.")
+    return {system: replace(_run_lines(system, found), file=file) for system, found in cells.items()}
+
+
+def _run_row(values: Sequence[Any], by: str, where: str, name: str) -> tuple[str, str, float, str]:
+    """Topic, document, number and system of a row, or an error with its place."""
+    topic, document, number, *rest = values
+    system = rest[0] if rest else name
+    for value, what in ((topic, "topic"), (document, "document"), (system, "name of the system")):
+        if value is None or not str(value).strip():
+            raise InputError(f"the {what} is empty", where=where, fix="Give every one a name.")
+    try:
+        key = math.nan if number is None else float(number)
+    except (TypeError, ValueError):
+        key = math.nan
+    if not math.isfinite(key):
+        raise InputError(f"the {by} is «{number}», which is no number", where=where, fix="Write a number.")
+    return str(topic), str(document), key, str(system)
+
+
+def is_parquet_run(data: bytes) -> bool:
+    """Whether a Parquet file has documents and what orders them: a score table has no documents."""
+    if not is_parquet(data):
+        return False
+    try:
+        names = {name.lower() for name in parquet_names(data, "")}
+    except InputError:  # which reading it says
+        return False
+    return bool(names.intersection(NAMES["document"])) and not names.isdisjoint({"score", "rank"})
+
+
+def is_json_run(data: bytes) -> bool:
+    """Whether JSON has documents by topic, and not scores: topics have their own documents, systems the same topics.
+
+    With one topic alone, or lists of one document, this cannot be seen.
+    """
+    if data.removeprefix(BOM).lstrip()[:1] != b"{":
+        return False
+    try:
+        content = load_json(decoded(data, ""), "")
+    except InputError:
+        return False
+    if _depth(content) == 3:
+        content = next(iter(content.values()))
+    lists = list(content.values()) if isinstance(content, Mapping) and _depth(content) == 2 else []
+    if len(lists) < 2 or not all(isinstance(each, Mapping) for each in lists):
+        return False
+    names = [name for each in lists for name in each]
+    return len(names) >= 2 * len(lists) and 2 * len(set(names)) > len(names)
+
+
+def json_runs(data: bytes, file: str, *, name: str) -> dict[str, RunLines]:
+    """The runs in a JSON file by system; one that has no name is called ``name``."""
+    try:
+        found = runs_in(load_json(decoded(data, file), file), name=name)
+    except InputError as error:
+        inner = f"{file}, {error.where}" if error.where and file not in error.where else error.where or file
+        raise InputError(error.what, where=inner, fix=error.fix) from None
+    return {system: replace(run, file=file) for system, run in found.items()}
 
 
 def judgments_in(data: Any) -> JudgmentLines:
@@ -199,16 +285,28 @@ def _depth(nested: Any) -> int:
     return 1 + deepest
 
 
-def _dataset_rows(name: str) -> Iterator[tuple[str, str, float]]:
+def dataset_standards(source: str) -> tuple[list[str], dict[float, str]]:
+    """The official measures of a dataset of ir_datasets, and what its grades mean; empty where it does not say."""
+    dataset = _dataset(source.removeprefix(IRDS))
+    said = dataset.documentation() if hasattr(dataset, "documentation") else {}
+    grades = dataset.qrels_defs() if dataset.has_qrels() else {}
+    return list((said or {}).get("official_measures") or ()), dict(grades or {})
+
+
+def _dataset(name: str) -> Any:
     try:
         import ir_datasets
     except ImportError:
         raise MissingPartError("irds") from None
     try:
-        dataset = ir_datasets.load(name)
+        return ir_datasets.load(name)
     except KeyError:
         fix = "The names are listed at ir-datasets.com; with them: irds:NAME."
         raise InputError(f"ir_datasets has no dataset «{name}»", fix=fix) from None
+
+
+def _dataset_rows(name: str) -> Iterator[tuple[str, str, float]]:
+    dataset = _dataset(name)
     if not dataset.has_qrels():
         raise InputError(f"the dataset «{name}» has no judgments", fix="Name one that has, such as a track's.")
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,9 @@ from cranfield.collection import objects
 from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedHits, NamedRun, build, build_judged
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
+from cranfield.formats.file_check import FileKind, OtherFormat, Taken
 from cranfield.formats.lines import collector_paused
+from cranfield.formats.parquet import is_parquet
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.qrels import parse_qrels, read_intents, read_probabilities, read_teams
 from cranfield.formats.records import decoded, load_json
@@ -247,18 +249,11 @@ class _Reader:
 
     def read(self, file: str, counter: Counter) -> list[CodedRun]:
         data = read_bytes(file)
-        if _is_json(data):
-            counter.step()
-            return [self.how.keyed(self.scanner.code_run(run)) for run in _json_runs(data, file)]
-        scanned = self.scanner.scan(data, show(file), self.how.order)
-        if scanned is not None:
-            found = [scanned]
-        else:
-            by_tag = self.how.name is Name.TAG
-            runs = parse_runs(data, show(file), order=self.how.order, by_tag=by_tag)
-            found = [self.scanner.code_run(run) for run in runs]
+        scanned = None if _is_whole(data) else self.scanner.scan(data, show(file), self.how.order)
+        found = map(self.scanner.code_run, _careful_runs(data, file, self.how)) if scanned is None else [scanned]
+        runs = [self.how.keyed(run) for run in found]
         counter.step()
-        return [self.how.keyed(run) for run in found]
+        return runs
 
 
 def _read_hits(
@@ -269,30 +264,56 @@ def _read_hits(
 
     def read(file: str) -> list[JudgedRun]:
         data = read_bytes(file)
-        scanned = None if _is_json(data) else documents.scan(data, show(file))
-        if scanned is not None:
-            found = [scanned]
-        elif _is_json(data):
-            found = [documents.look_up(run) for run in _json_runs(data, file)]
-        else:
-            by_tag = how.name is Name.TAG
-            found = [documents.look_up(run) for run in parse_runs(data, show(file), order=how.order, by_tag=by_tag)]
+        scanned = None if _is_whole(data) else documents.scan(data, show(file))
+        runs = [documents.look_up(run) for run in _careful_runs(data, file, how)] if scanned is None else [scanned]
         counter.step()
-        return found
+        return runs
 
     found = [run for runs in spread(read, files) for run in runs]
     return [NamedHits(system, run) for system, run in zip(_names(found, how.name), found, strict=True)]
+
+
+def _careful_runs(data: bytes, file: str, how: _How) -> list[RunLines]:
+    """The runs in a file that cannot be scanned."""
+    if _is_whole(data):
+        return whole_runs(file, data, how.order)
+    return parse_runs(data, show(file), order=how.order, by_tag=how.name is Name.TAG)
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether a file has no lines of its own."""
+    return _is_json(data) or is_parquet(data)
 
 
 def _is_json(data: bytes) -> bool:
     return data.removeprefix(BOM).lstrip()[:1] == b"{"
 
 
-def _json_runs(data: bytes, file: str) -> Iterator[RunLines]:
-    """The runs in a JSON file, by system or one that is called as the file."""
-    name = file_stem(file).removesuffix(".json")
-    for run in objects.runs_in(load_json(decoded(data, show(file)), show(file)), name=name).values():
-        yield replace(run, file=show(file))
+def whole_runs(file: str, data: bytes, order: Order) -> list[RunLines]:
+    """The runs in a JSON or Parquet file, by system or one that is called as the file."""
+    name = file_stem(file).removesuffix(".json").removesuffix(".parquet")
+    if is_parquet(data):
+        return list(objects.parquet_runs(data, show(file), name=name, by_rank=order is Order.RANK).values())
+    return list(objects.json_runs(data, show(file), name=name).values())
+
+
+RUN_FORMATS = (
+    OtherFormat(
+        FileKind.RUN,
+        objects.is_parquet_run,
+        taken=lambda *_: Taken("run", "It is Parquet with columns for documents and for what orders them."),
+        runs=whole_runs,
+        can_be=is_parquet,
+    ),
+    OtherFormat(
+        FileKind.RUN,
+        objects.is_json_run,
+        taken=lambda *_: Taken("run", "It is an object of scores by topic and document."),
+        runs=whole_runs,
+        can_be=_is_json,
+    ),
+)
+"""Run files that are read as a whole, for `cranfield.check`."""
 
 
 def _ties_as_they_come(run: CodedRun) -> CodedRun:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.errors import InputError
 from cranfield.formats.lines import Inspection, collector_paused, report_spacing
 from cranfield.formats.packed import is_packed
+from cranfield.formats.parquet import is_parquet
 from cranfield.formats.problems import Problem, Severity, shorten
 from cranfield.formats.qrels import PLAIN, STRATIFIED, JudgmentLines, inspect_qrels, inspect_teams, judgment_fields
 from cranfield.formats.records import SUMMARY
-from cranfield.formats.runs import FIELDS, Order, RankedLines, inspect_run, report_order
+from cranfield.formats.run_metadata import head_metadata
+from cranfield.formats.runs import FIELDS, Order, RankedLines, RunLines, inspect_run, report_order
 from cranfield.formats.scan import CodedRun, Scanner, has_repeats
 from cranfield.formats.scores import LONG, ScoreRows, header_names, inspect_scores, looks_like_scores
 from cranfield.formats.text import BOM, LONGEST_LINE, STDIN, file_stem, read_bytes, read_head, show, why_not_text
@@ -105,13 +107,20 @@ class OtherFormat:
     """A format that is read as a whole, not line by line: how it looks, what it is, and how many lines it stands for.
 
     ``count`` also gives what should be said about the file, and refuses one that cannot be read; ``taken`` says what it
-    was taken for.
+    was taken for. A format of runs has ``runs`` in place of ``count``. A file that is said to be of this kind may look
+    otherwise, if it ``can_be``.
     """
 
     kind: FileKind
     recognise: Callable[[bytes], bool]
-    count: Callable[[str, bytes], tuple[int, Sequence[Problem]]]
-    taken: Callable[[str, bytes], Taken]
+    count: Callable[[str, bytes], tuple[int, Sequence[Problem]]] = lambda *_: (0, ())
+    taken: Callable[[str, bytes], Taken] = lambda *_: Taken("", "")
+    runs: Callable[[str, bytes, Order], Sequence[RunLines]] | None = None
+    can_be: Callable[[bytes], bool] = lambda data: False
+
+    def fits(self, kind: FileKind | None, data: bytes) -> bool:
+        """Whether a file is of this format, where ``kind`` is what it is said to be, if anything."""
+        return (kind is self.kind and self.can_be(data)) or (kind in (None, self.kind) and self.recognise(data))
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,7 @@ class CheckedFile:
     lines: int
     taken_for: str = ""
     why: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # of a run or of judgments, from comments at the head
 
 
 @dataclass(frozen=True)
@@ -259,9 +269,9 @@ class _Check:
             data = self._read(file)
         except InputError as error:
             return _unreadable(file, kind or FileKind.UNKNOWN, error)
-        other = next((each for each in self.others if each.recognise(data)), None)
-        if other is not None and kind in (None, other.kind):
-            return _whole(file, data, other)
+        other = next((each for each in self.others if each.fits(kind, data)), None)
+        if other is not None:
+            return _whole(file, data, other) if other.runs is None else self._whole_runs(file, data, other)
         reason = why_not_text(data)
         found = kind or (FileKind.UNKNOWN if reason else sniff(data))
         file = show(file)
@@ -271,7 +281,8 @@ class _Check:
             lines, problems = inspect_qrels(data, file, intents=found is FileKind.INTENTS)
             in_rounds = kind is None and found is FileKind.QRELS and _differ(_judgments(data[:HEAD].split(b"\n")))
             taken = STRATA if lines.strata else ROUNDS if in_rounds else Taken("", "")
-            checked = CheckedFile(file, found, len(lines.topics), taken.name, taken.why)
+            metadata = head_metadata(data[:HEAD])
+            checked = CheckedFile(file, found, len(lines.topics), taken.name, taken.why, metadata)
             return _Found(checked, problems, judgments=lines)
         if found is FileKind.TEAMS:
             teams, problems = inspect_teams(data, file)
@@ -333,10 +344,29 @@ class _Check:
             count, tags = len(lines.topics), lines.tags
         if self.by_file:
             problems = [problem for problem in problems if problem.slug != "several-tags"]
-        against = [
+        checked = CheckedFile(file, FileKind.RUN, count, metadata=head_metadata(data[:HEAD]))
+        return _Found(checked, problems, tags=tags, against=self._against(runs))
+
+    def _against(self, runs: Sequence[_Run]) -> list[Problem]:
+        """What shows when runs meet the judgments, if there are any."""
+        return [
             problem for run in runs if self.judged and run.topics for problem in _against_judgments(run, self.judged)
         ]
-        return _Found(CheckedFile(file, FileKind.RUN, count), problems, tags=tags, against=against)
+
+    def _whole_runs(self, file: str, data: bytes, other: OtherFormat) -> _Found:
+        """Runs that are no lines: their rows are counted, and their order is looked at."""
+        assert other.runs is not None
+        taken = other.taken(show(file), data)
+        try:
+            found = other.runs(file, data, self.order)
+        except InputError as error:
+            refused = _unreadable(file, other.kind, error)
+            return replace(refused, checked=replace(refused.checked, taken_for=taken.name, why=taken.why))
+        runs = [_Run(show(file), each.topics, partial(zip, each.topics, each.documents)) for each in found]
+        count = sum(len(each.topics) for each in found)
+        tags = tuple(tag for each in found for tag in each.tags)
+        checked = CheckedFile(show(file), FileKind.RUN, count, taken.name, taken.why)
+        return _Found(checked, (), tags=tags, against=self._against(runs))
 
 
 def _unreadable(file: str, kind: FileKind, error: InputError) -> _Found:
@@ -486,7 +516,9 @@ def _look_at_all(state: _Check, paths: Sequence[str], counter: Counter) -> list[
 
 
 def _peek(path: str, held: bytes | InputError | None) -> FileKind:
-    return sniff(held if isinstance(held, bytes) else read_head(path, HEAD))
+    head = held if isinstance(held, bytes) else read_head(path, HEAD)
+    is_whole = is_parquet(head) or head.removeprefix(BOM).lstrip()[:1] == b"{"
+    return FileKind.RUN if is_whole else sniff(head)  # a run, or scores, which have nothing to wait for
 
 
 def _hold(path: str) -> bytes | InputError | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -72,6 +72,15 @@ class Inspection:
 
     file: str
     problems: list[Problem] = field(default_factory=list)
+    counted: dict[str, int] = field(default_factory=dict)
+
+    def count(self, slug: str, line: int, raw: bytes) -> None:
+        """Report a kind of problem at the first line that has it, with the number of lines."""
+        at = self.counted.setdefault(slug, len(self.problems))
+        if at == len(self.problems):
+            self.add(slug, line, raw)
+        else:
+            self.problems[at] = replace(self.problems[at], count=self.problems[at].count + 1)
 
     @property
     def failed(self) -> bool:
@@ -141,11 +150,28 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
+_NUMBER_AT = {6: 4, 4: 3, 3: 2}
+"""Where lines of so many fields have a number: the score, the grade, the probability."""
+
+
+def _may_be_data(fields: Sequence[bytes], width: int) -> bool:
+    """Whether a ``#`` line could be about a topic, or a run, whose name starts with #."""
+    if len(fields) != width or fields[0] == b"#":
+        return False
+    try:
+        return width not in _NUMBER_AT or float(fields[_NUMBER_AT[width]]) is not None
+    except ValueError:
+        return False
+
+
 def split_fields(line: bytes, number: int, width: int, look: Inspection) -> list[bytes] | None:
     """The fields of a line, or None with the reason reported; a ``#`` line is a comment unless it could be data."""
     fields = line.split()
     if line.lstrip().startswith(b"#"):
-        look.add("comment-or-data" if len(fields) == width else "comment", number, line)
+        if _may_be_data(fields, width):
+            look.add("comment-or-data", number, line)
+        else:
+            look.count("comment", number, line)
         return None
     if len(fields) != width:
         slug = "too-few-fields" if len(fields) < width else "too-many-fields"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,9 @@ def _no_function(view: View, measure: Measure) -> Array:
 class MeasureKind:
     """One measure of the catalogue, not yet given its parameters.
 
-    It is computed by a ``recipe`` (see `cranfield.measures.recipes`), or else by a function of its own. ``averaged``
+    It is computed by a ``recipe`` (see `cranfield.measures.recipes`), or else by a function that computes several
+    measures ``together`` in one pass, or else by a function of its own; ``finish`` makes the score of what that gives.
+    ``averaged``
     says what tables of means show for a system: the ``mean`` over topics, the ``sum`` (of counts), or the ``geometric``
     mean, for scores that are logarithms. ``averages_ties`` says whether it has the expected value over the orders of
     documents with the same score, ``compares_runs`` whether the score of a run depends on another run.
@@ -55,7 +57,9 @@ class MeasureKind:
     help: str
     citation: str
     compute: Callable[[View, Measure], Array] = _no_function
-    recipe: Callable[[View, Measure], Recipe] | None = None
+    recipe: Callable[[View, Measure], Recipe | None] | None = None
+    together: Callable[[View, Sequence[Measure]], Sequence[Array]] | None = None
+    finish: Callable[[View, Measure, Array], Array] | None = None
     parameters: tuple[Parameter, ...] = ()
     cutoff: Cutoff = Cutoff()
     lowest: float = 0.0

@@ -28,6 +28,7 @@ from cranfield.measures.recipes import (
     cutoff_of,
     discounts,
     gain_of,
+    graded,
     highest_gain,
     read_gains,
     run,
@@ -41,7 +42,7 @@ def normalised_dcg(view: View, gain: Array, cutoff: int, base: float | None) -> 
 
 
 def ndcg(view: View, measure: Measure) -> Recipe:
-    return normalised_dcg(view, gain_of(view.grade, measure["gains"]), cutoff_of(measure), measure["log"])
+    return normalised_dcg(view, graded(view, measure["gains"]), cutoff_of(measure), measure["log"])
 
 
 def dcg(view: View, measure: Measure) -> Recipe:

@@ -82,6 +82,28 @@ def trec_eval_name(text: str) -> str | None:
     return None
 
 
+def trec_eval_order(measures: Iterable[str]) -> list[str]:
+    """Measures as trec_eval prints them: in its own order, cutoffs ascending; then those that it does not have.
+
+    >>> trec_eval_order(["P@10", "RBP(p=0.8)", "P@5", "AP"])
+    ['AP', 'P@5', 'P@10', 'RBP(p=0.8)']
+    """
+    families = list(dict.fromkeys(_family(measure) for measure in _TREC))
+
+    def place(measure: str) -> tuple[int, float]:
+        family = _family(measure)
+        known = trec_eval_name(measure) is not None
+        return (families.index(family), float(measure.partition("@")[2] or 0)) if known else (len(families), 0.0)
+
+    return sorted(measures, key=place)
+
+
+def _family(measure: str) -> tuple[str, bool]:
+    """A measure without its cutoff, and whether it has one: trec_eval prints ``ndcg`` and ``ndcg_cut`` apart."""
+    name, mark, _ = measure.partition("@")
+    return name, bool(mark)
+
+
 def trec_eval_family(kind: str) -> list[str]:
     """All names that trec_eval has for one measure of the catalogue, without their cutoffs."""
     names = _WITHOUT | _BY_RANK | _BY_SHARE

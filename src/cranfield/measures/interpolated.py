@@ -7,90 +7,91 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cranfield.collection import View
-from cranfield.collection.collection import NOT_POOLED
+from cranfield.collection import Hits, View
 from cranfield.measures import kernels
 from cranfield.measures.declaration import JUDGED_ONLY, REL, Cutoff, Measure, MeasureKind, Parameter, between
-from cranfield.measures.precision import bpref, ones
+from cranfield.measures.precision import INFERRED_EPSILON, judged_measures, ones, verdicts
 from cranfield.measures.recipes import (
     GAINS,
     Over,
-    Places,
     Recipe,
     Walk,
     add_up,
     binary,
     cumulated,
+    cut,
     discounts,
     divide,
-    follow,
-    gain_of,
+    graded,
     ideal,
-    per_unit,
     places,
-    relevant,
+    relevant_per_unit,
     run,
-    running,
-    segment_units,
+    run_into,
+    run_rows,
     spread_units,
+    whole_share,
 )
 from cranfield.types import Array
 
 LEAST_LOGGED = 1e-5  # trec_eval's MIN_GEO_MEAN
-INFERRED_EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
-NO_RANK = np.int64(2**31)  # above every rank
 ELEVEN = tuple(level / 10 for level in range(11))
 
 
-def _whole_share(share: float, count: Array) -> Array:
-    """A share of a number of documents as a number of documents: rounded up from a tenth on, as trec_eval 9 does."""
-    return np.floor(share * count + 0.9).astype(np.int64)
+def interpolated_measures(view: View, measures: Sequence[Measure]) -> list[Array]:
+    """IPrec at all levels of recall, and averages over eleven of them, in one pass for each threshold of relevance."""
+    levels: dict[float, dict[float, None]] = {}
+    for each in measures:
+        levels.setdefault(each["rel"], {}).update(dict.fromkeys(_levels_of(each)))
+    best = {rel: _interpolated(view, rel, sorted(wanted)) for rel, wanted in levels.items()}
+    return [_average([best[each["rel"]][level] for level in _levels_of(each)]) for each in measures]
 
 
-def _interpolated(view: View, rel: float, levels: Sequence[float]) -> Array:
-    """The highest precision from the relevant document on that reaches a level of recall, on average over levels."""
-    count = per_unit(view, relevant(view, rel))
-    needed = np.stack([_whole_share(level, count) for level in levels], axis=1).ravel()
-    return run(kernels.interpolated, view, binary(view, rel), needed, len(levels))
+def _levels_of(measure: Measure) -> Sequence[float]:
+    return ELEVEN if measure.kind.name == "11pt_avg" else (measure["recall"],)
 
 
-def interpolated_precision(view: View, measure: Measure) -> Array:
-    return _interpolated(view, measure["rel"], [measure["recall"]])
+def _average(best: Sequence[Array]) -> Array:
+    """The mean over levels, added up from the highest level on."""
+    if len(best) == 1:
+        return best[0]
+    total = np.zeros(best[0].shape)
+    for each in reversed(best):
+        total += each
+    total /= len(best)
+    return total
 
 
-def eleven_points(view: View, measure: Measure) -> Array:
-    return _interpolated(view, measure["rel"], ELEVEN)
+def _interpolated(view: View, rel: float, levels: Sequence[float]) -> dict[float, Array]:
+    """For each level of recall, the highest precision from the relevant document on that reaches it."""
+    gain = binary(view, rel)
+    count = relevant_per_unit(view, rel)
+    needed = np.stack([whole_share(level, count) for level in levels], axis=1).ravel()
+    best = run_rows(len(levels), kernels.interpolated, view, gain, needed, len(levels))
+    return dict(zip(levels, best, strict=True))
 
 
-def precision_at_multiple(view: View, measure: Measure) -> Array:
+def relevant_until_multiple(view: View, measure: Measure) -> Recipe:
     gain = binary(view, measure["rel"])
-    cutoff = _whole_share(measure["multiple"], per_unit(view, gain > 0))
-    return divide(run(kernels.weighted, view, gain, ones(view), cutoff), spread_units(view, cutoff))
+    return Recipe(Walk.WEIGHTED, gain, Over.NOTHING, weight=ones(view), multiple=measure["multiple"])
 
 
-def _logarithm(score: Array) -> Array:
+def precision_at_multiple(view: View, measure: Measure, found: Array) -> Array:
+    cutoff = whole_share(measure["multiple"], relevant_per_unit(view, measure["rel"]))
+    return divide(found, spread_units(view, cutoff))
+
+
+def unnormalised_ap(view: View, measure: Measure) -> Recipe:
+    return Recipe(Walk.BLENDED, binary(view, measure["rel"]), Over.RELEVANT)
+
+
+def logarithm(view: View, measure: Measure, score: Array) -> Array:
     return np.log(np.maximum(score, LEAST_LOGGED))
 
 
-def geometric_ap(view: View, measure: Measure) -> Array:
-    return _logarithm(follow(view, Recipe(Walk.BLENDED, binary(view, measure["rel"]), Over.RELEVANT)))
-
-
-def geometric_bpref(view: View, measure: Measure) -> Array:
-    return _logarithm(bpref(view, measure))
-
-
-def _verdicts(view: View, rel: float) -> Array:
-    """2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled."""
-    pooled = np.where(view.grade >= 0, 1, np.where(view.grade > NOT_POOLED, 0, -1))
-    return np.where(relevant(view, rel), 2, pooled).astype(np.int32)
-
-
-def inferred_ap(view: View, measure: Measure) -> Array:
+def inferred_ap(view: View, measure: Measure, total: Array) -> Array:
     """Expected AP where only a sample of the pool was judged (Yilmaz & Aslam 2006, eq. 4, as trec_eval has it)."""
-    verdict = _verdicts(view, measure["rel"])
-    score = run(kernels.inferred, view, verdict, INFERRED_EPSILON, hits=view.judged)
-    return divide(score, spread_units(view, per_unit(view, verdict == 2)))
+    return divide(total, spread_units(view, relevant_per_unit(view, measure["rel"])))
 
 
 def stratified_ap(view: View, measure: Measure) -> Array:
@@ -99,7 +100,7 @@ def stratified_ap(view: View, measure: Measure) -> Array:
     A stratum of N documents of which n were judged, r as relevant, has N·r / n relevant documents by estimate, and the
     precision at the r that were judged stands for the precision at all of them.
     """
-    verdict = _verdicts(view, measure["rel"])
+    verdict = verdicts(view, measure["rel"])
     stratum = np.zeros(len(verdict), np.int64) if view.stratum is None else np.maximum(view.stratum, 0)
     strata = int(stratum.max(initial=0)) + 1
     cell = view.unit.astype(np.int64) * strata + stratum
@@ -113,26 +114,30 @@ def stratified_ap(view: View, measure: Measure) -> Array:
 def binary_lag(view: View, measure: Measure) -> Array:
     gain = binary(view, measure["rel"])
     weight = 1.0 / np.log2(2.0 + np.arange(view.deepest + 1))
-    return divide(run(kernels.lagging, view, gain, weight), spread_units(view, per_unit(view, gain > 0)))
-
-
-def _ideal_until(view: View, found: Places, edges: Array, sums: Array) -> Array:
-    """What ``sums``, added up along the ideal lists with these ``edges``, are at the rank of each hit."""
-    size = np.diff(edges)[found.unit]
-    return np.asarray(sums[edges[found.unit] + np.minimum(found.rank, size) - 1])
+    needed = relevant_per_unit(view, measure["rel"])
+    return divide(run(kernels.lagging, view, gain, weight), spread_units(view, needed))
 
 
 def gain_lag(view: View, measure: Measure) -> Array:
     """Σ g / log2(2 + ideal cg − cg) over the sum of all gains; an ideal document counts at least 1."""
-    gain = gain_of(view.grade, measure["gains"])
-    found = places(view, gain)
+    gain = graded(view, measure["gains"])
     edges, sums = cumulated(view, gain)
-    ideal_edges, costs = _costs(view, gain)
-    past = np.maximum(found.rank - np.diff(ideal_edges)[found.unit], 0)
-    lag = _ideal_until(view, found, ideal_edges, costs) + past - running(view, found, gain[found.judgment])
     total = np.zeros(view.units)
     total[np.diff(edges) > 0] = sums[edges[1:][np.diff(edges) > 0] - 1]
-    return divide(add_up(view, found, gain[found.judgment] / np.log2(2.0 + lag)), spread_units(view, total))
+    return divide(_lagging_gains(view, gain, *_costs(view, gain)), spread_units(view, total))
+
+
+def _lagging_gains(view: View, gain: Array, edges: Array, costs: Array) -> Array:
+    hits, is_whole = view.found, bool((gain % 1 == 0).all())
+    furthest = int(costs.max(initial=0.0)) + view.deepest if is_whole else 0
+    logarithm = np.log2(2.0 + np.arange(furthest + 1))
+    lag = np.zeros(0 if is_whole else len(hits.rank))
+    score = run(kernels.lagging_gains, view, gain, edges, costs, logarithm, is_whole, lag)
+    if is_whole:
+        return score
+    worth = gain[hits.judgment] / np.log2(2.0 + lag)
+    own = Hits(hits.edges, hits.rank, np.arange(len(worth)))
+    return run(kernels.weighted, view, worth, ones(view), cut(view, None), hits=own)
 
 
 def _costs(view: View, gain: Array) -> tuple[Array, Array]:
@@ -143,64 +148,31 @@ def _costs(view: View, gain: Array) -> tuple[Array, Array]:
     return best.edges, sums - np.repeat(before, np.diff(best.edges))
 
 
-def _discounted(view: View, gain: Array) -> tuple[Places, Array, Array, Array]:
-    """Hits, DCG down to each of them, and the edges and the DCG of the ideal lists."""
-    weight, best = discounts(view, None), ideal(view, gain)
-    found, perfect = places(view, gain), places(best, gain)
-    dcg = running(view, found, gain[found.judgment] * weight[found.rank])
-    ideal_dcg = running(best, perfect, gain[perfect.judgment] * weight[perfect.rank])
-    return found, dcg, best.found.edges, ideal_dcg
+def averaged_ndcg(view: View, measures: Sequence[Measure]) -> list[Array]:
+    """nDCG averaged over relevant documents, and over grades, in one pass for each kind of gains."""
+    passes = {gains: _averaged_ndcg(view, gains) for gains in dict.fromkeys(each["gains"] for each in measures)}
+    return [passes[each["gains"]][0 if each.kind.name == "ndcg_rel" else 1] for each in measures]
 
 
-def _last(view: View, found: Places, sums: Array) -> tuple[Array, Array]:
-    """For every list, what ``sums`` ends at (0 without a hit), and where its hits begin, with the end of all."""
-    edges = np.searchsorted(found.segment, np.arange(view.topics * view.systems * view.shards + 1))
-    return np.concatenate([[0.0], sums])[np.where(np.diff(edges) > 0, edges[1:], 0)], edges
-
-
-def ndcg_of_relevant(view: View, measure: Measure) -> Array:
-    """nDCG at the rank of each relevant document, on average; what is not found counts with nDCG at the list's end."""
-    found, dcg, edges, ideal_dcg = _discounted(view, gain_of(view.grade, measure["gains"]))
-    needed = np.diff(edges)
-    score = add_up(view, found, dcg / _ideal_until(view, found, edges, ideal_dcg))
-    end, starts = _last(view, found, dcg)
-    rest = spread_units(view, needed) - np.diff(starts).reshape(score.shape)
-    score += rest * end.reshape(score.shape) / spread_units(view, _whole(edges, ideal_dcg))
-    return divide(score, spread_units(view, needed))
-
-
-def ndcg_of_levels(view: View, measure: Measure) -> Array:
-    """nDCG at the numbers of documents with at least each grade, on average, and at the end of lists that go on."""
-    gain = gain_of(view.grade, measure["gains"])
-    found, dcg, edges, ideal_dcg = _discounted(view, gain)
-    level, level_edges = _levels(gain[ideal(view, gain).found.judgment], edges)
-    end, starts = _last(view, found, dcg)
-    segments, unit = np.arange(len(end)), segment_units(view)
-    counts = np.diff(level_edges)[unit]
-    segment = np.repeat(segments, counts)  # a pair of a list and a level
-    at = level[np.arange(len(segment)) + np.repeat(level_edges[:-1][unit] - np.cumsum(counts) + counts, counts)]
-    depth = at - edges[unit[segment]] + 1
-    before = np.searchsorted(found.segment * NO_RANK + found.rank, segment * NO_RANK + depth, side="right")
-    there = np.where(before > starts[segment], np.concatenate([[0.0], dcg])[before], 0.0)
-    score = np.bincount(segment, there / ideal_dcg[at], len(segments)).astype(np.float64, copy=False)
-    needed = np.diff(edges)[unit]
-    goes_on = (view.length > needed + 1) & (needed > 0)  # trec_eval does not look past exactly one document more
-    score += np.where(goes_on, end / _whole(edges, ideal_dcg)[unit], 0.0)
-    return divide(score, counts + goes_on).reshape(view.topics, view.systems, view.shards)
+def _averaged_ndcg(view: View, gains: str) -> Array:
+    gain, weight = graded(view, gains), discounts(view, None)
+    best = ideal(view, gain).found
+    worth = gain[best.judgment] * weight[best.rank]
+    dcg, counts = np.zeros(len(worth)), np.zeros(view.units, np.int64)
+    kernels.cumulate(view.units, best.edges, np.arange(len(worth)), worth, dcg, counts, work=len(worth) + view.units)
+    level_edges, depth = _levels(gain[best.judgment], best.edges)
+    lists = weight, np.asarray(view.length)
+    return run_into(2, kernels.averaged_ndcg, view, gain, *lists, best.edges, dcg, level_edges, depth)
 
 
 def _levels(ideal_gain: Array, edges: Array) -> tuple[Array, Array]:
-    """The places in the ideal lists after which gains fall, and which of them belong to each unit."""
+    """The ranks in the ideal lists after which gains fall, and which of them belong to each unit."""
     falls = np.zeros(len(ideal_gain), bool)
     falls[:-1] = np.diff(ideal_gain) != 0
     falls[edges[1:][np.diff(edges) > 0] - 1] = True
     level = np.flatnonzero(falls)
-    return level, np.searchsorted(level, edges)
-
-
-def _whole(edges: Array, ideal_dcg: Array) -> Array:
-    """The DCG of each ideal list; 1 where there is none."""
-    return np.concatenate([ideal_dcg, [1.0]])[np.where(np.diff(edges) > 0, edges[1:] - 1, -1)]
+    starts = np.searchsorted(level, edges)
+    return starts, level - np.repeat(edges[:-1], np.diff(starts)) + 1
 
 
 def accuracy(view: View, measure: Measure) -> Array:
@@ -225,7 +197,7 @@ KINDS = (
         help="The highest precision at any rank from that on at which the level of recall after @ is reached; R times "
         "the level is rounded up from a tenth on, as in trec_eval 9.",
         citation="BuckleyVoorhees2005",
-        compute=interpolated_precision,
+        together=interpolated_measures,
         parameters=(RECALL, REL, JUDGED_ONLY),
         cutoff=Cutoff(required=True, parameter="recall"),
         aliases=("iprec_at_recall",),
@@ -235,7 +207,7 @@ KINDS = (
         title="Eleven-point average precision",
         help="IPrec averaged over recall 0, 0.1, …, 1.",
         citation="BuckleyVoorhees2005",
-        compute=eleven_points,
+        together=interpolated_measures,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
     ),
@@ -245,7 +217,8 @@ KINDS = (
         help="Precision at the rank that is R (the number of relevant documents) times the number after @, rounded up "
         "from a tenth on.",
         citation="TrecEval",
-        compute=precision_at_multiple,
+        recipe=relevant_until_multiple,
+        finish=precision_at_multiple,
         parameters=(MULTIPLE, REL),
         cutoff=Cutoff(required=True, parameter="multiple"),
         averages_ties=True,
@@ -256,7 +229,8 @@ KINDS = (
         help="The logarithm of AP, of 0.00001 where AP is lower; this is what is tested. Tables of means show exp of "
         "its mean, the geometric mean of AP, which rewards not failing on any topic.",
         citation="Robertson2006",
-        compute=geometric_ap,
+        recipe=unnormalised_ap,
+        finish=logarithm,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         lowest=math.log(LEAST_LOGGED),
@@ -269,7 +243,8 @@ KINDS = (
         title="Geometric mean binary preference",
         help="The logarithm of Bpref, of 0.00001 where it is lower; tables of means show exp of its mean.",
         citation="Robertson2006",
-        compute=geometric_bpref,
+        together=judged_measures,
+        finish=logarithm,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         lowest=math.log(LEAST_LOGGED),
@@ -282,7 +257,8 @@ KINDS = (
         help="AP estimated where only a random sample of the pool was judged: documents with a negative grade were "
         "pooled and not judged, and are taken to be relevant as often as judged ones.",
         citation="YilmazAslam2006",
-        compute=inferred_ap,
+        together=judged_measures,
+        finish=inferred_ap,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
     ),
@@ -331,7 +307,7 @@ KINDS = (
         help="nDCG at the rank of every relevant document, averaged; those not found count with nDCG of the whole "
         "list over that of the ideal one.",
         citation="TrecEval",
-        compute=ndcg_of_relevant,
+        together=averaged_ndcg,
         parameters=(GAINS,),
         cutoff=Cutoff(allowed=False),
     ),
@@ -341,7 +317,7 @@ KINDS = (
         help="nDCG at the number of documents of the highest grade, of the two highest, and so on, averaged, with that "
         "at the end of a list that is longer than one document more than all of them.",
         citation="TrecEval",
-        compute=ndcg_of_levels,
+        together=averaged_ndcg,
         parameters=(GAINS,),
         cutoff=Cutoff(allowed=False),
     ),

@@ -58,6 +58,61 @@ def _blended(
             out_score[segment] = total
 
 
+def _totals(
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    gain,
+    weight,
+    walk,
+    beta,
+    ideal_edges,
+    ideal_gain,
+    cutoff,
+    row,
+    cutoffs,
+    out_total,
+):
+    """The sums of :func:`_weighted`, :func:`_blended` or :func:`_cascade` at several cutoffs, in one pass.
+
+    ``cutoff`` has ``cutoffs`` ascending ranks for each unit, and ``row`` where the sum down to each of them goes.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            ideal_first = ideal_edges[unit]
+            ideal_size = ideal_edges[unit + 1] - ideal_first
+            hit, end = edges[segment], edges[segment + 1]
+            found = 0
+            gained = 0.0
+            reading = 1.0
+            total = 0.0
+            for at in range(unit * cutoffs, (unit + 1) * cutoffs):
+                while hit < end and rank[hit] <= cutoff[at]:
+                    r = rank[hit]
+                    g = gain[judgment[hit]]
+                    hit += 1
+                    if walk == WEIGHTED:
+                        total += g * weight[r]
+                    elif walk == CASCADE:
+                        total += reading * g / r
+                        reading *= 1.0 - g
+                    elif g > 0.0:
+                        found += 1
+                        if beta == 0.0:
+                            total += found / r
+                        else:
+                            gained += g
+                            best = ideal_gain[ideal_first + min(r, ideal_size) - 1]
+                            total += (found + beta * gained) / (r + beta * best)
+                out_total[row[at], segment] = total
+
+
 def _preferred(first, last, systems, shards, edges, rank, judgment, gain, beta, ideal_edges, ideal_gain, out_score):
     """P+: the blended ratio averaged over the relevant ranks down to the first document of the highest gain found."""
     for number in range(first, last):
@@ -156,30 +211,59 @@ def _stopping(first, last, systems, shards, edges, rank, judgment, gain, going_o
             out_score[segment] = total / looked
 
 
-def _inferred(first, last, systems, shards, edges, rank, judgment, verdict, epsilon, out_score):
-    """Σ of the expected precision at each relevant document, which is above the pooled documents before it.
+def _judged_lists(
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    verdict,
+    relevant,
+    nonrelevant,
+    epsilon,
+    longest,
+    out_preference,
+    out_inferred,
+    out_nonrelevant,
+):
+    """What needs all judged documents: bpref, Σ of the expected precision at relevant ones, and non-relevant ones.
 
-    ``verdict`` of a judgment is 2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled.
+    ``verdict`` of a judgment is 2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled;
+    no list has more than ``longest`` hits.
     """
+    place = np.empty(longest + 1, np.int64)  # of the documents that are not simply not relevant
     for number in range(first, last):
         for shard in range(shards):
             segment = number * shards + shard
-            pooled = 0
-            judged = 0
+            unit = number // systems * shards + shard
+            needed = relevant[unit]
+            most = min(needed, nonrelevant[unit])
+            start = edges[segment]
+            count = 0
+            for hit in range(start, edges[segment + 1]):  # without a branch, which would often be mispredicted
+                place[count] = hit
+                count += verdict[judgment[hit]] != 1
             found = 0
-            total = 0.0
-            for hit in range(edges[segment], edges[segment + 1]):
+            unjudged = 0
+            preference = 0.0
+            inferred = 0.0
+            for at in range(count):
+                hit = place[at]
                 says = verdict[judgment[hit]]
-                if says < 0:
-                    continue
                 if says == 2:
-                    share = (found + epsilon) / (judged + 2.0 * epsilon)
-                    total += (1.0 + pooled * share) / rank[hit] if rank[hit] > 1 else 1.0
+                    above = hit - start - at
+                    preference += 1.0 - min(above, needed) / most if above > 0 else 1.0
+                    share = (found + epsilon) / (found + above + 2.0 * epsilon)
+                    r = rank[hit]
+                    inferred += (1.0 + (found + above + unjudged) * share) / r if r > 1 else 1.0
                     found += 1
-                if says > 0:
-                    judged += 1
-                pooled += 1
-            out_score[segment] = total
+                elif says == 0:
+                    unjudged += 1
+            out_preference[segment] = preference / needed if needed > 0 else 0.0
+            out_inferred[segment] = inferred
+            out_nonrelevant[segment] = edges[segment + 1] - start - count
 
 
 def _stratified(
@@ -187,7 +271,7 @@ def _stratified(
 ):
     """Σ of the expected precision at each relevant document, times ``share``, which has ``strata`` numbers for a unit.
 
-    ``verdict`` is as for :func:`_inferred`; documents above are expected to be relevant stratum by stratum.
+    ``verdict`` is as for :func:`_judged_lists`; documents above are expected to be relevant stratum by stratum.
     """
     pooled = np.zeros(strata, np.int64)
     judged = np.zeros(strata, np.int64)
@@ -233,10 +317,10 @@ def _lagging(first, last, systems, shards, edges, rank, judgment, gain, weight, 
             out_score[segment] = total
 
 
-def _interpolated(first, last, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
-    """The highest precision from the ``needed``-th relevant document on, on average over ascending levels of recall.
+def _interpolated(first, last, systems, shards, edges, rank, judgment, gain, needed, levels, out_best):
+    """The highest precision from the ``needed``-th relevant document on, for ascending levels of recall.
 
-    ``needed`` has ``levels`` numbers for each unit.
+    ``needed`` has ``levels`` numbers for each unit, and ``out_best`` a row for each level.
     """
     for number in range(first, last):
         for shard in range(shards):
@@ -248,38 +332,118 @@ def _interpolated(first, last, systems, shards, edges, rank, judgment, gain, nee
                     count += 1
             level = levels - 1
             while level >= 0 and needed[start + level] > count:
+                out_best[level, segment] = 0.0
                 level -= 1
             best = 0.0
-            total = 0.0
             for hit in range(edges[segment + 1] - 1, edges[segment] - 1, -1):
                 if gain[judgment[hit]] > 0.0:
                     best = max(best, count / rank[hit])
                     while level >= 0 and needed[start + level] == count:
-                        total += best
+                        out_best[level, segment] = best
                         level -= 1
                     count -= 1
             while level >= 0:
-                total += best
+                out_best[level, segment] = best
                 level -= 1
-            out_score[segment] = total / levels
 
 
-def _preference(first, last, systems, shards, edges, rank, judgment, relevant, nonrelevant, out_score):
-    """bpref. ``rank`` here holds 1 for a relevant, 0 for a judged non-relevant, −1 for an unjudged hit."""
+def _lagging_gains(
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    gain,
+    ideal_edges,
+    ideal_cost,
+    logarithm,
+    by_table,
+    out_lag,
+    out_score,
+):
+    """Σ gain / log2(2 + how far the cumulated gain is behind that of the ideal list), whose later documents count 1.
+
+    With whole gains (``by_table``), ``logarithm`` has the logarithms; otherwise ``out_lag`` gets what to take them of.
+    """
     for number in range(first, last):
         for shard in range(shards):
             segment = number * shards + shard
             unit = number // systems * shards + shard
-            found = relevant[unit]
-            most = min(found, nonrelevant[unit])
-            above = 0
+            size = ideal_edges[unit + 1] - ideal_edges[unit]
+            gained = 0.0
             total = 0.0
             for hit in range(edges[segment], edges[segment + 1]):
-                if rank[hit] == 0:
-                    above += 1
-                elif rank[hit] == 1:
-                    total += 1.0 - min(above, found) / most if above > 0 else 1.0
-            out_score[segment] = total / found if found > 0 else 0.0
+                g = gain[judgment[hit]]
+                if g > 0.0:
+                    gained += g
+                    ideal = ideal_cost[ideal_edges[unit] + min(rank[hit], size) - 1]
+                    lag = ideal + max(rank[hit] - size, 0) - gained
+                    if by_table:
+                        total += g / logarithm[max(int(lag), 0)]  # below 0 if a list has a document twice
+                    else:
+                        out_lag[hit] = lag
+            out_score[segment] = total
+
+
+def _averaged_ndcg(
+    first,
+    last,
+    systems,
+    shards,
+    edges,
+    rank,
+    judgment,
+    gain,
+    weight,
+    length,
+    ideal_edges,
+    ideal_dcg,
+    level_edges,
+    level_depth,
+    out_relevant,
+    out_levels,
+):
+    """nDCG averaged over relevant documents, and over the numbers of documents with at least each grade.
+
+    Documents that are not found count with nDCG at the list's end. So does the end of a list that goes on past all
+    levels; as trec_eval does, it does not look past exactly one document more.
+    """
+    for number in range(first, last):
+        for shard in range(shards):
+            segment = number * shards + shard
+            unit = number // systems * shards + shard
+            start = ideal_edges[unit]
+            size = ideal_edges[unit + 1] - start
+            out_relevant[segment] = 0.0
+            out_levels[segment] = 0.0
+            if size == 0:
+                continue
+            level, end = level_edges[unit], level_edges[unit + 1]
+            found = 0
+            dcg = 0.0
+            over_relevant = 0.0
+            over_levels = 0.0
+            for hit in range(edges[segment], edges[segment + 1]):
+                g = gain[judgment[hit]]
+                if g > 0.0:
+                    while level < end and rank[hit] > level_depth[level]:
+                        over_levels += dcg / ideal_dcg[start + level_depth[level] - 1]
+                        level += 1
+                    dcg += g * weight[rank[hit]]
+                    found += 1
+                    over_relevant += dcg / ideal_dcg[start + min(rank[hit], size) - 1]
+            while level < end:
+                over_levels += dcg / ideal_dcg[start + level_depth[level] - 1]
+                level += 1
+            whole = ideal_dcg[start + size - 1]
+            out_relevant[segment] = (over_relevant + (size - found) * dcg / whole) / size
+            count = end - level_edges[unit]
+            if length[segment] > size + 1:
+                over_levels += dcg / whole
+                count += 1
+            out_levels[segment] = over_levels / count
 
 
 def _novelty(
@@ -541,9 +705,9 @@ def _any_tied(first, last, systems, shards, edges, rank, judgment, tie_first, ti
 
 
 def _preference_tied(
-    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, relevant, nonrelevant, out_score
+    first, last, systems, shards, edges, rank, judgment, tie_first, tie_last, verdict, relevant, nonrelevant, out_score
 ):
-    """The expected value of :func:`_preference` over the orders of documents with the same score.
+    """The expected value of bpref (:func:`_judged_lists`) over the orders of documents with the same score.
 
     A relevant document has 0, 1, …, all of the judged non-relevant documents of its group above it, each with the same
     probability.
@@ -562,10 +726,9 @@ def _preference_tied(
                 preferred = 0
                 others = 0
                 while hit < edges[segment + 1] and tie_first[hit] == start:
-                    if rank[hit] == 1:
-                        preferred += 1
-                    elif rank[hit] == 0:
-                        others += 1
+                    says = verdict[judgment[hit]]
+                    preferred += says == 2
+                    others += says == 1
                     hit += 1
                 if preferred > 0:
                     worth = 0.0
@@ -599,21 +762,18 @@ def _blended_arrays(
     return True
 
 
-def _interpolated_arrays(lists, systems, shards, edges, rank, judgment, gain, needed, levels, out_score):
-    """:func:`_interpolated` by whole arrays, level by level from the highest as the loop does."""
+def _interpolated_arrays(lists, systems, shards, edges, rank, judgment, gain, needed, levels, out_best):
+    """:func:`_interpolated` by whole arrays, level by level."""
     segments = np.arange(lists * shards)
     found = np.flatnonzero(gain[judgment] > 0.0)
     segment = np.repeat(segments, np.diff(edges))[found]
     unit = (segments // (systems * shards) * shards + segments % shards)[segment]
     count = np.arange(1, len(found) + 1) - np.searchsorted(segment, segment)
     precision = count / rank[found]
-    out_score[:] = 0.0
-    for level in range(levels - 1, -1, -1):
+    out_best[:] = 0.0
+    for level in range(levels):
         late = count >= needed[unit * levels + level]
-        best = np.zeros(len(segments))
-        np.maximum.at(best, segment[late], precision[late])
-        out_score += best
-    out_score /= levels
+        np.maximum.at(out_best[level], segment[late], precision[late])
     return True
 
 
@@ -709,15 +869,17 @@ def _follow(
 
 weighted = Kernel(_weighted, arrays=_weighted_arrays)
 blended = Kernel(_blended, arrays=_blended_arrays)
+totals = Kernel(_totals)
 preferred = Kernel(_preferred)
 first_relevant = Kernel(_first_relevant)
 cascade = Kernel(_cascade)
 stopping = Kernel(_stopping)
 interpolated = Kernel(_interpolated, arrays=_interpolated_arrays)
-inferred = Kernel(_inferred)
+judged_lists = Kernel(_judged_lists)
 stratified = Kernel(_stratified)
 lagging = Kernel(_lagging)
-preference = Kernel(_preference)
+lagging_gains = Kernel(_lagging_gains)
+averaged_ndcg = Kernel(_averaged_ndcg)
 novelty = Kernel(_novelty)
 greedy = Kernel(_greedy)
 overlap = Kernel(_overlap)

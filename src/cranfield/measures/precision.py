@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from cranfield.collection import View
+from cranfield.collection.collection import NOT_POOLED
 from cranfield.measures import kernels
 from cranfield.measures.declaration import JUDGED_ONLY, REL, Cutoff, Measure, MeasureKind, Parameter, one_of
-from cranfield.measures.recipes import Over, Recipe, Walk, binary, cut, cutoff_of, divide, per_unit, relevant, run
+from cranfield.measures.recipes import (
+    Over,
+    Recipe,
+    Walk,
+    binary,
+    cut,
+    cutoff_of,
+    divide,
+    per_unit,
+    relevant,
+    relevant_per_unit,
+    run,
+    run_into,
+    shared,
+)
 from cranfield.types import Array
 
 
 def ones(view: View) -> Array:
     """The same weight for every rank."""
-    return np.ones(view.deepest + 1)
+    return shared(view, lambda: np.ones(view.deepest + 1), "ones")
 
 
 def average_precision(view: View, measure: Measure) -> Recipe:
@@ -58,13 +74,33 @@ def relative_precision(view: View, measure: Measure) -> Recipe:
     return Recipe(Walk.WEIGHTED, gain, Over.RELEVANT_OR_CUTOFF, cutoff_of(measure), ones(view))
 
 
-def bpref(view: View, measure: Measure) -> Array:
-    is_relevant = relevant(view, measure["rel"])
-    is_other = (view.grade >= 0) & ~is_relevant
-    verdict = np.where(is_relevant, 1, np.where(is_other, 0, -1)).astype(np.int32)
-    seen = replace(view.judged, rank=verdict[view.judged.judgment])
-    counts = per_unit(view, is_relevant), per_unit(view, is_other)
-    return run(kernels.preference, view, *counts, hits=seen, placed=view.judged)
+INFERRED_EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
+_JUDGED = {"Bpref": 0, "gm_bpref": 0, "infAP": 1, "num_nonrel_judged_ret": 2}
+"""Measures that need all judged documents, and which result of the pass over those they are."""
+
+
+def verdicts(view: View, rel: float) -> Array:
+    """2 for relevant, 1 for not relevant, 0 for pooled and not judged, −1 for not pooled."""
+    pooled = np.where(view.grade >= 0, 1, np.where(view.grade > NOT_POOLED, 0, -1))
+    return np.where(relevant(view, rel), 2, pooled).astype(np.int8)
+
+
+def judged_measures(view: View, measures: Sequence[Measure]) -> list[Array]:
+    """Measures that need all judged documents, in one pass for each threshold of relevance."""
+    passes = {rel: _judged_pass(view, rel) for rel in dict.fromkeys(each["rel"] for each in measures)}
+    return [passes[each["rel"]][_JUDGED[each.kind.name]] for each in measures]
+
+
+def _judged_pass(view: View, rel: float) -> Array:
+    """bpref, the sums of inferred AP, and the judged documents that are not relevant."""
+    verdict = verdicts(view, rel)
+    counts = relevant_per_unit(view, rel), per_unit(view, verdict == 1)
+    longest = int(np.diff(view.judged.edges).max(initial=0))
+    lists = replace(view, ties=None)
+    passed = run_into(3, kernels.judged_lists, lists, verdict, *counts, INFERRED_EPSILON, longest, hits=view.judged)
+    if view.ties is not None:
+        passed[0] = run(kernels.preference_tied, view, verdict, *counts, hits=view.judged)
+    return passed
 
 
 def judged(view: View, measure: Measure) -> Array:
@@ -177,7 +213,7 @@ KINDS = (
         help="How seldom judged non-relevant documents stand above relevant ones; unjudged documents do not matter. "
         "Follows trec_eval: relevant documents that were not retrieved count 0.",
         citation="BuckleyVoorhees2004",
-        compute=bpref,
+        together=judged_measures,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         aliases=("bpref",),

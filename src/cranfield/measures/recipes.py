@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -24,40 +24,95 @@ _TIED = {
     kernels.weighted: kernels.weighted_tied,
     kernels.blended: kernels.blended_tied,
     kernels.first_relevant: kernels.first_relevant_tied,
-    kernels.preference: kernels.preference_tied,
+    kernels.preference_tied: kernels.preference_tied,
     kernels.any_tied: kernels.any_tied,
 }
+"""Where ties are averaged, the kernels of expected values in place of the others."""
 
 
-def run(kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None, placed: Hits | None = None) -> Array:
-    """One kernel over a whole view, or over other ``hits`` of it; the answer is topics × systems × shards.
+def run(kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None) -> Array:
+    """One kernel over a whole view, or over other ``hits`` of it; the answer is topics × systems × shards."""
+    score: Array = run_into(1, kernel, view, *arguments, hits=hits)[0]
+    return score
 
-    Where ties are averaged, the kernel of expected values takes its place; ``placed`` are the hits with their ranks,
-    where ``hits`` have something else in their place.
-    """
+
+def run_rows(rows: int, kernel: Kernel, view: View, *arguments: Any) -> Array:
+    """One kernel that writes several ``rows`` of scores; the answer is rows × topics × systems × shards."""
+    segments = view.topics * view.systems * view.shards
+    scores = np.empty((rows, segments), np.float64)
+    run_onto((scores,), kernel, view, *arguments)
+    return scores.reshape(rows, view.topics, view.systems, view.shards)
+
+
+def run_into(count: int, kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None) -> Array:
+    """One kernel that writes ``count`` scores for every list; the answer is count × topics × systems × shards."""
+    scores = np.zeros((count, view.topics * view.systems * view.shards), np.float64)
+    run_onto(tuple(scores), kernel, view, *arguments, hits=hits)
+    return scores.reshape(count, view.topics, view.systems, view.shards)
+
+
+def run_onto(written: Sequence[Array], kernel: Kernel, view: View, *arguments: Any, hits: Hits | None = None) -> None:
+    """One kernel over a whole view, or over other ``hits`` of it, which writes to these arrays."""
     hits = view.found if hits is None else hits
     if view.ties is not None:
         kernel = _TIED[kernel]
-        arguments = (*view.ties.around(hits if placed is None else placed), *arguments)
+        arguments = (*view.ties.around(hits), *arguments)
     segments = view.topics * view.systems * view.shards
-    score = np.zeros(segments, np.float64)
     kernel(
         view.topics * view.systems,
         view.systems,
         view.shards,
         hits.edges,
-        hits.rank,
-        hits.judgment,
+        _unsigned(hits.rank),
+        _unsigned(hits.judgment),
         *arguments,
-        score,
+        *written,
         work=len(hits.rank) + segments,
     )
-    return score.reshape(view.topics, view.systems, view.shards)
+
+
+def _unsigned(places: Array) -> Array:
+    """The same numbers as an index that cannot be below 0, which machine code need not check."""
+    return places.view(np.uint32) if places.dtype == np.int32 else places
+
+
+def shared(view: View, make: Callable[[], Array], *key: object) -> Array:
+    """An array that several measures of a view use, made once and known by its ``key``."""
+    if key not in view.shared:
+        made = make()
+        made.flags.writeable = False
+        view.shared[key] = made
+    kept: Array = view.shared[key]
+    return kept
 
 
 def cut(view: View, k: int | None) -> Array:
     """The same cutoff for every unit."""
     return np.full(view.units, NO_CUTOFF if k is None else k, np.int64)
+
+
+def whole_share(share: float, count: Array) -> Array:
+    """A share of a number of documents as a number of documents: rounded up from a tenth on, as trec_eval 9 does."""
+    return np.floor(share * count + 0.9).astype(np.int64)
+
+
+def _once(view: View, gain: Array, make: Callable[[View, Array], Any]) -> Any:
+    """What follows from a gain, made once where the gain is shared."""
+    if gain.flags.writeable:  # it may change, and nobody else has it
+        return make(view, gain)
+    key = make, id(gain)
+    if key not in view.shared:
+        view.shared[key] = gain, make(view, gain)  # with the gain, so that its id stays its own
+    return view.shared[key][1]
+
+
+def _needed(view: View, gain: Array) -> Array:
+    return per_unit(view, gain > 0)
+
+
+def relevant_per_unit(view: View, rel: float) -> Array:
+    """How many relevant documents each unit has."""
+    return shared(view, lambda: per_unit(view, relevant(view, rel)), "relevant", rel)
 
 
 def per_unit(view: View, chosen: Array) -> Array:
@@ -83,7 +138,12 @@ def relevant(view: View, rel: float) -> Array:
 
 def binary(view: View, rel: float) -> Array:
     """Gain 1 for what is relevant."""
-    return relevant(view, rel).astype(np.float64)
+    return shared(view, lambda: relevant(view, rel).astype(np.float64), "binary", rel)
+
+
+def graded(view: View, gains: str) -> Array:
+    """What every judgment is worth, see `gain_of`."""
+    return shared(view, lambda: gain_of(view.grade, gains), "graded", gains)
 
 
 def read_gains(text: str) -> str:
@@ -159,6 +219,10 @@ def highest_gain(view: View, measure: Measure) -> float:
 
 def discounts(view: View, base: float | None) -> Array:
     """1 / log2(r + 1); with a base b, 1 before rank b and 1 / log_b(r) from there (Järvelin & Kekäläinen)."""
+    return shared(view, lambda: _discounts(view, base), "discounts", base)
+
+
+def _discounts(view: View, base: float | None) -> Array:
     ranks = np.arange(max(view.deepest, len(view.grade), 1) + 1, dtype=np.float64)
     ranks[0] = 1.0  # there is no rank 0
     if base is None:
@@ -168,6 +232,11 @@ def discounts(view: View, base: float | None) -> Array:
 
 def ideal(view: View, gain: Array) -> View:
     """The best list there could be in every unit, as a view with one system: gains descending."""
+    best: View = _once(view, gain, _ideal)
+    return best
+
+
+def _ideal(view: View, gain: Array) -> View:
     worth = np.flatnonzero(gain > 0)
     order = worth[np.lexsort((-gain[worth], view.unit[worth]))]
     counts = np.bincount(view.unit[order], minlength=view.units)
@@ -272,6 +341,18 @@ class Recipe:
     beta: float = 0.0
     most: float = np.inf
     cut_at_relevant: bool = False
+    multiple: float | None = None  # of the relevant documents, at which lists are cut
+
+    @property
+    def cut(self) -> tuple[object, ...]:
+        """What says where lists are cut."""
+        return self.cutoff, self.cut_at_relevant, self.multiple
+
+    def cutoffs(self, relevant: Array) -> Array:
+        """The rank at which the lists of each unit are cut, given how many ``relevant`` documents each has."""
+        if self.multiple is not None:
+            return whole_share(self.multiple, relevant)
+        return relevant if self.cut_at_relevant else np.full(len(relevant), self.cutoff, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,13 +391,43 @@ def is_condensed(measure: Measure) -> bool:
     return bool(dict(measure.values).get("judged_only", False))
 
 
-def compute(view: View, measure: Measure) -> Array:
-    """Topics × systems × shards of a measure, by its recipe or by its own function."""
-    kind = measure.kind
-    if view.ties is not None and not kind.averages_ties:
-        raise _without_average(measure)
-    view = view.condensed if is_condensed(measure) else view
-    return kind.compute(view, measure) if kind.recipe is None else follow(view, kind.recipe(view, measure))
+def compute_all(view: View, measures: Sequence[Measure]) -> Iterator[tuple[int, Array]]:
+    """Topics × systems × shards of every measure, with its place among them; those that can share a pass do.
+
+    They come as they are computed, in any order, so that not all of them need be in memory.
+    """
+    for measure in measures:
+        if view.ties is not None and not measure.kind.averages_ties:
+            raise _without_average(measure)
+    for condensed in (False, True):
+        places = [at for at, measure in enumerate(measures) if is_condensed(measure) == condensed]
+        if places:
+            lists = view.condensed if condensed else view
+            for at, score in _compute_lists(lists, [measures[at] for at in places]):
+                yield places[at], score
+
+
+def _compute_lists(view: View, measures: Sequence[Measure]) -> Iterator[tuple[int, Array]]:
+    """By recipes, by passes that several measures share, or each by its own function; and finished."""
+    for at, score in _unfinished(view, measures):
+        finish = measures[at].kind.finish
+        yield at, score if finish is None else finish(view, measures[at], score)
+
+
+def _unfinished(view: View, measures: Sequence[Measure]) -> Iterator[tuple[int, Array]]:
+    recipes: dict[int, Recipe] = {}
+    passes: dict[Any, list[int]] = {}
+    for at, measure in enumerate(measures):
+        made = None if measure.kind.recipe is None else measure.kind.recipe(view, measure)
+        if made is not None:
+            recipes[at] = made
+        elif measure.kind.together is not None:
+            passes.setdefault(measure.kind.together, []).append(at)
+        else:
+            yield at, measure.kind.compute(view, measure)
+    yield from follow_all(view, recipes)
+    for together, places in passes.items():
+        yield from zip(places, together(view, [measures[at] for at in places]), strict=True)
 
 
 def _without_average(measure: Measure) -> RequestError:
@@ -330,30 +441,79 @@ def _without_average(measure: Measure) -> RequestError:
 
 
 def follow(view: View, made: Recipe) -> Array:
-    """Topics × systems × shards of a view by a recipe."""
-    needed = per_unit(view, made.gain > 0)
-    cutoff = needed if made.cut_at_relevant else np.full(view.units, made.cutoff, np.int64)
-    score = _walk(view, view, made, cutoff)
-    if made.over is Over.CUTOFF:
-        score /= made.cutoff
-    elif made.over is Over.RELEVANT:
-        divide(score, spread_units(view, needed))
-    elif made.over is Over.RELEVANT_OR_CUTOFF:
-        divide(score, spread_units(view, np.minimum(needed, cutoff)))
-    elif made.over is Over.IDEAL:
-        divide(score, spread_units(view, _walk(view, ideal(view, made.gain), made, cutoff).ravel()))
-    return score if made.most == np.inf else np.minimum(score, made.most)
+    """Topics × systems × shards by one recipe."""
+    return next(score for _, score in follow_all(view, {0: made}))
+
+
+def follow_all(view: View, recipes: Mapping[int, Recipe]) -> Iterator[tuple[int, Array]]:
+    """Topics × systems × shards by every recipe; those that differ only in where they cut share a pass."""
+    alike: dict[tuple[object, ...], dict[int, Recipe]] = {}
+    for at, each in recipes.items():
+        weight = id(each.weight) if len(each.weight) else 0
+        alike.setdefault((each.walk, id(each.gain), weight, each.beta, _is_any(each)), {})[at] = each
+    for members in alike.values():
+        yield from _follow_alike(view, members)
+
+
+def _follow_alike(view: View, recipes: Mapping[int, Recipe]) -> Iterator[tuple[int, Array]]:
+    """Recipes that differ only in where they cut, and in what they divide by."""
+    first = next(iter(recipes.values()))
+    needed = _once(view, first.gain, _needed)
+    cutoffs = {each.cut: each.cutoffs(needed) for each in recipes.values()}
+    sums = dict(zip(cutoffs, _sums(view, view, first, list(cutoffs.values())), strict=True))
+    ideals: dict[Any, Array] = {}
+    if any(each.over is Over.IDEAL for each in recipes.values()):
+        best = _sums(view, ideal(view, first.gain), first, list(cutoffs.values()))
+        ideals = dict(zip(cutoffs, best, strict=True))
+    for at, each in recipes.items():
+        score = sums[each.cut] if len(recipes) == 1 else sums[each.cut].copy()
+        by = _divisor(each, needed, cutoffs[each.cut], ideals.get(each.cut))
+        if each.over is Over.CUTOFF:
+            score /= each.cutoff
+        elif by is not None:
+            divide(score, spread_units(view, by))
+        yield at, score if each.most == np.inf else np.minimum(score, each.most, out=score)
+
+
+def _divisor(made: Recipe, relevant: Array, cutoff: Array, best: Array | None) -> Array | None:
+    """What the sums of each unit are divided by, if anything."""
+    if made.over is Over.RELEVANT:
+        return relevant
+    if made.over is Over.RELEVANT_OR_CUTOFF:
+        return np.minimum(relevant, cutoff)
+    return best.ravel() if made.over is Over.IDEAL and best is not None else None
+
+
+def _sums(view: View, lists: View, made: Recipe, cutoffs: Sequence[Array]) -> Sequence[Array]:
+    """The sums over the ``lists`` of a view, or over its ideal ones, at each of the cutoffs."""
+    if len(cutoffs) == 1 or lists.ties is not None or made.walk in (Walk.PREFERRED, Walk.FIRST_RELEVANT):
+        return [_walk(view, lists, made, cutoff) for cutoff in cutoffs]
+    ranks = np.stack(cutoffs, axis=1)
+    row = np.argsort(ranks, axis=1, kind="stable")
+    ascending = np.take_along_axis(ranks, row, axis=1)
+    best = _best_gains(view, made)
+    how = (made.gain, made.weight, int(made.walk), made.beta, *best, ascending.ravel(), row.ravel(), len(cutoffs))
+    return list(run_rows(len(cutoffs), kernels.totals, lists, *how))
+
+
+def _best_gains(view: View, made: Recipe) -> tuple[Array, Array]:
+    """The cumulated gains of ideal lists, where a recipe blends them in."""
+    return cumulated(view, made.gain) if made.beta else (np.zeros(view.units + 1, np.int64), np.zeros(1))
+
+
+def _is_any(made: Recipe) -> bool:
+    """Whether a recipe asks if there is any relevant document (Success): its expected value is no sum."""
+    return made.over is Over.NOTHING and made.most < np.inf
 
 
 def _walk(view: View, lists: View, made: Recipe, cutoff: Array) -> Array:
-    """The sums over the ``lists`` of a view, or over its ideal ones."""
-    if lists.ties is not None and made.over is Over.NOTHING and made.most < np.inf:  # whether there is any: Success
+    """The sums over the ``lists`` of a view, or over its ideal ones, at one cutoff."""
+    if lists.ties is not None and _is_any(made):
         return run(kernels.any_tied, lists, made.gain, cutoff)
     if made.walk is Walk.WEIGHTED:
         return run(kernels.weighted, lists, made.gain, made.weight, cutoff)
     if made.walk is Walk.BLENDED:
-        best = cumulated(view, made.gain) if made.beta else (np.zeros(view.units + 1, np.int64), np.zeros(1))
-        return run(kernels.blended, lists, made.gain, cutoff, made.beta, *best)
+        return run(kernels.blended, lists, made.gain, cutoff, made.beta, *_best_gains(view, made))
     if made.walk is Walk.PREFERRED:
         return run(kernels.preferred, lists, made.gain, made.beta, *cumulated(view, made.gain))
     return run(
@@ -366,9 +526,12 @@ def kept_recipe(view: View, measure: Measure) -> Recipe | None:
 
     ``view`` has its judgments topic by topic, best grade first, so that an ideal list is simply what is left of them.
     """
-    if measure.kind.recipe is None or is_condensed(measure):
+    kind = measure.kind
+    if kind.recipe is None or kind.finish is not None or is_condensed(measure):
         return None
-    made = measure.kind.recipe(view, measure)
+    made = kind.recipe(view, measure)
+    if made is None:
+        return None
     falls = np.diff(made.gain) <= 0
     return made if bool((falls | (np.diff(view.unit) != 0)).all()) else None
 

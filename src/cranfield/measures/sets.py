@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from cranfield.collection import View
-from cranfield.measures import kernels
 from cranfield.measures.declaration import (
     JUDGED_ONLY,
     REL,
@@ -19,58 +18,52 @@ from cranfield.measures.declaration import (
     read_flag,
     read_grade,
 )
-from cranfield.measures.precision import ones
-from cranfield.measures.recipes import Over, Recipe, Walk, binary, cut, divide, per_unit, relevant, run, spread_units
+from cranfield.measures.precision import judged_measures, ones
+from cranfield.measures.recipes import Over, Recipe, Walk, binary, cutoff_of, divide, relevant_per_unit, spread_units
 from cranfield.types import Array
 
 
-def _found(view: View, rel: float, k: int | None = None) -> Array:
-    """How many relevant documents each list has among its first k."""
-    return run(kernels.weighted, view, binary(view, rel), ones(view), cut(view, k))
+def found(view: View, measure: Measure) -> Recipe:
+    """How many relevant documents each list has, among its first k where the measure says that."""
+    return Recipe(Walk.WEIGHTED, binary(view, measure["rel"]), Over.NOTHING, cutoff_of(measure), ones(view))
 
 
 def _needed(view: View, rel: float) -> Array:
     """How many relevant documents there are for each list."""
-    return np.broadcast_to(
-        spread_units(view, per_unit(view, relevant(view, rel))), (view.topics, view.systems, view.shards)
-    )
+    return np.broadcast_to(spread_units(view, relevant_per_unit(view, rel)), (view.topics, view.systems, view.shards))
 
 
 def _returned(view: View) -> Array:
     return view.length.reshape(view.topics, view.systems, view.shards)
 
 
-def set_precision(view: View, measure: Measure) -> Array:
+def set_precision(view: View, measure: Measure, found: Array) -> Array:
     returned = _returned(view)
     by = np.minimum(returned, _needed(view, measure["rel"])) if measure["relative"] else returned
-    return divide(_found(view, measure["rel"]), by)
+    return divide(found, by)
 
 
 def set_recall(view: View, measure: Measure) -> Recipe:
     return Recipe(Walk.WEIGHTED, binary(view, measure["rel"]), Over.RELEVANT, weight=ones(view))
 
 
-def set_f(view: View, measure: Measure) -> Array:
+def set_f(view: View, measure: Measure, found: Array) -> Array:
     """(x + 1)·P·R / (R + x·P), as trec_eval has it: x stands where van Rijsbergen has β²."""
     x = float(measure["beta"])
-    found = _found(view, measure["rel"])
     return divide((x + 1.0) * found, _returned(view) + x * _needed(view, measure["rel"]))
 
 
-def set_ap(view: View, measure: Measure) -> Array:
-    found = _found(view, measure["rel"])
+def set_ap(view: View, measure: Measure, found: Array) -> Array:
     return divide(found * found, _returned(view) * _needed(view, measure["rel"]))
 
 
-def f_at(view: View, measure: Measure) -> Array:
+def f_at(view: View, measure: Measure, found: Array) -> Array:
     """(1 + β²)·P·R / (β²·P + R) with P = found / k and R = found / relevant (van Rijsbergen 1979, chapter 7)."""
     weight = float(measure["beta"]) ** 2
-    found = _found(view, measure["rel"], measure.k)
     return divide((1.0 + weight) * found, weight * _needed(view, measure["rel"]) + float(measure.k or 0))
 
 
-def utility(view: View, measure: Measure) -> Array:
-    found = _found(view, measure["rel"])
+def utility(view: View, measure: Measure, found: Array) -> Array:
     return np.asarray(2.0 * found - _returned(view))
 
 
@@ -79,18 +72,16 @@ def topics_scored(view: View, measure: Measure) -> Array:
 
 
 def returned_count(view: View, measure: Measure) -> Array:
-    if measure["rel"] is None:
-        return _returned(view).astype(np.float64)
-    return _found(view, measure["rel"])
+    return _returned(view).astype(np.float64)
+
+
+def found_above(view: View, measure: Measure) -> Recipe | None:
+    """The relevant documents returned; None where all that are returned count."""
+    return None if measure["rel"] is None else found(view, measure)
 
 
 def relevant_count(view: View, measure: Measure) -> Array:
     return _needed(view, measure["rel"]).astype(np.float64)
-
-
-def judged_nonrelevant_count(view: View, measure: Measure) -> Array:
-    gain = ((view.grade >= 0) & ~relevant(view, measure["rel"])).astype(np.float64)
-    return run(kernels.weighted, view, gain, ones(view), cut(view, None), hits=view.judged)
 
 
 RELATIVE = Parameter("relative", False, "True: divide by the smaller of returned and relevant documents", read_flag)
@@ -106,7 +97,8 @@ KINDS = (
         title="Set precision",
         help="The share of all documents returned that are relevant.",
         citation="Rijsbergen1979",
-        compute=set_precision,
+        recipe=found,
+        finish=set_precision,
         parameters=(REL, RELATIVE, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("set_P",),
@@ -128,7 +120,8 @@ KINDS = (
         title="Set F measure",
         help="(x + 1)·P·R / (R + x·P) of all documents returned, x being beta, as in trec_eval.",
         citation="Rijsbergen1979",
-        compute=set_f,
+        recipe=found,
+        finish=set_f,
         parameters=(REL, IMPORTANCE, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("set_F",),
@@ -139,7 +132,8 @@ KINDS = (
         title="Set average precision",
         help="SetP · SetR: average precision if the relevant documents were spread evenly over the list.",
         citation="TrecEval",
-        compute=set_ap,
+        recipe=found,
+        finish=set_ap,
         parameters=(REL, JUDGED_ONLY),
         cutoff=Cutoff(allowed=False),
         aliases=("set_map",),
@@ -150,7 +144,8 @@ KINDS = (
         title="F measure",
         help="The harmonic mean of P@k and R@k, (1 + β²)·P·R / (β²·P + R).",
         citation="Rijsbergen1979",
-        compute=f_at,
+        recipe=found,
+        finish=f_at,
         parameters=(REL, F_BETA),
         cutoff=Cutoff(required=True),
         aliases=("F1", "f1"),
@@ -161,7 +156,8 @@ KINDS = (
         title="Utility",
         help="Relevant documents returned minus other documents returned.",
         citation="TrecEval",
-        compute=utility,
+        recipe=found,
+        finish=utility,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         lowest=-math.inf,
@@ -184,6 +180,7 @@ KINDS = (
         title="Number of documents returned",
         help="How many documents are returned or, with rel, how many relevant ones; tables of means show the sum.",
         citation="TrecEval",
+        recipe=found_above,
         compute=returned_count,
         parameters=(COUNTED,),
         cutoff=Cutoff(allowed=False),
@@ -210,7 +207,7 @@ KINDS = (
         title="Number of non-relevant documents returned",
         help="How many documents are returned that were judged and are not relevant; tables of means show the sum.",
         citation="TrecEval",
-        compute=judged_nonrelevant_count,
+        together=judged_measures,
         parameters=(REL,),
         cutoff=Cutoff(allowed=False),
         highest=math.inf,

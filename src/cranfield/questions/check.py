@@ -89,6 +89,7 @@ def check(
     >>> [problem.slug for problem in found.report.problems], found.exit_code
     (['duplicate-document'], 2)
     """
+    from cranfield.collection.readers import RUN_FORMATS
     from cranfield.formats.file_check import FileKind, check_files
     from cranfield.formats.runs import Order
     from cranfield.formats.text import expand
@@ -107,11 +108,18 @@ def check(
         order=Order(order),
         by_tag=name == "tag",
         by_file=name == "file",
-        others=OTHER_FORMATS,
+        others=(*RUN_FORMATS, *OTHER_FORMATS),
         progress=listener(),
     ).joined(folders.values())
     checked = [
-        {"file": each.file, "kind": str(each.kind), "lines": each.lines, "taken_for": each.taken_for, "why": each.why}
+        {
+            "file": each.file,
+            "kind": str(each.kind),
+            "lines": each.lines,
+            "taken_for": each.taken_for,
+            "why": each.why,
+            **({"metadata": dict(each.metadata)} if each.metadata else {}),
+        }
         for each in report.files
     ]
     return CheckResult(report=report, strict=strict, most=None if all else PLACES, inputs={"files": checked})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from os.path import isfile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cranfield.errors import RequestError
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result
@@ -15,6 +18,61 @@ if TYPE_CHECKING:
 
 Unscored = Literal["zero", "nan", "drop"]
 USUAL = ("AP", "P@10", "nDCG@10")
+WITH_RELSTRINGS = {"all_trec", "trec"}  # sets of measures in which trec_eval has ``relstring``, which is no number
+
+
+@dataclass(frozen=True)
+class Standards:
+    """What a dataset of ir_datasets says about its evaluation.
+
+    Attributes
+    ----------
+    dataset
+        Its name, as ``irds:NAME``.
+    measures
+        Its official measures; their ``rel`` is the lowest grade that counts as relevant.
+    unknown
+        Official measures that are not in the catalogue.
+    grades
+        What each grade means, highest first.
+    """
+
+    dataset: str
+    measures: tuple[str, ...]
+    unknown: tuple[str, ...]
+    grades: Mapping[str, str]
+
+    @classmethod
+    def of(cls, qrels: Any) -> Standards | None:
+        """The standards of judgments that come from ir_datasets; None where that names no measure that is known."""
+        from cranfield.collection.objects import dataset_standards
+        from cranfield.formats.text import is_dataset
+
+        if not is_dataset(qrels):
+            return None
+        official, meanings = dataset_standards(qrels)
+        known = [name for name in official if _is_measure(name)]
+        others = tuple(name for name in official if name not in known)
+        grades = {f"{grade:g}": meanings[grade] for grade in sorted(meanings, reverse=True)}
+        return cls(qrels, tuple(known), others, grades) if known else None
+
+    def sentence(self) -> str:
+        """Where the measures come from."""
+        grades = ", ".join(f"{grade} {meaning.partition(':')[0].strip()}" for grade, meaning in self.grades.items())
+        text = f"These are the official measures of {self.dataset}" + (
+            f", whose grades are: {grades}." if grades else "."
+        )
+        return text + (f" Not in the catalogue: {', '.join(self.unknown)}." if self.unknown else "")
+
+
+def _is_measure(name: str) -> bool:
+    from cranfield.measures import parse_measure
+
+    try:
+        parse_measure(name)
+    except RequestError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -27,10 +85,27 @@ class ScoreResult(Result):
         Scores by the measures asked for.
     shown
         The same with the measures that are shown beside them, such as the residual of RBP.
+    relstrings
+        The grades of the first ten documents on every topic, as trec_eval writes them: of one run, with all measures
+        of trec_eval.
+    standards
+        The dataset whose official measures these are; None where measures were named, or nothing says which they are.
     """
 
     table: ScoreTable
     shown: ScoreTable
+    relstrings: Mapping[str, str] = field(default_factory=dict)
+    standards: Standards | None = None
+
+    def to_trec_eval(self, *, per_topic: bool = False) -> str:
+        """The lines that trec_eval prints for one run, with those of every topic before the means as an option.
+
+        Sets of measures (official, all_trec, set) have the line of the run's name, single measures do not.
+        """
+        from cranfield.scores.score_files import trec_eval_lines
+
+        with_run = "NumQ" in self.table.measures  # which is in each of those sets, as that line is
+        return "".join(trec_eval_lines(self.table, per_topic=per_topic, with_run=with_run, relstrings=self.relstrings))
 
 
 @question(
@@ -49,7 +124,7 @@ def score(
         Param(
             "A measure, such as AP, P@10 or nDCG(gains=exp)@10, or a set of measures, such as official or trec; "
             "may be repeated.",
-            default="AP, P@10, nDCG@10",
+            default="the official measures of irds:NAME, otherwise AP, P@10, nDCG@10",
             short="-m",
             metavar="NAME",
         ),
@@ -110,13 +185,15 @@ def score(
     """
     from cranfield.measures import parse_measures, with_companions
 
-    wanted = parse_measures(measure or USUAL)
+    standards = Standards.of(qrels) if measure is None else None
+    wanted = parse_measures(measure or (standards.measures if standards else USUAL))
     names = [str(each) for each in wanted]
-    shown = _score(
+    shown, texts = _score(
         runs,
         [str(each) for each in with_companions(wanted)],
         {"missing": missing, "no_relevant": no_relevant},
         together=ties == "average" or any(each.kind.compares_runs for each in wanted),  # all runs are looked at
+        with_relstrings=not WITH_RELSTRINGS.isdisjoint(measure or ()),
         qrels=qrels,
         intents=intents,
         intent_probabilities=intent_probabilities,
@@ -126,19 +203,39 @@ def score(
         name=name,
     )
     return ScoreResult(
-        table=shown.select(measures=names), shown=shown, inputs={"measure": names}, warnings=shown.warnings
+        table=shown.select(measures=names),
+        shown=shown,
+        relstrings=texts,
+        standards=standards,
+        inputs={"measure": names, **_metadata(runs), **({"standards": asdict(standards)} if standards else {})},
+        warnings=shown.warnings,
     )
 
 
-def _score(runs: Any, measures: list[str], policies: dict[str, str], *, together: bool, **files: Any) -> ScoreTable:
-    """Scores of the collection; of run files a few at a time where other processes do the work, if not ``together``."""
-    from cranfield.scores.evaluation import score_collection
+def _metadata(runs: Any) -> dict[str, Any]:
+    """What the comments at the head of run files say, by file, if any has them."""
+    from cranfield.formats.run_metadata import head_metadata
+    from cranfield.formats.text import expand, read_head
+
+    files = filter(isfile, expand(sources.run_files(runs) or ()))  # a pipe has been read
+    found = {file: said for file in files if (said := head_metadata(read_head(file, 50_000)))}
+    return {"metadata": found} if found else {}
+
+
+def _score(
+    runs: Any, measures: list[str], policies: dict[str, str], *, together: bool, with_relstrings: bool, **files: Any
+) -> tuple[ScoreTable, dict[str, str]]:
+    """Scores of the collection, and ``relstring``.
+
+    Run files are read a few at a time where other processes do the work, if not all have to be looked at ``together``.
+    """
+    from cranfield.scores.evaluation import relstrings, score_collection, score_files
 
     paths = sources.run_files(runs)
     if paths is None or together or not isinstance(files["qrels"], str | None) or not is_elsewhere():
         collection = sources.load_collection(runs, **files, only_judged=not together)
-        return score_collection(collection, measures, **policies)
-    from cranfield.scores.evaluation import score_files
-
+        texts = relstrings(collection) if with_relstrings and len(collection.systems) == 1 else {}
+        return score_collection(collection, measures, **policies), texts
     probabilities = files.pop("intent_probabilities")
-    return score_files(paths, measures=measures, probabilities=probabilities, progress=listener(), **policies, **files)
+    found = score_files(paths, measures=measures, probabilities=probabilities, progress=listener(), **policies, **files)
+    return found, {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cranfield.formats.file_check import CheckedFile
 from cranfield.formats.problems import KINDS, Problem, ProblemKind, Severity, count_by_kind
 from cranfield.questions.check import CheckResult
 from cranfield.questions.pack import PackResult
@@ -38,7 +39,7 @@ def check_view(result: CheckResult) -> Document:
         [(str(KINDS[slug].severity), slug, len(by_kind[slug]), count) for slug, count in counts.items()],
         "Summary",
     )
-    tables = [files, *listed, *([summary] if counts else [])]
+    tables = [files, *_metadata_tables(report.files), *listed, *([summary] if counts else [])]
     first = {id(problem) for problems in by_kind.values() for problem in problems[: result.most]}
     rows = [warning_row(problem) for problem in report.problems if id(problem) in first]
     kinds = [dict(zip(("severity", "kind", "places", "lines"), row, strict=True)) for row in summary.rows]
@@ -50,6 +51,32 @@ def check_view(result: CheckResult) -> Document:
         sentence=_sentence(result, counts, by_kind),
         extra={"kinds": kinds, "places_listed": result.most},
     )
+
+
+def _metadata_tables(files: Sequence[CheckedFile]) -> list[Table]:
+    """What the comments at the head of files say, key by key."""
+    columns = (Column("key", "key"), Column("value", "value"))
+    return [
+        Table(columns, list(flat_metadata(each.metadata)), f"Metadata and comments of {each.file}")
+        for each in files
+        if each.metadata
+    ]
+
+
+def flat_metadata(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in nested metadata with its path.
+
+    >>> list(flat_metadata({"platform": {"os": "Linux"}, "mail": ["a", "b"]}))
+    [('platform / os', 'Linux'), ('mail', 'a'), ('mail', 'b')]
+    """
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from flat_metadata(inner, f"{key} / {name}" if key else str(name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from flat_metadata(inner, key)
+    else:
+        yield key, str(value)
 
 
 def _kind_table(kind: ProblemKind, problems: Sequence[Problem], most: int | None) -> Table:

@@ -23,6 +23,7 @@ from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
+from cranfield.scores.table import averaging
 
 SHOWN = 20  # contested pairs in a table
 MOST_IN_MATRIX = 1000  # systems, a million cells
@@ -54,14 +55,16 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
     """Return one row per system: rank, mean, interval, and its groups.
 
     The interval is that of the test; for tests without an interval around means, that of the system's standard error.
+    Where scores are logarithms, the geometric mean and its interval take their place.
     """
     groups = [] if found.baselines else _group_labels(found)
     reach = found.intervals.standard_error if found.half_width != found.half_width else found.half_width
+    shown = np.exp if is_geometric(found) else np.asarray
     columns = {
         "system": found.systems,
-        "score": found.means.tolist(),
-        "lower": (found.means - reach).tolist(),
-        "upper": (found.means + reach).tolist(),
+        "score": shown(found.means).tolist(),
+        "lower": shown(found.means - reach).tolist(),
+        "upper": shown(found.means + reach).tolist(),
         "interval_standard_error": found.intervals.standard_error.tolist(),
         **({"groups": groups} if groups else {}),
     }
@@ -69,6 +72,11 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
         {"measure": found.measure, "rank": at, **dict(zip(columns, row, strict=True))}
         for at, row in enumerate(zip(*columns.values(), strict=True), start=1)
     ]
+
+
+def is_geometric(found: Comparison) -> bool:
+    """Whether the scores that were compared are logarithms, whose means are shown as geometric means."""
+    return averaging(found.measure) == "geometric"
 
 
 def _group_labels(found: Comparison) -> list[str]:
@@ -333,6 +341,11 @@ def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], li
     if found.lower_is_better:
         text.append(
             "Low scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
+        )
+    if is_geometric(found):
+        text.append(
+            f"Scores of {found.measure} are logarithms: geometric means and their intervals are shown, and differences "
+            "of pairs are those of logarithms."
         )
     if found.is_mcnemar:
         text.append("All scores are 0 or 1, so that the sign test is McNemar's exact test.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -44,7 +45,10 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
 
 
 def document(result: ScoreResult) -> Document:
-    return score_document(result.shown, result.inputs)
+    found = score_document(result.shown, result.inputs)
+    if result.standards is None:
+        return found
+    return replace(found, sentence=f"{result.standards.sentence()} {found.sentence}")
 
 
 def spread(result: ScoreResult) -> Any:

@@ -78,8 +78,12 @@ def spread(function: Callable[[Item], Result], items: Iterable[Item], *, workers
         return [function(item) for item in todo]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, todo))
+    if len(todo) > workers:
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(function, todo))
+    with ThreadPoolExecutor(workers - 1) as pool:  # the thread that asks takes its part
+        others = [pool.submit(function, item) for item in todo[1:]]
+        return [function(todo[0]), *(each.result() for each in others)]
 
 
 def ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.scores.columns import Columns
-    from cranfield.scores.score_files import read_score_files, read_scores, write_scores
+    from cranfield.scores.score_files import add_scores, read_score_files, read_scores, write_scores
     from cranfield.scores.selection import check_balance
     from cranfield.scores.table import Missing, ScoreTable
 
@@ -13,13 +13,23 @@ _HOME = {
     "Columns": "columns",
     "Missing": "table",
     "ScoreTable": "table",
+    "add_scores": "score_files",
     "check_balance": "selection",
     "read_score_files": "score_files",
     "read_scores": "score_files",
     "write_scores": "score_files",
 }
 
-__all__ = ["Columns", "Missing", "ScoreTable", "check_balance", "read_score_files", "read_scores", "write_scores"]
+__all__ = [
+    "Columns",
+    "Missing",
+    "ScoreTable",
+    "add_scores",
+    "check_balance",
+    "read_score_files",
+    "read_scores",
+    "write_scores",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -672,6 +672,8 @@ def _named(
     wanted = [name for name in names if name not in taken] if star else list(roles.score)
     ids = list(dict.fromkeys(name for columns in joined.values() for name in columns))
     rows = source.read(ids, wanted, optional=star)
+    if wide and len(rows.columns) < len(wanted):
+        return None  # a column of text, or one bad cell: which of them is seen row by row
     if star:
         rows = _with_scores(rows)
     if star and roles.guessed and len(rows.columns) != (len(wanted) if wide else 1):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield.errors import Caution, InputError, RequestError
+from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.scores import LONG, name_problem, text_number
 from cranfield.formats.tool_files import Form, tool_file
@@ -413,6 +414,8 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
     if given.system == "*":
         wide = Columns(given.topic, "*", filled["measure"], filled["shard"], replicates=given.replicates)
         taken = {given.topic, filled["measure"], filled["shard"], *of_topics}
+        if not given.guessed:
+            _check_cells(records, [name for name in names if name not in taken])
         wide = replace(wide, score=_numbers(records, taken, file))
         if given.guessed and len(wide.score) < len(names) - 1:
             raise _unclear(records, file)
@@ -446,6 +449,16 @@ def _unclear(records: Sequence[Record], file: str, scores: Sequence[str] = ()) -
     line = replace(found or Columns(), score=tuple(scores)).text
     fix = f'For all of them: `columns="{line}"`. {_there(records)}'
     return InputError(f"{len(scores)} columns have numbers: {', '.join(scores[:10])}", where=file, fix=fix)
+
+
+def _check_cells(records: Sequence[Record], names: Sequence[str]) -> None:
+    """Refuse a text among numbers: a column that has mostly numbers is a system, not a remark."""
+    for name in names:
+        odd = [record for record in records if as_number(record.fields.get(name)) is None]
+        if odd and 2 * len(odd) < len(records):
+            fix = "Write a number, or leave the cell empty. A column without scores must be left out of the file."
+            what = f"«{shorten(str(odd[0].fields[name]), 40)}» in column «{name}» is no number"
+            raise InputError(what, where=odd[0].where, fix=fix)
 
 
 def _numbers(records: Sequence[Record], taken: set[str | None], file: str) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from cranfield.collection import Collection, View, read_collection
+from cranfield.collection.collection import NOT_POOLED
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.declaration import REL, relevant_grades, threshold
-from cranfield.measures.recipes import compute
+from cranfield.measures.recipes import compute_all
 from cranfield.runtime.threads import tasks
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array, Progress
@@ -112,13 +113,36 @@ def _warnings(collection: Collection, policy: Missing, absent: Array) -> tuple[C
     return *kept, dropped_topics(lost, len(collection.topics), "got nothing from a run")
 
 
+RELSTRING_DEPTH = 10  # trec_eval's
+
+
+def relstrings(collection: Collection) -> dict[str, str]:
+    """The grades of the first ten documents of the first system on every topic, as trec_eval writes them.
+
+    One character stands for each document: its grade (``>`` above 9), ``.`` for a negative grade, ``-`` for none.
+    """
+    hits, systems = collection.hits("judged"), len(collection.systems)
+    grade = np.where(collection.arrays["grade"] >= 0, np.minimum(collection.arrays["grade"], 10), -1).astype(np.int64)
+    grade[collection.arrays["grade"] == NOT_POOLED] = -2
+    texts = {}
+    for at, topic in enumerate(collection.topics):
+        marks = ["-"] * min(int(collection.returned[at, 0]), RELSTRING_DEPTH)
+        mine = slice(*hits.edges[at * systems : at * systems + 2].tolist())
+        for rank, judgment in zip(hits.rank[mine].tolist(), hits.judgment[mine].tolist(), strict=True):
+            if rank <= len(marks):
+                marks[rank - 1] = "0123456789>-."[grade[judgment]]
+        texts[topic] = "".join(marks)
+    return texts
+
+
 def score_view(view: View, measures: Sequence[Measure]) -> Array:
     """Measures × topics × systems × shards of any view: the whole collection, or one split into shards."""
+    scores = compute_all(view, measures)
     if len(measures) == 1:  # many shards make many scores, and copying them takes as long as computing them
-        return np.asarray(compute(view, measures[0]), np.float64)[np.newaxis]
+        return np.asarray(next(scores)[1], np.float64)[np.newaxis]
     values = np.empty((len(measures), view.topics, view.systems, view.shards))
-    for at, measure in enumerate(measures):
-        values[at] = compute(view, measure)
+    for at, score in scores:
+        values[at] = score
     return values
 
 

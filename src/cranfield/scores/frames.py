@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import CranfieldError, InputError, RequestError, speak
+from cranfield.errors import InputError, RequestError
 from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
-from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.text import is_ascending
-from cranfield.runtime import threads
 from cranfield.runtime.threads import ahead, slices, spread
 from cranfield.scores.columnar import table_from_source, usual_table
 from cranfield.scores.columns import (
@@ -400,82 +393,6 @@ def _numbers(column: Any) -> Array | None:
 def frame_source(frame: Any, names: Sequence[str], number: ParseNumber) -> FrameSource:
     """The columns of a data frame."""
     return FrameSource(names, len(frame), lambda _: iter([frame]), number)
-
-
-@contextmanager
-def parquet_errors(file: str) -> Iterator[None]:
-    """One error for whatever a library meets in a damaged Parquet file.
-
-    Where Polars finds its own rules broken it panics: that is no `Exception`, and is printed besides. Where a page
-    says that it has more values than memory holds, it aborts: the command has the same message then, and ends.
-    """
-    try:
-        with _unprinted(file):
-            yield
-    except CranfieldError:
-        raise
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        why = shorten(next(iter(str(error).splitlines()), "") or type(error).__name__, 200)
-        raise _no_parquet(file, why) from None
-
-
-def _no_parquet(file: str, why: str) -> InputError:
-    return InputError(f"it cannot be read as Parquet: {why}", where=file, fix="Write it again.")
-
-
-_STDERR = 2
-_quiet = Lock()
-_quiet_since: list[tuple[int, str]] = []  # one copy of the standard error, and the file, for each thread that reads
-
-
-@contextmanager
-def _unprinted(file: str) -> Iterator[None]:
-    """Without what a library prints to the standard error, which may not exist; threads may overlap."""
-    try:
-        with _quiet:
-            _quiet_since.append((os.dup(_STDERR), file))
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, _STDERR)
-            os.close(nowhere)
-            if threads.is_command:
-                _last_words()
-    except OSError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        with _quiet:
-            last, _ = _quiet_since.pop()
-            if not _quiet_since:
-                os.dup2(last, _STDERR)
-            os.close(last)
-
-
-@cache
-def _last_words() -> Any:
-    """Where a library aborts, say which file it was reading, and end with the exit code of a file that is refused.
-
-    `signal.signal` cannot do it: Python runs such a handler later, and after an abort there is no later.
-    """
-    import ctypes
-
-    def say(_: int) -> None:
-        if not _quiet_since:
-            return
-        stream, file = _quiet_since[0]
-        error = _no_parquet(file, "Polars aborted")
-        os.write(stream, f"error: {speak(str(error), 'command')}\n".encode(errors="backslashreplace"))
-        os._exit(error.exit_code)
-
-    handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(say)
-    try:
-        ctypes.CDLL(None).signal(int(signal.SIGABRT), handler)
-    except (OSError, TypeError, AttributeError):  # Windows ends an aborted process without asking
-        return None
-    return handler  # kept, because it is called from outside Python
 
 
 def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from mmap import mmap
@@ -15,12 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.errors import Caution, InputError, MissingPartError, RequestError
+from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.archives import is_archive, is_workbook, may_hold_scores, open_archive, sheet_as_csv
 from cranfield.formats.board_folders import MEASURE, is_board_folder, is_model_folder, read_board_folder
 from cranfield.formats.decimal_commas import may_have_decimal_commas, with_decimal_points
 from cranfield.formats.file_check import CheckedFile, CheckReport, FileKind, OtherFormat, Taken, sniff, usual_table
 from cranfield.formats.packed import COLLECTION, SCORES, is_packed, kind_of_bytes
+from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_library, parquet_names
 from cranfield.formats.problems import Problem, Severity, refuse
 from cranfield.formats.records import (
     SUMMARY,
@@ -34,7 +35,7 @@ from cranfield.formats.records import (
     read_records,
 )
 from cranfield.formats.scores import LONG, format_scores, header_names, inspect_scores, no_formula, plain_names
-from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, show, without_sheet, write_text
+from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, read_bytes, show, without_sheet, write_text
 from cranfield.formats.tool_files import Form, ToolFile, ToolRows, read_model_folder, tool_file
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import (
@@ -53,7 +54,6 @@ from cranfield.scores.columns import (
 from cranfield.scores.frames import (
     from_frame,
     long_columns,
-    parquet_errors,
     parquet_source,
     table_by_columns,
     table_from_columns,
@@ -61,7 +61,7 @@ from cranfield.scores.frames import (
     wide_parquet,
 )
 from cranfield.scores.stored import LARGE, open_stored, write_scores_packed
-from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural, own
+from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, averaging, natural, own
 
 ENDINGS = (".csv", ".tsv", ".json", ".parquet", ".eval")
 SCORE_ENDINGS = (".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".eval", ".xlsx")
@@ -547,16 +547,12 @@ def _with_score(record: Record) -> Record:
     return replace(record, fields={"score": None, **record.fields})
 
 
-def is_parquet(data: bytes) -> bool:
-    return data.startswith(b"PAR1")
-
-
 def is_json(data: bytes) -> bool:
     return data.removeprefix(BOM).lstrip()[:1] in (b"{", b"[")
 
 
 def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
-    read = _parquet("read")
+    read = parquet_library("read")
     with parquet_errors(file):
         found = _parquet_columns(data, file, measure, columns, system)
         if found is not None:
@@ -659,7 +655,7 @@ def write_scores(
     elif name.endswith(".json"):
         write_text(path, json_text(table, details or {}))
     elif name.endswith(".eval"):
-        write_text(path, "".join(trec_eval_lines(table, str(path))))
+        write_text(path, "".join(trec_eval_lines(table, where=str(path))))
     else:
         safe = {
             axis: tuple(map(no_formula, getattr(table, axis)))
@@ -670,59 +666,185 @@ def write_scores(
         write_text(path, format_scores(list(columns), zip(*columns.values(), strict=True), mark=mark))
 
 
+ADDED_TO = (".csv", ".tsv", ".json", ".parquet")
+
+
+def add_scores(table: ScoreTable, path: str | Path) -> None:
+    """Add measures to a score file that `write_scores` wrote; it is replaced in one step.
+
+    Parameters
+    ----------
+    table
+        Scores of the same systems on the same topics, by measures that the file does not have.
+    path
+        The file: ``.csv``, ``.tsv`` (also ``.gz``), ``.json`` or ``.parquet``.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tempfile, cranfield as cf
+    >>> file = tempfile.mkdtemp() + "/scores.csv"
+    >>> write_scores(cf.ScoreTable.from_dict({"a": {"1": {"AP": 0.5}, "2": {"AP": 0.25}}}), file)
+    >>> add_scores(cf.ScoreTable.from_dict({"a": {"2": {"RR": 0.5}, "1": {"RR": 1.0}}}), file)
+    >>> cf.read_scores(file).measures
+    ('AP', 'RR')
+    """
+    check_added_to(str(path))
+    wide, old = _is_wide(str(path)), read_scores(path)
+    if old.shards or table.shards:
+        raise RequestError("scores by shard cannot be added to", where=str(path), fix="Write another file.")
+    for axis in ("systems", "topics"):
+        _check_same(getattr(table, axis), getattr(old, axis), axis, str(path))
+    known = {_full_name(name) for name in old.measures}
+    twice = [name for name in table.measures if _full_name(name) in known]
+    if twice:
+        raise RequestError(f"the file has {', '.join(twice)} already", where=str(path), fix="Leave it out.")
+    places = [[getattr(table, axis).index(name) for name in getattr(old, axis)] for axis in ("topics", "systems")]
+    values = np.concatenate([old.values, table.values[:, places[0]][:, :, places[1]]])
+    joined = old.replaced(measures=(*old.measures, *table.measures), values=own(values))
+    write_scores(joined, path, wide=wide, details=_json_details(str(path)))
+
+
+def check_added_to(path: str) -> None:
+    """Raise an error for a file that measures cannot be added to, before anything is computed."""
+    if not path.removesuffix(".gz").endswith(ADDED_TO):
+        raise RequestError(f"measures cannot be added to «{path}»", fix=f"Name a file in {', '.join(ADDED_TO)}.")
+    if not os.path.isfile(path):
+        raise RequestError("there is no such file to add to", where=path, fix="Write it with `out` first.")
+
+
+def _check_same(scored: Sequence[str], known: Sequence[str], axis: str, where: str) -> None:
+    """Refuse other systems or topics than those of a file, by their names."""
+    lost = [name for name in known if name not in set(scored)]
+    spare = [name for name in scored if name not in set(known)]
+    if not lost and not spare:
+        return
+    parts = [
+        f"{len(names)} {axis} {what} ({', '.join(names[:5])}{', …' * (len(names) > 5)})"
+        for names, what in ((lost, "of the file have no score here"), (spare, "scored here are not in it"))
+        if names
+    ]
+    raise RequestError(
+        f"the {axis} are not those of the file: {' and '.join(parts)}",
+        where=where,
+        fix=f"Score the same {axis}, or write another file with `out`.",
+    )
+
+
+def _is_wide(path: str) -> bool:
+    """Whether a score file has one column per system."""
+    name = path.removesuffix(".gz")
+    if name.endswith(".json"):
+        return False
+    data = read_bytes(path)
+    names = parquet_names(data, path) if name.endswith(".parquet") else header_names(data)
+    if "measure" not in names:
+        fix = "Write the file again without `wide`, or with a column «measure»."
+        raise RequestError("the file does not say which measure its scores are of", where=path, fix=fix)
+    return not set(LONG) <= set(names)
+
+
+def _json_details(path: str) -> dict[str, Any]:
+    """What a JSON file of scores says besides them."""
+    if not path.endswith((".json", ".json.gz")):
+        return {}
+    content = load_json(decoded(read_bytes(path), path), path)
+    return {key: value for key, value in content.items() if key != "rows"} if isinstance(content, dict) else {}
+
+
 def check_scores_name(path: str) -> None:
     """Raise an error for a format that is unknown or cannot be written here, before anything is computed."""
     if path.endswith(".parquet"):
-        _parquet("write")
+        parquet_library("write")
     elif not path.removesuffix(".gz").endswith((".csv", ".tsv", ".json", ".eval")):
         raise RequestError(
             f"«{path}» does not say which format to write", fix=f"End the name in one of: {', '.join(ENDINGS)}."
         )
 
 
-def trec_eval_lines(table: ScoreTable, where: str = "") -> Iterator[str]:
+def trec_eval_lines(
+    table: ScoreTable,
+    *,
+    per_topic: bool = True,
+    with_run: bool = True,
+    relstrings: Mapping[str, str] | None = None,
+    where: str = "",
+) -> Iterator[str]:
     """The lines that ``trec_eval -q`` prints for one run: those of every topic, then the summary.
 
-    A measure has trec_eval's name if it has one there. As there, a geometric mean and the number of topics are in the
-    summary alone.
+    A measure has trec_eval's name if it has one there, and its place. As there, topics are in the order of their bytes,
+    a geometric mean and the number of topics are in the summary alone, and ``relstrings`` (texts by topic) are not in
+    it. Without ``per_topic`` there is only the summary, without ``with_run`` it does not begin with the run's name.
     """
     if len(table.systems) != 1 or table.shards:
         what = f"lines of trec_eval are about one system, and there are {len(table.systems)}"
         raise RequestError(what, where=where, fix="Score one run, or end the name in .csv.")
-    measures = [_TrecEvalMeasure.of(name) for name in table.measures]
-    for at, topic in enumerate(table.topics):
-        for measure, score in zip(measures, table.values[:, at, 0, 0].tolist(), strict=True):
-            if not measure.only_summary and score == score:
-                yield measure.line(topic, score)
-    yield f"{'runid':<22}\tall\t{table.systems[0]}\n"
-    for measure, name in zip(measures, table.measures, strict=True):
-        yield measure.line("all", table.averages(name)[table.systems[0]])
+    measures = _TrecEvalMeasure.all_of(table.measures)
+    places = {topic: at for at, topic in enumerate(table.topics)} if per_topic else {}
+    for topic in sorted(places, key=str.encode):
+        scores = dict(zip(table.measures, table.values[:, places[topic], 0, 0].tolist(), strict=True))
+        yield from _topic_lines(measures, topic, scores, (relstrings or {}).get(topic))
+    if with_run:
+        yield f"{'runid':<22}\t{SUMMARY}\t{table.systems[0]}\n"
+    for measure in measures:
+        yield measure.line(SUMMARY, table.averages(measure.ours)[table.systems[0]])
+
+
+def _topic_lines(
+    measures: Sequence[_TrecEvalMeasure], topic: str, scores: Mapping[str, float], relstring: str | None
+) -> Iterator[str]:
+    """The lines of one topic; ``relstring`` comes after the last precision at a cutoff."""
+    last = max((at for at, each in enumerate(measures) if each.name.startswith("P_")), default=-1)
+    for at, measure in enumerate(measures):
+        score = scores[measure.ours]
+        if not measure.only_summary and score == score:
+            yield measure.line(topic, score)
+        if at == last and relstring is not None:
+            yield f"{'relstring':<22}\t{topic}\t'{relstring}'\n"
 
 
 @dataclass(frozen=True)
 class _TrecEvalMeasure:
-    """How trec_eval prints a measure."""
+    """How trec_eval prints a measure, which is called ``ours`` in the table."""
 
+    ours: str
     name: str
-    is_count: bool
-    only_summary: bool
+    is_count: bool = False
+    only_summary: bool = False
 
     @classmethod
-    def of(cls, name: str) -> _TrecEvalMeasure:
-        from cranfield.measures import parse_measure
+    def all_of(cls, names: Sequence[str]) -> list[_TrecEvalMeasure]:
+        """In the order of trec_eval."""
+        from cranfield.measures.groups import trec_eval_order
+
+        full = {name: _full_name(name) for name in names}
+        order = trec_eval_order(full.values())
+        return [cls.of(name, full[name]) for name in sorted(names, key=lambda name: order.index(full[name]))]
+
+    @classmethod
+    def of(cls, ours: str, full: str) -> _TrecEvalMeasure:
         from cranfield.measures.groups import trec_eval_name
 
-        try:
-            known = parse_measure(name)
-        except RequestError:
-            return cls(name, is_count=False, only_summary=False)
-        averaged = known.kind.averaged
-        only_summary = averaged == "geometric" or known.kind.name == "NumQ"
-        return cls(trec_eval_name(str(known)) or str(known), is_count=averaged == "sum", only_summary=only_summary)
+        averaged = averaging(full)
+        only_summary = averaged == "geometric" or full == "NumQ"
+        return cls(ours, trec_eval_name(full) or full, is_count=averaged == "sum", only_summary=only_summary)
 
     def line(self, topic: str, score: float) -> str:
         shown = f"{score:.0f}" if self.is_count else f"{score:6.4f}"
         return f"{self.name:<22}\t{topic}\t{shown}\n"
+
+
+def _full_name(name: str) -> str:
+    """A measure as the catalogue writes it; one that is not in it as it is."""
+    from cranfield.measures import parse_measure
+
+    try:
+        return str(parse_measure(name))
+    except RequestError:
+        return name
 
 
 def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
@@ -734,24 +856,9 @@ def json_text(table: ScoreTable, details: Mapping[str, Any]) -> str:
 
 def _write_parquet(table: ScoreTable, path: str | Path, wide: bool) -> None:
     data = io.BytesIO()  # the writers hide why a disk refuses
-    _parquet("write")(wide_columns(table) if wide else long_columns(table), data)
+    parquet_library("write")(wide_columns(table) if wide else long_columns(table), data)
     with atomic_write(path) as stream:
         stream.write(data.getbuffer())
-
-
-def _parquet(wish: str) -> Callable[..., Any]:
-    """How Parquet is read or written here: by Polars, or by PyArrow where only that is installed."""
-    try:
-        import polars
-    except ImportError:
-        try:
-            from pyarrow import parquet, table
-        except ImportError:
-            raise MissingPartError("parquet") from None
-        return parquet.read_table if wish == "read" else lambda columns, file: parquet.write_table(table(columns), file)
-    return (
-        polars.read_parquet if wish == "read" else lambda columns, file: polars.DataFrame(columns).write_parquet(file)
-    )
 
 
 def _packed_lines(file: str, data: bytes) -> tuple[int, Sequence[Problem]]:
@@ -811,7 +918,7 @@ def taken_for(file: str, data: bytes) -> Taken:
     if is_archive(head):
         return _taken_archive(data, file)
     if is_parquet(head):
-        return _taken_columns(_parquet_names(data, file), "Parquet")
+        return _taken_columns(parquet_names(data, file), "Parquet")
     if is_json_lines(data):
         first = load_json(decoded(data.removeprefix(BOM).strip().partition(b"\n")[0], file), file)
         tool = tool_file(Form.LINES, first)
@@ -867,18 +974,6 @@ def _taken_columns(names: Sequence[str], form: str) -> Taken:
     if may_be_scores(names):
         return Taken("score table", "It has a column for the topics, but its other columns could be several things.")
     return Taken("score table", f"It is {form}.")
-
-
-def _parquet_names(data: bytes, file: str) -> list[str]:
-    _parquet("read")
-    with parquet_errors(file):
-        try:
-            import polars
-        except ImportError:
-            from pyarrow import parquet
-
-            return list(map(str, parquet.read_schema(io.BytesIO(data)).names))
-        return list(polars.read_parquet_schema(io.BytesIO(data)))
 
 
 def kind_of_head(head: bytes) -> FileKind:
