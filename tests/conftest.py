@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import os
 import re
 import shlex
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +48,22 @@ def shared() -> Path:
 def kept() -> Path:
     """Published tables and small matrices that the project has itself, laid out as in the folder of real data."""
     return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def query_variations(kept: Path) -> list[tuple[str, float]]:
+    """Topic and AP of each of 4,611 query variations of 100 topics, by one system."""
+    text = gzip.decompress((kept / "data" / "uqv" / "clueweb_ql_map.txt.gz").read_bytes()).decode()
+    return [(name.partition("-")[0], float(score)) for name, score in map(str.split, text.splitlines())]
+
+
+@pytest.fixture(scope="session")
+def mteb_results(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of MTEB's own result files, of eight models."""
+    folder = tmp_path_factory.mktemp("mteb")
+    with tarfile.open(kept / "data" / "mteb" / "results.tar.gz") as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "results"
 
 
 @pytest.fixture(scope="session")

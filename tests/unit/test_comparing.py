@@ -117,9 +117,9 @@ def test_max_t_holds_alpha_among_variants_of_one_system_and_tukey_does_not(count
 
 
 @pytest.fixture(scope="module")
-def best(shared: Path) -> Array:
+def best(kept: Path) -> Array:
     """TREC-8's best 60 runs, made equal."""
-    scores = read_scores(shared / "data" / "trec8" / "scores" / "map.csv").of(None)
+    scores = read_scores(kept / "data" / "trec8" / "scores" / "map.csv").of(None)
     chosen = scores[:, np.argsort(-scores.mean(axis=0), kind="stable")[:60]]
     return np.asarray(chosen - chosen.mean(axis=0))
 
@@ -238,8 +238,8 @@ def test_too_many_pairs_are_tested_by_tukey_aloud_and_refused_by_name(monkeypatc
     assert compare(table, test="max-t", baseline=["s0"], resamples=99).test == "max-t"
 
 
-def test_trec8_by_tukey_is_as_published(shared: Path) -> None:
-    found = compare(read_scores(shared / "data" / "trec8" / "scores" / "map.csv"), test="tukey")
+def test_trec8_by_tukey_is_as_published(kept: Path) -> None:
+    found = compare(read_scores(kept / "data" / "trec8" / "scores" / "map.csv"), test="tukey")
     assert (found.significant_pairs, len(found.first), len(found.top_group)) == (3423, 8256, 7)
 
 

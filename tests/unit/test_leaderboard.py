@@ -53,11 +53,11 @@ def test_models_of_mteb(kept: Path, test: str, correct: str | None, pairs: int, 
     assert board.rank_upper[0] == others + 1  # none of the others is better, and all but these are worse
 
 
-def test_a_folder_of_mtebs_results_has_the_scores_of_the_board(shared: Path, kept: Path) -> None:
+def test_a_folder_of_mtebs_results_has_the_scores_of_the_board(mteb_results: Path, kept: Path) -> None:
     board = cf.read_scores(kept / "data" / "mteb" / "mteb_eng_v2.csv.gz")
-    found = cf.leaderboard(shared / "data" / "mteb" / "results").boards["main_score"]
+    found = cf.leaderboard(mteb_results).boards["main_score"]
     assert len(found.systems) == 8
-    folder = read_board(str(shared / "data" / "mteb" / "results"))
+    folder = read_board(str(mteb_results))
     same = board.select(topics=folder.topics, systems=folder.systems).of("main_score")
     there = np.isfinite(folder.of("main_score"))
     assert there.sum() == 312
