@@ -12,6 +12,7 @@ pytest.importorskip("ipykernel")
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "first-steps.ipynb"
 
 
+@pytest.mark.proof
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the packages that run notebooks
 def test_the_first_notebook_runs_and_shows_tables_and_a_chart(tmp_path: Path) -> None:
     notebook: Any = nbformat.read(NOTEBOOK, as_version=4)
