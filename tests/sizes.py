@@ -15,6 +15,11 @@ def sized(few: Size, many: Size) -> Size:
     return many if PROOF else few
 
 
+def examples_of(count: int) -> int:
+    """Examples that Hypothesis draws: a quarter of ``count`` in ``make test``, and at least five."""
+    return sized(max(5, count // 4), count)
+
+
 def margin(rate: float, draws: int, errors: float = 4) -> float:
     """How far a share of ``draws`` lies from ``rate`` by chance: 4 binomial standard errors, once in 16,000 draws."""
     return errors * float((rate * (1 - rate) / draws) ** 0.5)

@@ -30,7 +30,7 @@ FLAGS = [
 ]
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (apt-get install chromium)")
 
-api.expect.set_options(timeout=20_000)
+api.expect.set_options(timeout=120_000)
 
 Open = Callable[..., Any]
 
@@ -53,7 +53,7 @@ def open_page(browser: Any, page: str) -> Iterator[Open]:
         context = browser.new_context(**options)
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(20_000)
+        tab.set_default_timeout(120_000)
         tab.on(
             "request", lambda asked: troubles.append(asked.url) if not asked.url.startswith((page, "data:")) else None
         )
@@ -362,7 +362,7 @@ def test_data_of_trec_8s_size_is_uploaded_and_compared(open_page: Open, tmp_path
         "129 systems, 50 topics, 86,850 judgments", timeout=240_000
     )
     tab.get_by_role("link", name="Which systems differ").click()
-    api.expect(tab.locator("#answer svg .mean")).to_have_count(128, timeout=60_000)
+    api.expect(tab.locator("#answer svg .mean")).to_have_count(128, timeout=240_000)
 
 
 def test_without_scripts_forms_still_answer(open_page: Open, example_files: list[Path]) -> None:

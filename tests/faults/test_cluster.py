@@ -446,7 +446,7 @@ def test_a_command_whose_scheduler_is_lost_says_how_to_go_on(demo: Path, tmp_pat
         while command.poll() is None and not any(path.stat().st_size > 2000 for path in tmp_path.glob("*.parts")):
             time.sleep(0.05)
         running.scheduler.send_signal(signal.SIGKILL)
-        _, said = command.communicate(timeout=60)
+        _, said = command.communicate(timeout=600)
     finally:
         running.stop()
     assert command.returncode == 2

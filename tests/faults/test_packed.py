@@ -437,7 +437,7 @@ SAVE = textwrap.dedent(
 
 def save_elsewhere(source: Path, target: Path, room: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", SAVE, str(source), str(target), str(room)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
@@ -494,6 +494,6 @@ KILLED = textwrap.dedent(
 def test_a_killed_process_leaves_the_old_file_whole(tmp_path: Path) -> None:
     target = tmp_path / "kept.cran"
     target.write_bytes(b"what was there before")
-    result = subprocess.run([sys.executable, "-c", KILLED, str(target)], timeout=60, check=False)
+    result = subprocess.run([sys.executable, "-c", KILLED, str(target)], timeout=600, check=False)
     assert result.returncode == -signal.SIGKILL
     assert target.read_bytes() == b"what was there before"

@@ -205,7 +205,7 @@ def test_a_disk_that_takes_only_a_part_of_a_step_keeps_the_study(
 ) -> None:
     before = study.read_bytes()
     command = [sys.executable, "-c", ADD, str(study), "400", "50", str(len(before) + room)]
-    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 7, done.stderr
     assert "cannot be written: File too large" in done.stdout
     assert study.read_bytes() == before
@@ -316,7 +316,7 @@ def test_killed_before_within_and_after_the_write(
     moment: str, there: int, study: Path, elsewhere: dict[str, str]
 ) -> None:
     command = [sys.executable, "-c", HALF, str(study), moment]
-    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert len(topics(study)) == there
     assert (open_study(study).status().unfinished > 0) == (moment == "half")

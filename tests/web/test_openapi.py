@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from cranfield.web import result_pages
 from cranfield.web.application import make_app
 
-http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 schemathesis = pytest.importorskip("schemathesis")
 SchemathesisConfig = pytest.importorskip("schemathesis.config").SchemathesisConfig
