@@ -37,6 +37,7 @@ def scores(folder: Path, qrels: Path) -> np.ndarray:
     return cf.score(folder / "runs", qrels=str(qrels), measure=MEASURE).table.of(MEASURE)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(("judge", "r"), [("llama3-70b-4prompts", 0.7305), ("llama3-8b-generated-query", 0.4681)])
 def test_a_design_from_the_pilot_has_about_its_power_on_the_pilots_topics(
     dl19: dict[str, JudgedScores], judge: str, r: float
@@ -65,6 +66,7 @@ def test_a_design_from_the_pilot_has_about_its_power_on_the_pilots_topics(
     assert found.error.rate == pytest.approx(0.05, abs=0.015)
 
 
+@pytest.mark.proof
 def test_stopping_at_a_width_costs_some_coverage_on_real_topics(dl19: dict[str, JudgedScores]) -> None:
     """Pairs of runs drawn at random; 300 studies each on topics drawn with replacement, the first look at 20."""
     pilot, rng, found = dl19["llama3-8b-generated-query"], np.random.default_rng(3), []
