@@ -1,9 +1,9 @@
 """Print a constraints file with the lowest version of every dependency that pyproject.toml allows.
 
     python scripts/lowest_versions.py > lowest.txt
-    pip install --constraint lowest.txt '.[test]'
+    pip install --constraint lowest.txt '.[all]'
 
-Names of extras choose the dependencies (without names: of the core and of every extra).
+Names of extras choose the dependencies besides those of the core (without names: those that users install).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[^\]]*)\])?\s*(?P<versions>[^;]*)(?P<marker>;.*)?")
 
 
-def lowest_versions(project: dict[str, Any], extras: Sequence[str] = ()) -> list[str]:
-    """One line for each dependency of the core and of `extras` (all of them if empty): ``name==version``.
+def lowest_versions(project: dict[str, Any], extras: Sequence[str] = ("all",)) -> list[str]:
+    """One line for each dependency of the core and of `extras`: ``name==version``.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def lowest_versions(project: dict[str, Any], extras: Sequence[str] = ()) -> list
         If a dependency has no lower bound, or two different ones.
     """
     bounds: dict[str, str] = {}
-    for name, version, marker in _bounds(project, extras or [*project["optional-dependencies"]]):
+    for name, version, marker in _bounds(project, extras):
         line = f"{name}=={version}{marker}"
         if bounds.setdefault(name, line) != line:
             raise ValueError(f"{name} has two lower bounds: {bounds[name]} and {line}")
@@ -51,4 +51,4 @@ def _bounds(project: dict[str, Any], extras: Sequence[str]) -> Iterator[tuple[st
 
 
 if __name__ == "__main__":
-    print(*lowest_versions(tomllib.loads(PROJECT.read_text())["project"], sys.argv[1:]), sep="\n")
+    print(*lowest_versions(tomllib.loads(PROJECT.read_text())["project"], sys.argv[1:] or ["all"]), sep="\n")
