@@ -38,7 +38,7 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def test_every_score_of_a_real_run_is_pytrec_evals(shared: Path) -> None:
+def test_every_score_of_a_run_is_pytrec_evals(shared: Path) -> None:
     for collection, patterns in RUNS.items():
         folder = shared / "data" / collection
         (qrels,) = folder.glob("qrels.txt*")

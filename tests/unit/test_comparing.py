@@ -23,6 +23,7 @@ from cranfield.rendering.charts import interval_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
 from cranfield.stats.studentized import dunnett_critical
+from sizes import sized
 
 Array = npt.NDArray[Any]
 
@@ -70,7 +71,7 @@ BY_THEMSELVES = [(test, None) for test in ("max-t", "tukey", "tukey-permutation"
 def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, correct: str | None) -> None:
     rng = np.random.default_rng(20)
     significant = 0
-    for number in range(200):
+    for number in range(sized(50, 200)):
         scores = drawn(rng, number)
         baselines = ["s0", "s1"][: 1 + number % 2] if test == "dunnett" or number % 5 == 0 else []
         if scores.shape[1] <= len(baselines):
