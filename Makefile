@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench docs lint wheel clean
+.PHONY: demo test proof coverage bench docs lint wheel clean
 
 # An environment of the project's own; virtualenv stands in where Python came without venv.
 $(BIN)/python:
@@ -35,7 +35,15 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# All tests at full size: long simulations, more examples, every page of the documentation, the real data.
+proof: lint
+	CRANFIELD_PROOF=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
+
+# The share of lines and branches that `make test` runs; compiled kernels count as run only where they are interpreted.
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

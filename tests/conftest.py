@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import os
 import re
 import shlex
 import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,14 +24,18 @@ from hypothesis import settings
 
 import cranfield
 from cranfield.scores.evaluation import score_collection
+from sizes import examples_of
 
 if TYPE_CHECKING:
     import httpx
 
 # The same examples every time, so that a failure is the change's own; HYPOTHESIS_PROFILE=wandering looks for new ones.
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("wandering", deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=examples_of(100))
+settings.register_profile("wandering", deadline=None, max_examples=examples_of(100))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+PATIENCE = 600
+"""Seconds after which something is wrong, however busy the machine is."""
 
 _SHARED = Path(os.environ.get("CRANFIELD_SHARED", Path(__file__).parents[2] / "shared"))
 
@@ -46,6 +52,22 @@ def shared() -> Path:
 def kept() -> Path:
     """Published tables and small matrices that the project has itself, laid out as in the folder of real data."""
     return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def query_variations(kept: Path) -> list[tuple[str, float]]:
+    """Topic and AP of each of 4,611 query variations of 100 topics, by one system."""
+    text = gzip.decompress((kept / "data" / "uqv" / "clueweb_ql_map.txt.gz").read_bytes()).decode()
+    return [(name.partition("-")[0], float(score)) for name, score in map(str.split, text.splitlines())]
+
+
+@pytest.fixture(scope="session")
+def mteb_results(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of MTEB's own result files, of eight models."""
+    folder = tmp_path_factory.mktemp("mteb")
+    with tarfile.open(kept / "data" / "mteb" / "results.tar.gz") as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "results"
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +109,7 @@ def serving(**settings: Any) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         listening.close()
 
 
@@ -117,7 +139,7 @@ def upload() -> Upload:
     """Send files to a page, as a program does."""
     import httpx
 
-    http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
+    http = httpx.Client(timeout=PATIENCE, limits=httpx.Limits(max_keepalive_connections=0))
 
     def send(page: str, files: Sequence[Named | Path], **fields: str) -> httpx.Response:
         named = [(each.name, each.read_bytes()) if isinstance(each, Path) else each for each in files]
@@ -131,10 +153,10 @@ def wait() -> Wait:
     """Ask until there is an answer."""
     import httpx
 
-    http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
+    http = httpx.Client(timeout=PATIENCE, limits=httpx.Limits(max_keepalive_connections=0))
 
     def ask(address: str) -> httpx.Response:
-        for _ in range(600):
+        for _ in range(20 * PATIENCE):
             answer = http.get(address)
             if answer.status_code != 202:
                 return answer

@@ -44,7 +44,7 @@ def opened(browser: str, page: str, folder: Path) -> tuple[str, str]:
     offline = ["--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder}/profile"]
     look = ["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", path.as_uri()]
     command = [browser, *QUIET, *root, *offline, *look]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
     return done.stdout, done.stderr
 
 

@@ -22,13 +22,19 @@ RUN = [
     for page in PAGES
     if blocks_of(page.read_text(encoding="utf-8")) and page.parent.name != "gallery"  # those: test_gallery.py
 ]
+# Run by `make test`; the others by `make proof`. test_commands.py parses the commands of all of them.
+QUICK = {"README.md", "docs/methods/tukey.md"}
 
 
 def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", RUN, ids=_name)
+def _is_proof(page: Path) -> list[pytest.MarkDecorator]:
+    return [] if _name(page) in QUICK else [pytest.mark.proof]
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, marks=_is_proof(page), id=_name(page)) for page in RUN])
 def test_commands_and_python_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     # make demo and make test would make environments of their own; the script behind make demo is tested below.
     for outcome in run_blocks(page.read_text(encoding="utf-8"), tmp_path):
@@ -36,6 +42,7 @@ def test_commands_and_python_of_a_page_run_from_top_to_bottom(page: Path, tmp_pa
         assert outcome.printed or outcome.block.language == "python", outcome.block.text
 
 
+@pytest.mark.proof
 def test_demo_script_shows_what_the_tool_can_do(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     bin = {**environment(), "BIN": str(Path(sys.executable).parent)}

@@ -42,7 +42,8 @@ def _pages(site: Path) -> Iterator[tuple[Path, str]]:
         yield page, page.read_text(encoding="utf-8")
 
 
-# One test, so that several workers do not build several sites.
+# One test, so that several workers do not build several sites; test_running.py builds sites of one page.
+@pytest.mark.proof
 def test_the_site_builds_and_stands_alone(site: Path, tmp_path: Path) -> None:
     pages = dict(_pages(site))
     assert len(pages) > 60

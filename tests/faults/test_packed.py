@@ -24,6 +24,7 @@ from cranfield.errors import InputError, PackedFileError, WriteError
 from cranfield.formats.packed import FORMAT, MAGIC, is_packed
 from cranfield.formats.text import atomic_write, write_text
 from cranfield.scores.evaluation import score_collection
+from sizes import sized
 
 PREFIX = struct.Struct("<16sIIQ")  # as the layout says: magic, format, header checksum, header length
 MEASURES = ["AP", "nDCG@10", "RBP(p=0.8)", "RBP_residual(p=0.8)", "Bpref", "alpha_nDCG@10", "D#-nDCG@10"]
@@ -196,7 +197,7 @@ def test_a_file_cut_short_anywhere_is_refused_when_it_is_opened(packed: bytes, t
     edges = {0, 1, len(MAGIC), PREFIX.size, PREFIX.size + 1, header_of(packed)[1], len(packed) - 1}
     edges |= {place for span in spans(packed).values() for place in span}
     path = tmp_path / "any.cran"
-    for length in sorted({*edges, *range(0, len(packed), 61)} - {len(packed)}):
+    for length in sorted({*edges, *range(0, len(packed), sized(487, 61))} - {len(packed)}):
         path.write_bytes(packed[:length])
         with pytest.raises(PackedFileError) as refusal:
             cranfield.open_collection(path)
@@ -256,7 +257,7 @@ def test_every_flipped_bit_before_the_header_is_refused(at: int, packed: bytes, 
 def test_a_flipped_bit_in_the_header_is_refused_when_the_file_is_opened(packed: bytes, tmp_path: Path) -> None:
     path = tmp_path / "any.cran"
     *_, length = PREFIX.unpack(packed[: PREFIX.size])
-    for at, bit in flips(PREFIX.size, PREFIX.size + length, 400):
+    for at, bit in flips(PREFIX.size, PREFIX.size + length, sized(60, 400)):
         path.write_bytes(flipped(packed, at, bit))
         with pytest.raises(PackedFileError, match="altered"):
             cranfield.open_collection(path)
@@ -266,7 +267,7 @@ def test_a_flipped_bit_in_an_array_is_refused_when_the_array_is_first_used(packe
     path = tmp_path / "any.cran"
     for name, (first, last) in spans(packed).items():
         assert last > first, f"{name} has to hold something here"
-        for at, bit in flips(first, last, 20):
+        for at, bit in flips(first, last, sized(5, 20)):
             path.write_bytes(flipped(packed, at, bit))
             collection = cranfield.open_collection(path)
             with pytest.raises(PackedFileError, match=f"altered: «{name}»") as refusal:
@@ -289,7 +290,7 @@ def test_a_flipped_bit_between_arrays_changes_nothing(collection: Collection, pa
     taken = {place for span in spans(packed).values() for place in range(*span)}
     spare = [at for at in range(header_of(packed)[1], len(packed)) if at not in taken]
     assert spare
-    for at in spare[:: max(1, len(spare) // 20)]:
+    for at in spare[:: max(1, len(spare) // sized(5, 20))]:
         assert same(opened(tmp_path, flipped(packed, at, 0)), whole)
 
 
@@ -437,7 +438,7 @@ SAVE = textwrap.dedent(
 
 def save_elsewhere(source: Path, target: Path, room: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", SAVE, str(source), str(target), str(room)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
@@ -494,6 +495,6 @@ KILLED = textwrap.dedent(
 def test_a_killed_process_leaves_the_old_file_whole(tmp_path: Path) -> None:
     target = tmp_path / "kept.cran"
     target.write_bytes(b"what was there before")
-    result = subprocess.run([sys.executable, "-c", KILLED, str(target)], timeout=60, check=False)
+    result = subprocess.run([sys.executable, "-c", KILLED, str(target)], timeout=600, check=False)
     assert result.returncode == -signal.SIGKILL
     assert target.read_bytes() == b"what was there before"

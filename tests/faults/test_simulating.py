@@ -57,7 +57,7 @@ def test_a_verification_stopped_half_way_says_so_and_leaves_nothing(tmp_path: Pa
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     try:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 130

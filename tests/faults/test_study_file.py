@@ -23,6 +23,7 @@ from cranfield.methods.sequential import Goal, create_study, open_study
 from cranfield.methods.sequential import journal as study_journal
 from cranfield.methods.sequential.journal import is_journal
 from cranfield.scores import ScoreTable
+from sizes import sized
 
 
 def scores(first: int, count: int) -> ScoreTable:
@@ -52,7 +53,7 @@ def topics(path: Path) -> list[str]:
 def test_a_file_cut_anywhere_keeps_its_whole_steps_and_can_go_on(study: Path) -> None:
     whole = study.read_bytes()
     ends = [at + 1 for at, byte in enumerate(whole) if byte == 10]
-    for cut in sorted({*range(ends[0], len(whole), 3), *ends[:-1], *(end - 1 for end in ends[1:])}):
+    for cut in sorted({*range(ends[0], len(whole), sized(23, 3)), *ends[:-1], *(end - 1 for end in ends[1:])}):
         study.write_bytes(whole[:cut])
         kept = sum(end <= cut for end in ends)
         seen = open_study(study).history()
@@ -84,7 +85,7 @@ def test_a_file_cut_within_its_first_step_is_no_study(study: Path) -> None:
 def test_every_flipped_bit_is_noticed(study: Path) -> None:
     whole = study.read_bytes()
     rng = random.Random(1)
-    for at in sorted(rng.sample(range(len(whole) - 1), 250)):
+    for at in sorted(rng.sample(range(len(whole) - 1), sized(50, 250))):
         study.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << rng.randrange(8))]) + whole[at + 1 :])
         with pytest.raises(InputError) as caught:
             open_study(study)
@@ -205,7 +206,7 @@ def test_a_disk_that_takes_only_a_part_of_a_step_keeps_the_study(
 ) -> None:
     before = study.read_bytes()
     command = [sys.executable, "-c", ADD, str(study), "400", "50", str(len(before) + room)]
-    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 7, done.stderr
     assert "cannot be written: File too large" in done.stdout
     assert study.read_bytes() == before
@@ -316,7 +317,7 @@ def test_killed_before_within_and_after_the_write(
     moment: str, there: int, study: Path, elsewhere: dict[str, str]
 ) -> None:
     command = [sys.executable, "-c", HALF, str(study), moment]
-    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert len(topics(study)) == there
     assert (open_study(study).status().unfinished > 0) == (moment == "half")
@@ -339,7 +340,7 @@ TOGETHER = textwrap.dedent(
 def test_processes_that_add_at_once_take_turns(study: Path, elsewhere: dict[str, str]) -> None:
     commands = [[sys.executable, "-c", TOGETHER, str(study), str(1000 * at)] for at in range(1, 4)]
     running = [subprocess.Popen(command, env=elsewhere) for command in commands]
-    assert [process.wait(60) for process in running] == [0] * 3
+    assert [process.wait(600) for process in running] == [0] * 3
     found = topics(study)
     assert len(found) == len(set(found)) == 3 + 3 * 15
     assert [step["step"] for step in open_study(study).history()] == list(range(1, 4 + 45 + 1))
@@ -347,7 +348,7 @@ def test_processes_that_add_at_once_take_turns(study: Path, elsewhere: dict[str,
 
 def test_the_same_topics_added_at_once_come_in_once(study: Path, elsewhere: dict[str, str]) -> None:
     running = [subprocess.Popen([sys.executable, "-c", TOGETHER, str(study), "7000"], env=elsewhere) for _ in range(2)]
-    assert [process.wait(60) for process in running] == [0] * 2
+    assert [process.wait(600) for process in running] == [0] * 2
     assert len(topics(study)) == 3 + 15
 
 

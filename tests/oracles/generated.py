@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield
 from cranfield.scores.evaluation import score_collection
+from sizes import examples_of
 
 Judgments = Mapping[str, Mapping[str, int]]  # topic → document → grade
 Run = Mapping[str, Mapping[str, float]]  # topic → document → score
@@ -33,7 +34,7 @@ def examples(count: int) -> settings:
     """So many examples, the same ones every time."""
     # Explaining a failure runs thousands of examples more than finding the smallest one.
     phases = [phase for phase in Phase if phase is not Phase.explain]
-    return settings(max_examples=count, deadline=None, derandomize=True, phases=phases)
+    return settings(max_examples=examples_of(count), deadline=None, derandomize=True, phases=phases)
 
 
 @dataclass(frozen=True)

@@ -290,11 +290,10 @@ def test_intervals_of_livebench_with_and_without_its_tasks(shared: Path) -> None
     assert robust.significant_pairs < flat.significant_pairs
 
 
-def test_variations_of_topics_vary_less_than_topics(shared: Path) -> None:
+def test_variations_of_topics_vary_less_than_topics(query_variations: list[tuple[str, float]]) -> None:
     """AP of 4,611 variations of 100 topics: variance components of unequal groups, by the method of moments."""
-    lines = (shared / "data" / "uqv" / "clueweb_ql_map.txt").read_text().split()
-    scores = np.array(lines[1::2], float)
-    clusters = np.unique([each.partition("-")[0] for each in lines[::2]], return_inverse=True)[1]
+    scores = np.array([score for _, score in query_variations])
+    clusters = np.unique([topic for topic, _ in query_variations], return_inverse=True)[1]
     sizes = np.bincount(clusters)
     n, groups = len(scores), len(sizes)
     means = np.bincount(clusters, scores) / sizes

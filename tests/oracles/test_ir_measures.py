@@ -148,10 +148,19 @@ def test_all_other_names_mean_what_they_mean_in_ir_measures(made: Generated) -> 
 
 
 @needs_cwl
-@pytest.mark.parametrize(("folder", "file"), [("dl19", "ICT-BERT2.txt.gz"), ("trec8", "input.CL99SD.gz")])
-def test_all_other_names_mean_what_they_mean_in_ir_measures_on_real_runs(shared: Path, folder: str, file: str) -> None:
-    data = shared / "data" / folder
-    collection = cranfield.read_collection(data / "runs" / file, data / "qrels.txt.gz")
+def test_all_other_names_mean_what_they_mean_in_ir_measures_on_real_runs(shared: Path) -> None:
+    for folder, file in (("dl19", "ICT-BERT2.txt.gz"), ("trec8", "input.CL99SD.gz")):
+        data = shared / "data" / folder
+        assert_equals_ir_measures(data / "runs" / file, data / "qrels.txt.gz")
+
+
+@needs_cwl
+def test_all_other_names_mean_what_they_mean_in_ir_measures_on_a_run_of_the_example(example: Path) -> None:
+    assert_equals_ir_measures(min((example / "runs").iterdir()), example / "qrels.txt")
+
+
+def assert_equals_ir_measures(runs: Path, judgments: Path) -> None:
+    collection = cranfield.read_collection(runs, judgments)
     table = score_collection(collection, MORE_NAMES, missing="drop")
     qrels: dict[str, dict[str, int]] = {topic: {} for topic in table.topics}
     for topic, document, grade in collection.judgments():

@@ -65,7 +65,7 @@ def recalculated(data: bytes, folder: Path) -> dict[str, list[list[str]]]:
         str(folder),
         str(folder / "book.xlsx"),
     ]
-    subprocess.run(command, capture_output=True, check=True, timeout=240)
+    subprocess.run(command, capture_output=True, check=True, timeout=600)
     found = {
         path.stem.removeprefix("book-"): list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
         for path in folder.glob("book-*.csv")

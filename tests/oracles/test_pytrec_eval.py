@@ -162,12 +162,19 @@ def by_rank(collection: cranfield.Collection) -> tuple[dict[str, dict[str, int]]
     return qrels, {t: {d: float(-at) for at, d in enumerate(rows)} for t, rows in ranked.items() if rows}
 
 
-@pytest.mark.parametrize(("folder", "file"), REAL)
-def test_all_measures_of_trec_eval_equal_pytrec_evals_on_real_runs_to_the_line(
-    shared: Path, tmp_path: Path, folder: str, file: str
-) -> None:
-    data = shared / "data" / folder
-    collection = cranfield.read_collection(data / "runs" / file, data / "qrels.txt.gz")
+def test_all_measures_of_trec_eval_equal_pytrec_evals_on_real_runs_to_the_line(shared: Path, tmp_path: Path) -> None:
+    for folder, file in REAL:
+        data = shared / "data" / folder
+        assert_equals_pytrec_eval(data / "runs" / file, data / "qrels.txt.gz", tmp_path)
+
+
+def test_all_measures_of_trec_eval_equal_pytrec_evals_on_the_example_to_the_line(example: Path, tmp_path: Path) -> None:
+    for run in sorted((example / "runs").iterdir())[:3]:
+        assert_equals_pytrec_eval(run, example / "qrels.txt", tmp_path)
+
+
+def assert_equals_pytrec_eval(runs: Path, judgments: Path, folder: Path) -> None:
+    collection = cranfield.read_collection(runs, judgments)
     table = score_collection(collection, "all_trec", missing="drop")
     qrels, run = by_rank(collection)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, EVERY).evaluate(run)
@@ -175,7 +182,7 @@ def test_all_measures_of_trec_eval_equal_pytrec_evals_on_real_runs_to_the_line(
         found = dict(zip(ALL, table.values[:, at, 0, 0].tolist(), strict=True))
         expected = {name: theirs[topic][name] for name in ALL}
         assert found == pytest.approx(expected, abs=TOLERANCE), topic
-    written = tmp_path / "run.eval"
+    written = folder / "run.eval"
     cranfield.write_scores(table, written)
     assert written.read_text(encoding="utf-8").splitlines() == list(printed(theirs, table.topics, table.systems[0]))
 

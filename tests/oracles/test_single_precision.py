@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 import pytrec_eval
 
@@ -37,11 +38,36 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-@pytest.mark.parametrize("collection", RUNS)
-def test_every_score_of_a_run_is_pytrec_evals(shared: Path, collection: str) -> None:
-    folder = shared / "data" / collection
-    (qrels,) = folder.glob("qrels.txt*")
-    files = sorted(file for pattern in RUNS[collection] for file in (folder / "runs").glob(pattern))
+def test_every_score_of_a_run_is_pytrec_evals(shared: Path) -> None:
+    for collection, patterns in RUNS.items():
+        folder = shared / "data" / collection
+        (qrels,) = folder.glob("qrels.txt*")
+        files = sorted(file for pattern in patterns for file in (folder / "runs").glob(pattern))
+        assert files
+        assert_equals_pytrec_eval(files, qrels)
+
+
+def test_scores_that_single_precision_cannot_hold_are_ranked_as_pytrec_eval_ranks_them(tmp_path: Path) -> None:
+    """Scores that differ in the tenth digit, as those of uwmt8a0 do: ties in single precision, and none in double."""
+    rng = np.random.default_rng(1)
+    run, qrels = tmp_path / "run.txt", tmp_path / "qrels.txt"
+    documents = [f"d{at:03d}" for at in range(200)]
+    lines, judged = [], []
+    for topic in map(str, range(1, 21)):
+        scores = 300 + rng.integers(0, 60, 200) / 4 + rng.random(200) * 1e-7
+        lines += [f"{topic} Q0 {d} 0 {score:.12f} made\n" for d, score in zip(documents, scores, strict=True)]
+        judged += [f"{topic} 0 {d} {int(rng.random() < 0.2)}\n" for d in documents]
+    run.write_text("".join(lines))
+    qrels.write_text("".join(judged))
+    assert_equals_pytrec_eval([run], qrels)
+    double, single = (
+        cf.score(str(run), qrels=str(qrels), measure="AP", precision=precision).table.of("AP")
+        for precision in ("double", "single")
+    )
+    assert (double != single).all()
+
+
+def assert_equals_pytrec_eval(files: list[Path], qrels: Path) -> None:
     judged: dict[str, dict[str, int]] = {}
     for topic, _, document, grade in lines(qrels):
         judged.setdefault(topic, {})[document] = int(grade)

@@ -15,6 +15,7 @@ from cranfield.methods.comparison import MODELS, anova, compare, decompose
 from cranfield.methods.comparison.comparison import ALL_TESTS
 from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.sharding.shard_models import replicate_study
+from sizes import examples_of
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +27,7 @@ def table_of(values: Array) -> ScoreTable:
     return ScoreTable(("x",), tuple(map(str, range(topics))), tuple(f"s{at}" for at in range(systems)), shaped, shards)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 8), st.integers(2, 6), st.integers(2, 5), st.floats(-5, 5))
 def test_md6_system_numbers_do_not_change_with_the_undefined_value(
     seed: int, topics: int, systems: int, shards: int, x: float
@@ -46,7 +47,7 @@ def test_md6_system_numbers_do_not_change_with_the_undefined_value(
     assert (first.f, first.omega_squared) == pytest.approx((second.f, second.omega_squared), rel=1e-8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples_of(30), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 7), st.integers(2, 6), st.integers(2, 5))
 def test_sums_of_squares_add_up_for_every_model(seed: int, topics: int, systems: int, shards: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(topics, systems, shards))

@@ -20,6 +20,7 @@ from cranfield.methods.design import (
 )
 from cranfield.methods.design.formulas import difference_method, range_method
 from cranfield.methods.design.sample_size import solve
+from sizes import examples_of
 
 ALPHAS = st.floats(0.001, 0.1)
 POWERS = st.floats(0.3, 0.99)
@@ -29,7 +30,7 @@ VARIANCES = st.floats(0.005, 0.25)
 METHODS = st.sampled_from(["exact", "blocked"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 @given(METHODS, SYSTEMS, RANGES, VARIANCES, ALPHAS, POWERS)
 def test_n_reaches_the_power_and_n_minus_1_does_not(
     method: str, systems: int, min_range: float, variance: float, alpha: float, power: float
@@ -43,7 +44,7 @@ def test_n_reaches_the_power_and_n_minus_1_does_not(
         assert found.below < power
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(SYSTEMS, st.integers(5, 500), VARIANCES, ALPHAS, POWERS, METHODS)
 def test_solving_for_any_parameter_and_back_gives_it_again(
     systems: int, topics: int, variance: float, alpha: float, power: float, method: str
@@ -60,7 +61,7 @@ def test_solving_for_any_parameter_and_back_gives_it_again(
     assert abs(int(solve(how, "topics", **rest, min_range=min_range * (1 + 1e-9))) - topics) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(
     st.integers(3, 2000),
     st.floats(0.02, 0.5),
@@ -80,7 +81,7 @@ def test_detectable_difference_and_power_invert_each_other(
     assert float(back) == pytest.approx(sd, rel=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(SYSTEMS, st.integers(3, 500), RANGES, VARIANCES, ALPHAS)
 def test_power_rises_with_topics_range_and_alpha_and_falls_with_variance(
     systems: int, topics: int, min_range: float, variance: float, alpha: float
@@ -104,7 +105,7 @@ def test_power_rises_with_topics_range_and_alpha_and_falls_with_variance(
         assert power(systems=systems + 1) <= here + 2e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(st.floats(0.005, 0.5), st.floats(0.02, 0.5), st.floats(0.001, 0.2))
 def test_widths_and_sensitivities_are_met_at_n_and_missed_below(goal: float, sd: float, alpha: float) -> None:
     for found in (

@@ -27,6 +27,7 @@ from cranfield.methods.sharding.shard_models import undefined_cells
 from cranfield.methods.variance.components import squares
 from cranfield.scores.evaluation import score_collection, score_view
 from cranfield.scores.rescoring import Rescorer
+from sizes import examples_of
 
 RUN = "".join(f"{topic} Q0 d{at} {at} {20 - at} mine\n" for topic in (1, 2) for at in range(1, 13))
 Judged = Mapping[tuple[str, str], float]  # (topic, document) → grade
@@ -35,7 +36,7 @@ Judged = Mapping[tuple[str, str], float]  # (topic, document) → grade
 def tries(count: int) -> settings:
     """So many examples, the same ones every time."""
     unchecked = [HealthCheck.function_scoped_fixture]
-    return settings(max_examples=count, deadline=None, derandomize=True, suppress_health_check=unchecked)
+    return settings(max_examples=examples_of(count), deadline=None, derandomize=True, suppress_health_check=unchecked)
 
 
 def collection_of(folder: Path, judged: str, run: str = RUN, *, intents: bool = False) -> Collection:

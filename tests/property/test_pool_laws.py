@@ -16,6 +16,7 @@ from cranfield.methods.design.target import Target
 from cranfield.methods.leave_out import pilot_study
 from cranfield.methods.leave_out.pilots import draw
 from cranfield.methods.pooling.costs import on_frontier
+from sizes import examples_of
 
 DOCUMENTS = [f"d{at}" for at in range(8)]
 TOPICS = ("1", "2", "3")
@@ -58,7 +59,7 @@ def contributors_by_hand(collection: Collection, depth: int) -> list[set[str]]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(collections(), st.data())
 def test_contributors_and_leave_outs_are_what_sets_say(collection: Collection, data: st.DataObject) -> None:
     longest = int(collection.returned.max())
@@ -72,7 +73,7 @@ def test_contributors_and_leave_outs_are_what_sets_say(collection: Collection, d
     assert (found.kept(fewer) >= found.kept(sorted(gone))).all()  # who leaves in addition takes nothing back
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(collections())
 def test_pools_are_nested_and_the_judgments_own_depth_has_all_that_runs_retrieved(collection: Collection) -> None:
     longest = int(collection.returned.max())
@@ -84,7 +85,7 @@ def test_pools_are_nested_and_the_judgments_own_depth_has_all_that_runs_retrieve
         assert not np.array_equal(pools[collection.pool_depth - 2], pools[-1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples_of(25), deadline=None)
 @given(collections(), st.integers(0, 2**32))
 def test_a_study_says_the_same_twice_and_counts_what_it_loses(collection: Collection, seed: int) -> None:
     once, again = (pilot_study(collection, ["AP", "nDCG@3"], trials=2, seed=seed) for _ in range(2))
@@ -95,7 +96,7 @@ def test_a_study_says_the_same_twice_and_counts_what_it_loses(collection: Collec
         assert point.variance >= -1e-12 or np.isnan(point.variance)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples_of(50), deadline=None)
 @given(st.integers(2, 9), st.integers(1, 9), st.integers(0, 2**32), st.data())
 def test_as_many_teams_leave_as_were_asked_to(teams: int, topics: int, seed: int, data: st.DataObject) -> None:
     left_out = sorted(data.draw(st.sets(st.integers(0, teams - 1), min_size=1)))
@@ -104,14 +105,14 @@ def test_as_many_teams_leave_as_were_asked_to(teams: int, topics: int, seed: int
     assert (np.sort(draws.topic_order, axis=1) == np.arange(topics)).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples_of(50), deadline=None)
 @given(st.lists(st.floats(1e-4, 0.3), min_size=2, max_size=6), st.sampled_from(["min_range", "difference", "width"]))
 def test_more_variance_never_asks_for_fewer_topics(variances: list[float], goal: str) -> None:
     topics = Target(goal, 0.1).topics(np.sort(variances))
     assert (np.diff(topics) >= 0).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(2, 9), st.integers(1, 9)), min_size=1, max_size=6))
 def test_the_frontier_is_never_empty_and_nothing_on_it_is_beaten(designs: list[tuple[int, int]]) -> None:
     topics, judgments = (np.array(column, float) for column in zip(*designs, strict=True))

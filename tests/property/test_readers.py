@@ -40,6 +40,7 @@ from cranfield.formats.scan import Scanner
 from cranfield.formats.scores import inspect_scores
 from cranfield.scores import ScoreTable, read_scores, write_scores
 from cranfield.scores.evaluation import score_collection
+from sizes import examples_of
 
 Array = npt.NDArray[Any]
 Result = TypeVar("Result")
@@ -48,7 +49,7 @@ Result = TypeVar("Result")
 def tries(count: int) -> settings:
     """So many examples, however long one takes."""
     return settings(
-        max_examples=count,
+        max_examples=examples_of(count),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )

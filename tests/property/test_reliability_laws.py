@@ -32,6 +32,7 @@ from cranfield.methods.reliability import (
 from cranfield.methods.reliability.generalisability import jackknife_errors
 from cranfield.methods.variance.components import squares
 from cranfield.stats.kendall import kendall_tau, kendall_taus, symmetric_tau_aps, tau_ap, tau_aps
+from sizes import examples_of
 
 Array = npt.NDArray[Any]
 
@@ -55,7 +56,7 @@ def components(scores: Array) -> Array:
     return np.array([(found.between_systems - residual) / n, (found.between_topics - residual) / m, residual])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples_of(20), deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 7), st.integers(3, 7))
 def test_the_jackknife_is_what_leaving_out_one_by_one_gives(seed: int, n: int, m: int) -> None:
     scores = np.random.default_rng(seed).uniform(0, 1, (n, m))
@@ -93,7 +94,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     assert covered[ABSOLUTE] / trials == pytest.approx(0.9, abs=3 * error + 0.01)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(2, 12), st.floats(0.05, 0.99))
 def test_topics_for_a_target_reach_it_and_one_fewer_does_not(seed: int, n: int, m: int, target: float) -> None:
     found = generalise(table_of(np.random.default_rng(seed).uniform(0, 1, (n, m))))
@@ -108,7 +109,7 @@ def test_topics_for_a_target_reach_it_and_one_fewer_does_not(seed: int, n: int, 
             assert found.coefficient(kind, 10**9).value == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 20), st.integers(2, 12))
 def test_coefficients_lie_in_their_intervals_and_rise_with_topics(seed: int, n: int, m: int) -> None:
     found = generalise(table_of(np.random.default_rng(seed).uniform(0, 1, (n, m))))
@@ -128,7 +129,7 @@ def test_scores_moved_and_stretched_are_as_reliable() -> None:
     assert one.absolute().upper == pytest.approx(other.absolute().upper, rel=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples_of(100), deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=7), st.integers(0, 10**6))
 def test_tau_ap_is_the_mean_over_all_orders_of_tied_items(estimate: list[int], seed: int) -> None:
     truth = np.random.default_rng(seed).permutation(len(estimate)).astype(float)
@@ -148,7 +149,7 @@ def test_tau_ap_is_1_for_the_same_order_and_minus_1_for_the_reverse() -> None:
     assert np.isnan(tau_ap(order[:1], order[:1]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples_of(30), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 9))
 def test_rows_are_correlated_one_by_one(seed: int, rows: int, items: int) -> None:
     a, b = np.random.default_rng(seed).integers(0, 5, (2, rows, items)).astype(float)

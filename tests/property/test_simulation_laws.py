@@ -15,6 +15,7 @@ from cranfield.methods.simulation import fit_margin, fit_simulator, support_of
 from cranfield.methods.simulation.simulator import MarginTable
 from cranfield.runtime import compiled
 from cranfield.stats.tails import anytime_interval, wilson_interval
+from sizes import examples_of
 
 Array = npt.NDArray[Any]
 
@@ -22,7 +23,7 @@ shares = st.floats(0, 1, allow_nan=False)
 columns = st.lists(shares, min_size=5, max_size=60).map(np.array)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples_of(80), deadline=None)
 @given(columns, st.sampled_from(["AP", "P@5", "RR", "mystery"]))
 def test_any_scores_have_a_margin_with_their_mean_on_their_support(scores: Array, measure: str) -> None:
     support = support_of(measure, scores)
@@ -39,7 +40,7 @@ def test_any_scores_have_a_margin_with_their_mean_on_their_support(scores: Array
     assert drawn[-1] <= support.highest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 @given(columns.filter(lambda scores: np.ptp(scores) > 0.05), st.floats(0.02, 0.98))
 def test_a_margin_moves_to_any_mean_between_its_ends_and_back(scores: Array, share: float) -> None:
     margin = fit_margin(scores, support_of("AP", scores))
@@ -52,7 +53,7 @@ def test_a_margin_moves_to_any_mean_between_its_ends_and_back(scores: Array, sha
     assert (gaps >= -1e-6).all() if wanted >= margin.mean else (gaps <= 1e-6).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples_of(25), deadline=None)
 @given(st.integers(0, 10**6), st.integers(5, 40), st.integers(1, 6), st.sampled_from(["rows", "gaussian", "vine"]))
 def test_any_table_can_be_simulated(seed: int, topics: int, systems: int, dependence: str) -> None:
     rng = np.random.default_rng(seed)
@@ -65,7 +66,7 @@ def test_any_table_can_be_simulated(seed: int, topics: int, systems: int, depend
     assert drawn.values.max() <= 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples_of(20), deadline=None)
 @given(st.integers(0, 10**6))
 def test_scores_are_the_same_bits_interpreted_and_compiled(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -82,7 +83,7 @@ def test_scores_are_the_same_bits_interpreted_and_compiled(seed: int) -> None:
     np.testing.assert_allclose(plain, expected, atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 @given(st.integers(1, 2000), st.data())
 def test_intervals_of_a_share_mirror_each_other_and_narrow_with_confidence(trials: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, trials))

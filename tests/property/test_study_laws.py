@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cranfield.methods.sequential import Goal, confidence_sequence, group_design, journal, prospect, simulate
 from cranfield.methods.sequential.boundaries import SPENDING, crossing_probabilities, spending_bounds
 from cranfield.methods.sequential.paths import effect_sizes
+from sizes import examples_of
 
 shares = st.sets(st.integers(5, 95), min_size=1, max_size=5).map(lambda found: [*(n / 100 for n in sorted(found)), 1.0])
 gaps = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
@@ -21,14 +22,14 @@ goals = st.builds(Goal, difference=st.floats(0.02, 0.2), sd=st.floats(0.05, 0.3)
 
 
 @given(shares, st.sampled_from(list(SPENDING)), st.floats(0.005, 0.2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples_of(25), deadline=None)
 def test_looks_spend_alpha_whenever_they_come(looks: list[float], spending: str, alpha: float) -> None:
     bounds = spending_bounds(looks, SPENDING[spending](np.array(looks), alpha))
     assert crossing_probabilities(looks, bounds).either.sum() == pytest.approx(alpha, rel=1e-6)
 
 
 @given(gaps)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 def test_turning_the_differences_round_turns_the_interval_round(x: list[float]) -> None:
     one, other = confidence_sequence(x), confidence_sequence([-value for value in x])
     assert (one.lower, one.upper) == pytest.approx((-other.upper, -other.lower), abs=1e-9, nan_ok=True)
@@ -36,7 +37,7 @@ def test_turning_the_differences_round_turns_the_interval_round(x: list[float]) 
 
 
 @given(gaps, st.floats(0.01, 0.2))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 def test_a_smaller_alpha_makes_a_wider_interval_within_the_bounds(x: list[float], alpha: float) -> None:
     wide, narrow = confidence_sequence(x, alpha=alpha / 2), confidence_sequence(x, alpha=alpha)
     if narrow.reason:
@@ -47,14 +48,14 @@ def test_a_smaller_alpha_makes_a_wider_interval_within_the_bounds(x: list[float]
 
 
 @given(st.integers(2, 60), st.floats(0.01, 0.1), st.floats(0.5, 0.95))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples_of(25), deadline=None)
 def test_more_topics_see_less(topics: int, alpha: float, power: float) -> None:
     sizes = effect_sizes(topics + 20, alpha, power)[2:]
     assert (np.diff(sizes) < 0).all()
 
 
 @given(goals)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples_of(10), deadline=None)
 def test_group_designs_take_more_topics_at_most_and_fewer_on_average(goal: Goal) -> None:
     fixed = prospect(goal.changed({"plan": "fixed"})).expected
     if fixed < 25:
@@ -66,7 +67,7 @@ def test_group_designs_take_more_topics_at_most_and_fewer_on_average(goal: Goal)
 
 
 @given(st.floats(0.01, 30))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples_of(10), deadline=None)
 def test_another_unit_changes_no_plan(unit: float) -> None:
     x = np.random.default_rng(1).standard_t(5, 50)
     plans = ["fixed", "iterative", "hybrid", "group-obrien-fleming", "every-topic"]
@@ -91,7 +92,7 @@ def _always(content: dict[str, object], steps: object) -> dict[str, object]:
 
 
 @given(st.lists(st.dictionaries(st.text(min_size=1).map(lambda name: f"x{name}"), values, max_size=4), max_size=4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples_of(20), deadline=None)
 def test_a_journal_gives_back_what_was_put_in(contents: list[dict[str, object]]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "any"

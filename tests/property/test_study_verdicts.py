@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cranfield.methods.sequential import PLANS, Goal, Study, TooEarlyError, conclusion, create_study
 from cranfield.rendering.study_document import paragraph
 from cranfield.scores import ScoreTable
+from sizes import examples_of
 
 Array = np.ndarray[Any, Any]
 MOST = 60
@@ -105,7 +106,7 @@ def test_adversarial_paths(plan: str, path: str, batch: int) -> None:
 )
 @example(plan="anytime", mean=0.0, sd=0.02, drift=0.5, alpha=0.05, batch=5, seed=1)
 @example(plan="fixed", mean=0.1, sd=0.0, drift=0.0, alpha=0.05, batch=60, seed=1)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples_of(60), deadline=None)
 def test_random_paths(plan: str, mean: float, sd: float, drift: float, alpha: float, batch: int, seed: int) -> None:
     noise = np.random.default_rng(seed).standard_normal(MOST)
     differences = np.clip(mean + sd * noise + np.linspace(drift, -drift, MOST), -1, 1)
@@ -131,7 +132,7 @@ def test_the_paths_reach_every_verdict() -> None:
     nudge=st.integers(-3, 3),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples_of(200), deadline=None)
 def test_a_t_on_the_boundary_parts_neither_p_nor_interval_from_the_verdict(
     n: int, level: float, nudge: int, seed: int
 ) -> None:

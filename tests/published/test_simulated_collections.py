@@ -15,15 +15,15 @@ from cranfield.methods.verification.batch_tests import make_test
 
 FILES = {
     "AP": "trec8/scores/map.csv",
-    "P@10": "trec8/scores/P_10.csv",
-    "RR": "trec8/scores/recip_rank.csv",
-    "nDCG@10": "trec8/scores/ndcg_cut_10.csv",
+    "P@10": "trec8/scores/P_10.csv.gz",
+    "RR": "trec8/scores/recip_rank.csv.gz",
+    "nDCG@10": "trec8/scores/ndcg_cut_10.csv.gz",
     "robust04": "matrices/robust04_map.csv",
 }
 
 
-def fitted(shared: Path, name: str, dependence: str) -> tuple[Fit, cranfield.ScoreTable, cranfield.ScoreTable]:
-    pilot = cranfield.read_scores(shared / "data" / FILES[name])
+def fitted(kept: Path, name: str, dependence: str) -> tuple[Fit, cranfield.ScoreTable, cranfield.ScoreTable]:
+    pilot = cranfield.read_scores(kept / "data" / FILES[name])
     simulator = fit_simulator(pilot, dependence=dependence)
     drawn = simulator.draw(3000)
     return goodness_of_fit(simulator, drawn), pilot, drawn
@@ -34,9 +34,9 @@ def fitted(shared: Path, name: str, dependence: str) -> tuple[Fit, cranfield.Sco
     [*((name, "gaussian") for name in FILES), ("AP", "vine"), ("RR", "vine"), ("AP", "rows"), ("robust04", "rows")],
 )
 def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its_support(
-    shared: Path, name: str, dependence: str
+    kept: Path, name: str, dependence: str
 ) -> None:
-    fit, pilot, drawn = fitted(shared, name, dependence)
+    fit, pilot, drawn = fitted(kept, name, dependence)
     assert len(fit.columns) == len(pilot.systems) == (110 if name == "robust04" else 129)
     assert np.abs(fit.mean_off).max() < 2
     assert np.abs(fit.variance_off).max() < 2
@@ -56,9 +56,9 @@ def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its
 
 
 @pytest.mark.parametrize("means", ["seen", "equal"])
-def test_differences_have_the_tails_of_real_ones(shared: Path, means: str) -> None:
+def test_differences_have_the_tails_of_real_ones(kept: Path, means: str) -> None:
     """Robust04, AP: 5,994 pairs of 110 runs (one pair is the same on all 249 topics), median excess kurtosis 2.62."""
-    made = fit_simulator(cranfield.read_scores(shared / "data" / FILES["robust04"]))
+    made = fit_simulator(cranfield.read_scores(kept / "data" / FILES["robust04"]))
     made = made.equal() if means == "equal" else made
     fit = goodness_of_fit(made, made.draw(5000))
     (row,) = (each.to_dict() for each in fit.differences)
@@ -74,9 +74,9 @@ def test_differences_have_the_tails_of_real_ones(shared: Path, means: str) -> No
     assert fit.outside == 0
 
 
-def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(shared: Path) -> None:
+def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(kept: Path) -> None:
     """Runs differ in variance and resemble each other unequally, which F and Tukey's test take no account of."""
-    pilot = cranfield.read_scores(shared / "data" / FILES["AP"])
+    pilot = cranfield.read_scores(kept / "data" / FILES["AP"])
     (design,) = designs_from_pilot(Request(systems=(10,), min_range=(0.1,)), pilot)
     found = verify(design, pilot, search=False)
     assert found.verdict == "enough"
@@ -87,10 +87,10 @@ def test_blocked_tests_of_trec8_runs_find_more_among_equals_than_they_claim(shar
 
 @pytest.mark.parametrize(("systems", "topics", "error"), [(10, 44, 0.0855), (50, 83, 0.119)])
 def test_resampled_topics_without_any_copula_say_the_same_of_tukeys_error(
-    shared: Path, systems: int, topics: int, error: float
+    kept: Path, systems: int, topics: int, error: float
 ) -> None:
     """Real topics drawn with replacement, every run's mean taken out: equal systems by construction."""
-    scores = cranfield.read_scores(shared / "data" / FILES["AP"]).of()
+    scores = cranfield.read_scores(kept / "data" / FILES["AP"]).of()
     centred = scores - scores.mean(axis=0)
     centred = centred[:, centred.std(axis=0) > 0.06]
     rng, collections = np.random.default_rng(systems), 1000

@@ -34,6 +34,62 @@ def official(trec8: cranfield.Collection) -> np.ndarray:
     return np.asarray(score_collection(trec8, "AP").of().mean(axis=0))
 
 
+# --- the same of the example collection, by hand and in direction: these need no real runs
+
+
+@pytest.fixture(scope="module")
+def small(example: Path) -> cranfield.Collection:
+    return cranfield.read_collection(example / "runs", example / "qrels.txt", teams=example / "teams.tsv")
+
+
+def test_contributors_of_the_example_are_the_teams_that_ranked_a_document(small: cranfield.Collection) -> None:
+    by_hand: dict[tuple[str, str], set[str]] = {}
+    for system, team in zip(small.systems, small.teams or (), strict=True):
+        for topic in small.topics:
+            for document in small.ranking(system, topic)[:20]:
+                by_hand.setdefault((topic, document), set()).add(str(team))
+    names = small.contributors(20).names()
+    ours = {(t, d): set(teams) for (t, d, _), teams in zip(small.judgments(), names, strict=True)}
+    assert small.pool_depth == 20
+    assert not small.contributors().unknown.any()
+    assert ours == {key: by_hand.get(key, set()) for key in ours}
+
+
+def test_leaving_a_team_out_of_the_example_removes_what_it_alone_contributed(small: cranfield.Collection) -> None:
+    contributors = small.contributors(20)
+    alone = {team: np.array([names == (team,) for names in contributors.names()]) for team in contributors.teams}
+    assert sum(gone.any() for gone in alone.values()) > 2
+    for team, gone in alone.items():
+        np.testing.assert_array_equal(contributors.kept([team]), ~gone)
+
+
+def test_shallower_pools_of_the_example_vary_more_and_lose_more(small: cranfield.Collection) -> None:
+    variances = [point.variance for point in depth_study(small, "AP", depths=[3, 10]).of("AP")]
+    assert variances == sorted(variances, reverse=True)
+    shallow, deep = reusability(small, "AP", depths=[5, 20]).overview()
+    assert shallow["own_tau"] < deep["own_tau"]
+    assert shallow["unjudged"] > deep["unjudged"]
+    assert shallow["drop"] > deep["drop"]
+    pairs = pair_study(small, "AP", depths=[2, 5, 20], pairs=30, budgets=[500])
+    assert [each.documents for each in pairs.depths] == sorted(each.documents for each in pairs.depths)
+    medians = [each.quantile(0.5) for each in pairs.depths]
+    assert medians == sorted(medians)
+    condensed = score_collection(small.pool(10).condensed(), "AP").of().mean(axis=0)
+    assert kendall_tau(score_collection(small, "AP").of().mean(axis=0), condensed) > 0.7
+
+
+def test_the_variance_of_the_example_without_some_teams_is_about_that_of_all(small: cranfield.Collection) -> None:
+    target = Target(method="sakai")
+    study = pilot_study(small, "AP", left_out=[1, 2, 3], trials=10, estimate="within", target=target, seed=1)
+    full = study.get("AP").variance
+    assert full == pytest.approx(0.0470, abs=0.0005)
+    assert all(abs(study.get("AP", left_out).variance / full - 1) < 0.1 for left_out in (1, 2, 3))
+    assert study.get("AP", 3).sd > 0
+
+
+# --- TREC-8
+
+
 def test_the_judgments_are_a_pool_of_depth_100(trec8: cranfield.Collection) -> None:
     assert trec8.pool_depth == 100
     assert not trec8.contributors().unknown.any()
@@ -90,6 +146,7 @@ def test_the_depth_10_pool_is_the_one_made_elsewhere_but_for_ties(folder: Path, 
     assert len(ours & theirs) >= 0.98 * len(ours)
 
 
+@pytest.mark.proof
 def test_runs_condensed_to_the_depth_10_pool_are_ranked_as_published(
     trec8: cranfield.Collection, official: np.ndarray
 ) -> None:
@@ -97,6 +154,7 @@ def test_runs_condensed_to_the_depth_10_pool_are_ranked_as_published(
     assert kendall_tau(official, condensed) == pytest.approx(0.9185, abs=0.005)
 
 
+@pytest.mark.proof
 def test_variance_is_robust_to_leaving_teams_out_until_few_are_left(trec8: cranfield.Collection) -> None:
     """SS16 Figs 1 and 2 on TREC-8: intervals around the full variance that widen with k, and with fewer topics."""
     study = pilot_study(
@@ -129,6 +187,7 @@ def test_variance_is_robust_to_leaving_teams_out_until_few_are_left(trec8: cranf
     assert study.get("AP", 20).most_lost == 0
 
 
+@pytest.mark.proof
 def test_variance_of_ap_rises_as_pools_get_shallower_and_that_of_nerr_does_not(trec8: cranfield.Collection) -> None:
     """S14 Table 9 and Fig. 4 on TREC-8."""
     study = depth_study(trec8, ["AP", "Q", "nDCG", "nERR"], depths=[10, 30, 50, 70], estimate="two-way")
@@ -147,6 +206,7 @@ def test_variance_of_ap_rises_as_pools_get_shallower_and_that_of_nerr_does_not(t
     assert all(mine.cost > 2 * its.cost for mine, its in zip(budget.of("nERR"), budget.of("AP"), strict=True))
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("best", "ratios", "relative"),
     [
@@ -171,6 +231,7 @@ def test_depth_changes_signal_as_well_as_noise(
         assert raw[0].relative_topics == pytest.approx(1.26, abs=0.01)  # the residual alone: .0172 against .0136
 
 
+@pytest.mark.proof
 def test_two_runs_share_documents_as_webbers_do(trec8: cranfield.Collection) -> None:
     """WMZ08 §6, Figs 7 and 8: effect sizes rise slightly with depth, and far less than the judging."""
     study = pair_study(trec8, "AP", depths=[2, 5, 10, 20, 100], pairs=100, budgets=[5000])
@@ -186,6 +247,7 @@ def test_two_runs_share_documents_as_webbers_do(trec8: cranfield.Collection) -> 
     assert shares[1] > 1.5 * shares[-1]
 
 
+@pytest.mark.proof
 def test_teams_left_out_lose_more_with_shallow_pools(trec8: cranfield.Collection) -> None:
     found = reusability(trec8, "AP", depths=[10, 100])
     shallow, deep = found.overview()

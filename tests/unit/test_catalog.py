@@ -10,6 +10,7 @@ from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, Measure, beside, parse_measure, parse_measures
 from cranfield.measures.declaration import MeasureKind
 from cranfield.measures.groups import GROUPS, trec_eval_name
+from sizes import examples_of
 
 BY_SHARE = sorted(name for name, kind in CATALOG.items() if kind.cutoff.parameter)
 WITH_CUTOFF = sorted(name for name, kind in CATALOG.items() if kind.cutoff.allowed and name not in BY_SHARE)
@@ -126,7 +127,7 @@ def test_a_canonical_name_is_read_as_the_measure_it_names(kind: MeasureKind) -> 
     assert parse_measure(str(measure)) == measure
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples_of(200), deadline=None)
 @given(st.floats(0, 0.999999), st.floats(0, 1), st.floats(1.001, 1e6), st.integers(1, 9), st.integers(1, 10**6))
 def test_a_canonical_name_keeps_every_digit_of_its_parameters(
     p: float, alpha: float, log: float, rel: int, k: int
@@ -357,7 +358,7 @@ def test_graded_gains_and_a_threshold_exclude_each_other() -> None:
     assert "rel is for binary gains" in refusal("RBP(gains=linear,rel=2)").what
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples_of(400), deadline=None)
 @given(st.text(st.sampled_from("APRBnDCGQ@()=,:.+-#_ 0123456789relpgainsmaxlog²١\n'"), max_size=24))
 def test_any_text_is_a_measure_or_refused(text: str) -> None:
     try:

@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-c", "from cranfield.cli.app import main; main()", "
 
 def run(*arguments: str, code: str = COMMAND[2]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, "serve", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
@@ -34,7 +34,7 @@ def test_it_says_where_it_is_answers_there_and_leaves_nothing(tmp_path: Path, en
             assert b'"topics": 167' in answer.read()
         assert len(list(tmp_path.glob("cranfield-*"))) == 1
         served.send_signal(ending)
-        _, errors = served.communicate(timeout=30)
+        _, errors = served.communicate(timeout=600)
     assert list(tmp_path.glob("cranfield-*")) == []
     assert "Traceback" not in errors
 

@@ -32,6 +32,7 @@ from cranfield.methods.judging.label_plan import Correlation, label_size
 from cranfield.methods.judging.label_stopping import stopped
 from cranfield.methods.verification import Design, verify
 from cranfield.stats.family import LEVELS
+from sizes import examples_of
 
 TEN_TO_ONE = LabelCosts(human=10, judge=0.1)
 JUDGE: dict[str, Any] = {"human_cost": 10, "judge_cost": 0.1}
@@ -96,7 +97,7 @@ RS = st.floats(0.0, 0.97)
 EFFECTS = st.floats(0.2, 1.5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples_of(40), deadline=None)
 @given(RS, EFFECTS, st.floats(0.005, 2.0))
 def test_a_design_reaches_its_power_and_never_costs_more_than_people_alone(r: float, effect: float, c: float) -> None:
     design = design_for_power(effect, 1.0, r, LabelCosts(human=1, judge=c))
@@ -112,7 +113,7 @@ def test_a_design_reaches_its_power_and_never_costs_more_than_people_alone(r: fl
         )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples_of(25), deadline=None)
 @given(RS, RS, EFFECTS)
 def test_a_larger_r_never_costs_more(one: float, other: float, effect: float) -> None:
     low, high = sorted((one, other))

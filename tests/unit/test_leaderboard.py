@@ -21,6 +21,7 @@ from cranfield.methods.meta_analysis.incomplete import largest_t_of_shared
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import read_board
+from sizes import sized
 
 
 def table(values: Any) -> ScoreTable:
@@ -53,11 +54,11 @@ def test_models_of_mteb(kept: Path, test: str, correct: str | None, pairs: int, 
     assert board.rank_upper[0] == others + 1  # none of the others is better, and all but these are worse
 
 
-def test_a_folder_of_mtebs_results_has_the_scores_of_the_board(shared: Path, kept: Path) -> None:
+def test_a_folder_of_mtebs_results_has_the_scores_of_the_board(mteb_results: Path, kept: Path) -> None:
     board = cf.read_scores(kept / "data" / "mteb" / "mteb_eng_v2.csv.gz")
-    found = cf.leaderboard(shared / "data" / "mteb" / "results").boards["main_score"]
+    found = cf.leaderboard(mteb_results).boards["main_score"]
     assert len(found.systems) == 8
-    folder = read_board(str(shared / "data" / "mteb" / "results"))
+    folder = read_board(str(mteb_results))
     same = board.select(topics=folder.topics, systems=folder.systems).of("main_score")
     there = np.isfinite(folder.of("main_score"))
     assert there.sum() == 312
@@ -113,16 +114,16 @@ def test_ranks_are_those_that_the_tests_leave() -> None:
 
 @pytest.mark.parametrize("gap", [0.0, 0.01, 0.03])
 def test_true_ranks_lie_within_the_given_ones(gap: float) -> None:
-    """All ranks at once, in 300 boards; equal systems may have any of their ranks."""
-    wrong = 0
-    for seed in range(300):
+    """All ranks at once, in many boards; equal systems may have any of their ranks."""
+    wrong, boards = 0, sized(60, 300)
+    for seed in range(boards):
         board = make_board(table(simulated(seed, tasks=20, systems=5, gap=gap)), test="tukey", resamples=100)
         truth = {f"s{at}": (1, 5) if gap == 0 else (5 - at, 5 - at) for at in range(5)}
         wrong += any(
             not (low <= truth[name][1] and truth[name][0] <= high) or (gap == 0 and (low > 1 or high < 5))
             for name, low, high in zip(board.systems, board.rank_lower, board.rank_upper, strict=True)
         )
-    assert wrong <= stats.binom.ppf(0.9999, 300, 0.05)
+    assert wrong <= stats.binom.ppf(0.9999, boards, 0.05)
 
 
 @pytest.mark.parametrize("case", ["best", "near-ties"])
@@ -135,8 +136,9 @@ def test_ranks_hold_on_tasks_drawn_from_those_of_mteb(
     """A small run of the script whose figures are on the page about ranks; with 6 models."""
     script = load_script("rank_coverage")
     values = script.chosen(script.read_population(), case, 6)
-    found = script.coverage(values, tasks=41, test=test, draws=40, missing=missing)
-    assert found.held >= stats.binom.ppf(1e-4, 40, 0.95)
+    draws = sized(12, 40)
+    found = script.coverage(values, tasks=41, test=test, draws=draws, missing=missing)
+    assert found.held >= stats.binom.ppf(1e-4, draws, 0.95)
     assert 2 < found.width <= 6
 
 
@@ -147,8 +149,9 @@ def test_ranks_hold_for_equal_systems_with_normal_scores(
     """The hardest case: every significant pair is an error."""
     script = load_script("rank_coverage")
     values = script.chosen(script.read_population(), "equal-normal", 8)
-    found = script.coverage(values, tasks=41, test=test, draws=80, missing=missing)
-    assert found.held >= stats.binom.ppf(1e-4, 80, 0.95)
+    draws = sized(24, 80)
+    found = script.coverage(values, tasks=41, test=test, draws=draws, missing=missing)
+    assert found.held >= stats.binom.ppf(1e-4, draws, 0.95)
 
 
 def test_the_task_that_decides_is_named() -> None:

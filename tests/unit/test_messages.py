@@ -206,10 +206,10 @@ def test_a_mistake_names_the_keyword_the_flag_and_the_field(
     assert printed.startswith("error: --sd has no effect on --min-range\n  --sd goes with --difference, --width,")
 
     asked = {"min_range": "0.1", "systems": "10", "sd": "0.1"}
-    fault = httpx.get(f"{page}/size.json", params=asked, timeout=60).json()["error"]
+    fault = httpx.get(f"{page}/size.json", params=asked, timeout=600).json()["error"]
     assert fault["what"] == "«sd» has no effect on «min range»"
     assert "«sd» goes with «difference», «width»," in fault["fix"]
-    assert "«sd» has no effect on «min range»" in httpx.get(f"{page}/size", params=asked, timeout=60).text
+    assert "«sd» has no effect on «min range»" in httpx.get(f"{page}/size", params=asked, timeout=600).text
 
 
 def test_a_warning_names_the_keyword_in_json_the_flag_in_text_and_the_field_on_a_page(page: str) -> None:
@@ -220,7 +220,7 @@ def test_a_warning_names_the_keyword_in_json_the_flag_in_text_and_the_field_on_a
     assert "Give --correlation, the sd of paired differences (--sd)" in markdown.stdout
     raw = "Give `correlation`, the sd of paired differences (`sd`), or pilot scores."
     assert json.loads(found.stdout)["warnings"][0]["fix"] == raw
-    assert httpx.get(f"{page}/size.json", params=asked, timeout=60).json()["warnings"][0]["fix"] == raw
+    assert httpx.get(f"{page}/size.json", params=asked, timeout=600).json()["warnings"][0]["fix"] == raw
     for face in ("", ".md", ".html"):
-        answer = httpx.get(f"{page}/size{face}", params=asked, timeout=60).text
+        answer = httpx.get(f"{page}/size{face}", params=asked, timeout=600).text
         assert "Give «correlation», the sd of paired differences («sd»)" in answer

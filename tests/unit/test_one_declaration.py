@@ -22,6 +22,9 @@ ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "lat
 PAGE_EXTRAS = {"goal", "curve", "chart", "human"}  # of those in a form, over what; the chart; the file of human labels
 COMMANDS_ALONE = {"verify": {"gate"}, "compare": {"estimator", "sampled"}}  # what changes the exit code; with a judge
 QUESTION_NAMES = sorted(MODULES)
+STUDIES_OWN = ("add", "edit", "log", "new", "next", "plans", "status", "test", "width")
+WITHOUT_PAGE = {"pack", *(f"study_{name}" for name in STUDIES_OWN)}  # about files that stay with their owner
+PAGE_NAMES = [name for name in QUESTION_NAMES if name not in WITHOUT_PAGE]
 
 
 def command_of(question: Question) -> Any:
@@ -77,12 +80,14 @@ def wanted_bounds(parameter: Parameter) -> dict[str, float]:
     return {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
 
 
-@pytest.mark.parametrize("name", QUESTION_NAMES)
+def test_only_questions_about_ones_own_files_have_no_page_about_data() -> None:
+    assert {name for name in QUESTION_NAMES if page_of(find_question(name)) is None} == WITHOUT_PAGE
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
 def test_the_page_has_the_same_names_defaults_choices_bounds_and_help(name: str) -> None:
     question = find_question(name)
     page = page_of(question)
-    if page is None:
-        pytest.skip("this question has no page about data")
     fields = all_fields(page)
     asked = asked_on_a_page(question)
     assert set(fields) - PAGE_EXTRAS == set(asked)
@@ -109,13 +114,17 @@ def all_fields(page: Any) -> dict[str, Any]:
     return {**(calculator.query.model_fields if calculator else {}), **page.query.model_fields}
 
 
-@pytest.mark.parametrize("name", QUESTION_NAMES)
-def test_the_interface_document_has_the_same_names_defaults_and_help(name: str) -> None:
+@pytest.fixture(scope="module")
+def paths() -> dict[str, Any]:
+    """What the interface document says of every address."""
+    found: dict[str, Any] = make_web_app().openapi()["paths"]
+    return found
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_the_interface_document_has_the_same_names_defaults_and_help(name: str, paths: dict[str, Any]) -> None:
     question = find_question(name)
     page = page_of(question)
-    if page is None:
-        pytest.skip("this question has no page about data")
-    paths = make_web_app().openapi()["paths"]
     listed = [
         parameter
         for path in (f"/{page.name.removeprefix('study-')}.json", f"/data/{{key}}/{page.name}.json")

@@ -186,6 +186,7 @@ def totals_on(workers: int, file: str) -> list[str]:
         return [json.dumps(result.to_dict()) for result in (compared, cf.variance(file))]
 
 
+@pytest.mark.proof
 def test_workers_read_the_file_and_give_the_same_bits(tmp_path: Path) -> None:
     """More scores than are kept in memory; workers are processes, in which nothing is patched."""
     pytest.importorskip("distributed")

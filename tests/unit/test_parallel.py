@@ -21,6 +21,7 @@ from cranfield.runtime import compiled
 from cranfield.runtime.compiled import Kernel
 from cranfield.runtime.threads import available_workers, slices, spread
 from cranfield.scores.evaluation import score_collection
+from sizes import examples_of
 
 ALL = [
     f"{kind.name}@10" if kind.cutoff.allowed and not kind.cutoff.parameter else kind.example
@@ -28,7 +29,7 @@ ALL = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples_of(200), deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 50))
 def test_slices_cover_the_range_in_order_and_are_nearly_equal(count: int, parts: int) -> None:
     pieces = slices(count, parts)
@@ -65,7 +66,7 @@ def test_one_worker_stays_in_its_thread() -> None:
 
 
 def test_several_workers_work_at_the_same_time() -> None:
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=600)
     assert sorted(spread(lambda _: meeting.wait(), range(2), workers=2)) == [0, 1]
 
 

@@ -59,10 +59,11 @@ def best_of(**given: Any) -> dict[str, Any]:
 # --- components
 
 
-def test_components_of_query_variations_are_those_of_the_published_data(shared: Path) -> None:
-    rows = [line.split() for line in (shared / "data/uqv/clueweb_ql_map.txt").read_text().splitlines()]
-    scores = np.array([[float(score)] for _, score in rows])
-    found = nested_components(scores, np.array([name.partition("-")[0] for name, _ in rows]))
+def test_components_of_query_variations_are_those_of_the_published_data(
+    query_variations: list[tuple[str, float]],
+) -> None:
+    scores = np.array([[score] for _, score in query_variations])
+    found = nested_components(scores, np.array([topic for topic, _ in query_variations]))
     assert (len(scores), found.units) == (4611, 100)
     assert round(found.components.between, 4) == 0.0116
     assert round(found.components.within, 4) == 0.0062
@@ -337,11 +338,13 @@ def test_simulated_power_and_error_rate_are_those_of_the_plan(
     assert low - accuracy <= 0.05 <= high + accuracy
 
 
-def test_topics_and_variations_drawn_from_real_data_reach_the_power_of_the_plan(shared: Path) -> None:
+def test_topics_and_variations_drawn_from_real_data_reach_the_power_of_the_plan(
+    query_variations: list[tuple[str, float]],
+) -> None:
     """Score less a constant is the difference here: the data have one system, and its scores are far from normal."""
     by_topic: dict[str, list[float]] = {}
-    for name, score in (line.split() for line in (shared / "data/uqv/clueweb_ql_map.txt").read_text().splitlines()):
-        by_topic.setdefault(name.partition("-")[0], []).append(float(score))
+    for name, score in query_variations:
+        by_topic.setdefault(name, []).append(score)
     topics = [np.array(scores) for scores in by_topic.values()]
     truth = float(np.mean([scores.mean() for scores in topics]))
     means = np.array([scores.mean() for scores in topics])

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 JUDGE = {"human_cost": "10", "judge_cost": "0.1"}
 SAKAI = {"systems": "10", "min_range": "0.1", "variance": "0.053"}  # S14 Table 4(I): 166 topics

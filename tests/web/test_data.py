@@ -22,7 +22,7 @@ import pytest
 import cranfield
 from cranfield.scores.evaluation import score_collection
 
-http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]

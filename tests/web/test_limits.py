@@ -25,8 +25,9 @@ from cranfield.web import page_list
 from cranfield.web import runner as runners
 from cranfield.web.runner import Calculators, Runner
 from cranfield.web.settings import Settings
+from sizes import sized
 
-http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 PAIR = {"difference": "0.05", "sd": "0.15"}
 LONG = {"topics": "2:2000", "sd": "0.15", "systems": "10", "test": "dunnett", "difference": "0.05"}  # minutes
 
@@ -303,7 +304,7 @@ def brisk(serving: Any) -> Iterator[str]:
 
 def _connect(page: str) -> socket.socket:
     place = urlsplit(page)
-    return socket.create_connection((place.hostname, place.port), timeout=60)
+    return socket.create_connection((place.hostname, place.port), timeout=600)
 
 
 def _closed(line: socket.socket) -> bool:
@@ -345,7 +346,7 @@ def test_bytes_now_and_then_give_the_head_no_more_time(brisk: str) -> None:
 
 
 def _drip(line: socket.socket) -> None:
-    for _ in range(600):
+    for _ in range(12_000):
         line.sendall(b"X")
         time.sleep(0.1)
 
@@ -356,7 +357,7 @@ def test_an_upload_that_comes_too_slowly_is_given_up(brisk: str) -> None:
         line.sendall(head + b"Content-Length: 100000\r\n\r\n--x\r\n")
         line.settimeout(0.2)
         answer = b""
-        for _ in range(600):
+        for _ in range(12_000):
             try:
                 line.sendall(b"-")
                 answer = line.recv(1000)
@@ -419,7 +420,7 @@ def probing(load_script: Callable[[str], ModuleType]) -> ModuleType:
 
 
 def test_every_address_answers_hostile_queries_and_none_breaks(probing: ModuleType, serving: Any) -> None:
-    with serving(calculator_seconds=5.0) as address, httpx.Client(base_url=address, timeout=60) as client:
-        answers = probing.probe(client, count=300, seed=4, data_share=0.05)
+    with serving(calculator_seconds=5.0) as address, httpx.Client(base_url=address, timeout=600) as client:
+        answers = probing.probe(client, count=sized(100, 300), seed=4, data_share=0.05)
     assert [str(each.query) for each in answers if each.status == 0 or each.status >= 500] == []
     assert {200, 400, 404, 422} <= {each.status for each in answers}

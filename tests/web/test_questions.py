@@ -23,7 +23,7 @@ from cranfield.web.page_list import GROUPS, QUESTIONS, askable
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]
 Printed = Callable[..., str]
-http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 ABOUT = {"kind": "collection", "files": ["a"], "names": ["a"], "systems": ["a", "b", "c", "d"], "topics": 40}
 APART = {"pack", "study", "serve", "mcp", "measures", "demo"}  # make files, talk, or are pages themselves

@@ -57,7 +57,7 @@ def ended(process: int) -> bool:
 
 
 def until(claim: Callable[[], bool]) -> bool:
-    for _ in range(600):
+    for _ in range(12_000):
         if claim():
             return True
         time.sleep(0.05)

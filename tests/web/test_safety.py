@@ -18,7 +18,7 @@ import pytest
 from cranfield.errors import RequestError
 from cranfield.web.settings import Settings
 
-http = httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
+http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]
@@ -102,7 +102,7 @@ def test_a_token_opens_and_nothing_else_does(serving: Any) -> None:
         assert http.get(f"{page}/?token={TOKEN}x").status_code == 401
         assert http.post(f"{page}/data?token={TOKEN}").status_code == 401
         assert http.get(f"{page}/power", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
-        with httpx.Client(base_url=page, timeout=60) as browser:
+        with httpx.Client(base_url=page, timeout=600) as browser:
             answer = browser.get(f"/size?systems=5&token={TOKEN}")
             assert answer.status_code == 303
             assert answer.headers["location"] == "/size?systems=5"
@@ -143,7 +143,7 @@ def test_gzip_that_is_cut_short_or_damaged_is_refused(small: str, upload: Upload
 def _raw(page: str, head: str, body: Iterator[bytes]) -> bytes:
     """Send a request by hand, until the server answers or nothing is left to send."""
     place = urlsplit(page)
-    with socket.create_connection((place.hostname, place.port), timeout=20) as line:
+    with socket.create_connection((place.hostname, place.port), timeout=600) as line:
         line.sendall(head.replace("\n", "\r\n").encode())
         line.setblocking(False)
         for piece in body:
