@@ -259,10 +259,12 @@ def read_real(shared: Path, folder: str, file: str) -> tuple[Judgments, Run]:
 def differences(qrels: Judgments, run: Run) -> dict[str, dict[str, float]]:
     """By how much every measure of every program differs at most."""
     names = [name for name in NAMES if not name.startswith("NumRet")]
+    few = {topic: run[topic] for topic in list(run)[::5]}  # NTCIREVAL takes half a second for a topic
+    few_judged = {topic: qrels[topic] for topic in few}
     return {
         "ranx": furthest(scored(qrels, run, list(RANX)), of_ranx(RANX, qrels, run)),
         "ranx, levels": furthest(scored(qrels, run, LEVELS), levels_of_ranx(qrels, run)),
-        "NTCIREVAL": furthest(scored(qrels, run, list(NTCIREVAL)), of_ntcireval(qrels, run)),
+        "NTCIREVAL": furthest(scored(few_judged, few, list(NTCIREVAL)), of_ntcireval(few_judged, few)),
         "ir_measures": furthest(scored(qrels, run, names), of_ir_measures(ir_measures, names, qrels, run)),
     }
 
