@@ -179,7 +179,7 @@ def _run(question: Question, given: dict[str, Any]) -> None:
         if path is not None:
             with options.progress_bar("writing") as step, reporting(step):
                 file.write(result, path, written)
-        document = replace(document, sentence=f"{document.sentence} {file.remark(path)}".strip())
+        document = replace(document, notes=f"{document.notes} {file.remark(path)}".strip())
     options.output(document, chosen)
     if result.exit_code:
         raise typer.Exit(result.exit_code)

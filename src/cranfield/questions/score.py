@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cranfield.errors import RequestError
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Param, question
 from cranfield.results import Result
 from cranfield.runtime.threads import is_elsewhere, listener
 
 if TYPE_CHECKING:
+    from cranfield.methods.comparison import Comparison
     from cranfield.scores import ScoreTable
 
 Unscored = Literal["zero", "nan", "drop"]
@@ -27,10 +30,13 @@ class ScoreResult(Result):
         Scores by the measures asked for.
     shown
         The same with the measures that are shown beside them, such as the residual of RBP.
+    comparisons
+        With ``marks=True``, by measure: the systems compared by the default test of `compare`.
     """
 
     table: ScoreTable
     shown: ScoreTable
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
 
 
 @question(
@@ -76,6 +82,13 @@ def score(
             titles={"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"},
         ),
     ] = "zero",
+    marks: Annotated[
+        bool,
+        Param(
+            "Mark the best system, and which systems each is significantly better than, as in the table of a paper.",
+            label="mark the best and what differs significantly",
+        ),
+    ] = False,
 ) -> ScoreResult:
     """Score runs against judgments: mean scores, and the scores on every topic.
 
@@ -124,9 +137,27 @@ def score(
         precision=precision,
         name=name,
     )
+    table = shown.select(measures=names)
     return ScoreResult(
-        table=shown.select(measures=names), shown=shown, inputs={"measure": names}, warnings=shown.warnings
+        table=table,
+        shown=shown,
+        comparisons=_compared(table) if marks else {},
+        inputs={"measure": names},
+        warnings=shown.warnings,
     )
+
+
+def _compared(table: ScoreTable) -> dict[str, Comparison]:
+    """The systems compared by every measure that is a mean over topics."""
+    from cranfield.methods.comparison.comparison import compare
+    from cranfield.scores import check_balance
+    from cranfield.scores.table import averaging
+
+    if len(table.systems) < 2:
+        raise RequestError("one system alone cannot be compared", fix="Leave out `marks`.")
+    check_balance(table)
+    means = [name for name in table.measures if averaging(name) == "mean"]
+    return {name: compare(table, measure=name, progress=listener()) for name in means}
 
 
 def _score(runs: Any, measures: list[str], policies: dict[str, str], **files: Any) -> ScoreTable:
