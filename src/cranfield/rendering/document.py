@@ -26,7 +26,7 @@ class Column:
     word: str
     title: str
     kind: str = "text"  # text, score, count, number, decimal, whole, percent, probability, yes
-    priority: int | None = None  # of two columns for which there is no room, that with the lower one is left out first
+    priority: int | None = None  # columns with a low one are left out first where the terminal is narrow
 
 
 @dataclass(frozen=True)

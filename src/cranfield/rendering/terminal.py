@@ -192,7 +192,7 @@ class _Field:
 
 
 def _kept(fields: Sequence[_Field], priorities: Sequence[int], wide: int) -> list[_Field]:
-    """The fields for which there is room; those of the same priority, such as low and high, go together."""
+    """The fields that fit; those of the same priority, such as low and high, go together."""
     kept = list(range(len(fields)))
     while len(kept) > 1 and sum(fields[at].least + GAP for at in kept) - GAP > wide:
         lowest = min(priorities[at] for at in kept)
@@ -202,7 +202,7 @@ def _kept(fields: Sequence[_Field], priorities: Sequence[int], wide: int) -> lis
 
 
 def _widths(fields: Sequence[_Field], wide: int) -> list[int]:
-    """Share what room there is: first so that names and sentences are whole, then that titles stand on one line."""
+    """Share the width that is left: first so that names and sentences are whole, then that titles stand on one line."""
     widths = [field.least for field in fields]
     spare = wide - sum(widths) - GAP * (len(fields) - 1)
     for wanted in ([field.longest for field in fields], [_size(field.title) for field in fields]):
