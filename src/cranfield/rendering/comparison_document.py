@@ -166,7 +166,8 @@ def _notes(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
         name = f"{each.measure}: " if len(comparisons) > 1 else ""
         verdicts = _verdict_lines(each, most_pairs)
         lines += [f"{name}{line}" for line in verdicts if len(verdicts) > QUOTED]
-        lines += [f"{name}{' '.join(_sentences(each, most_pairs))}"]
+        told = [each.summary()] if 0 < len(verdicts) <= QUOTED else []  # where the answer is the verdicts
+        lines += [f"{name}{' '.join([*told, *_sentences(each, most_pairs)])}"]
     return "\n".join(lines)
 
 

@@ -6,21 +6,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.measures.groups import GROUPS
-from cranfield.methods.comparison.comparison import Comparison
 from cranfield.questions.score import ScoreResult
 from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.output_formats import scores_csv
-from cranfield.rendering.paper_table import CITATIONS, paper_table
 from cranfield.rendering.references import REFERENCES
 from cranfield.scores import ScoreTable
 from cranfield.scores.table import averaging
+
+if TYPE_CHECKING:
+    from cranfield.methods.comparison.comparison import Comparison
 
 
 def score_document(table: ScoreTable, inputs: Mapping[str, Any], *, companions: Sequence[str] = ()) -> Document:
@@ -60,6 +61,8 @@ def document(result: ScoreResult) -> Document:
 
 def _marked(document: Document, comparisons: Mapping[str, Comparison]) -> Document:
     """The same with marks: a star for the best, and signs for the systems that each is significantly better than."""
+    from cranfield.rendering.paper_table import CITATIONS, paper_table
+
     (means,) = document.tables
     marked = paper_table(comparisons, means)
     systems = [row[0] for row in means.rows]
