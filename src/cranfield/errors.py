@@ -45,7 +45,7 @@ def _escape(code: int) -> str:
 
 
 def speak(text: str, interface: str) -> str:
-    """A message of the library in the words of an interface: ``python``, ``command`` or ``page``.
+    """A message of the library in the words of an interface: ``python``, ``command``, ``page`` or ``report``.
 
     Python's words are those the message is written in. Elsewhere what is in backticks becomes a flag, a command, a
     field or a page, and anything else in backticks only loses them. What is quoted in «…» is never changed.
@@ -71,7 +71,7 @@ def speak(text: str, interface: str) -> str:
     if interface == "python":
         return text
     text = visible(text, keep="\n")
-    translate = {"command": _for_command, "page": _for_page}[interface]
+    translate = {"command": _for_command, "page": _for_page, "report": _for_report}[interface]
     return _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
 
 
@@ -99,6 +99,13 @@ def _for_page(marked: str) -> str:
     if value in (None, "True"):
         return field
     return f"{field} no" if value == "False" else f"{field} {_plain(value)}"
+
+
+def _for_report(marked: str) -> str:
+    """A setting, or a command without its flags: a report is read by people who did not make it."""
+    if call := _CALL.fullmatch(marked):
+        return f"cranfield {call[1].replace('_', ' ')}"
+    return _for_page(marked)
 
 
 def _plain(value: str) -> str:

@@ -25,6 +25,9 @@ from cranfield.rendering.workbook import sheet_name, to_xlsx
 from cranfield.scores import ScoreTable, read_scores, write_scores
 
 OUR_TAGS = {
+    "dl",
+    "dt",
+    "dd",
     "html",
     "head",
     "meta",
@@ -242,7 +245,7 @@ def test_names_of_other_writers_are_kept_where_one_is_a_formula(tmp_path: Path) 
 )
 def test_markdown_shows_any_name_as_what_it_is(name: str) -> None:
     table = Table((Column("system", "system"),), [(name,)], name)
-    made = to_markdown(Document(method="any", inputs={}, tables=[table], rows=[], sentence=f"[{name} is best."))
+    made = to_markdown(Document(method="any", inputs={}, tables=[table], rows=[], answer=f"[{name} is best."))
     html = MarkdownIt("commonmark").enable("table").render(made)
     elements = _Elements()
     elements.feed(html)
@@ -257,7 +260,7 @@ def test_a_name_cannot_start_a_line_of_csv() -> None:
 
 def test_the_faces_of_any_command_are_harmless_too() -> None:
     table = Table((Column("system", "system"),), [(SCRIPT,), (r"\input{x}",)])
-    document = Document(method="any", inputs={}, tables=[table], rows=[], sentence=f"{IMAGE} is best.")
+    document = Document(method="any", inputs={}, tables=[table], rows=[], answer=f"{IMAGE} is best.")
     assert "<script" not in to_markdown(document).replace(r"\<", "")
     assert "<img" not in to_markdown(document).replace(r"\<", "")
     assert r"\input" not in to_latex(document)

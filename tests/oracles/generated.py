@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hypothesis import Phase, assume, settings
 from hypothesis import strategies as st
@@ -87,7 +88,7 @@ def collections(
     return Generated(qrels, runs, intents)
 
 
-def read(made: Generated, **more: str) -> cranfield.Collection:
+def read(made: Generated, **more: Any) -> cranfield.Collection:
     """Write a collection to files and read them."""
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -208,9 +208,9 @@ TREC8 = [file for folder, file in REAL if folder == "trec8"]
 @pytest.mark.parametrize("file", TREC8)
 def test_the_format_of_trec_eval_has_its_lines_in_its_order(shared: Path, file: str) -> None:
     data = shared / "data" / "trec8"
-    files = {"runs": data / "runs" / file, "qrels": str(data / "qrels.txt.gz")}
-    result = cranfield.score(**files, measure="all_trec", missing="drop")
-    qrels, run = by_rank(cranfield.read_collection(*files.values()))
+    files = data / "runs" / file, str(data / "qrels.txt.gz")
+    result = cranfield.score(files[0], qrels=files[1], measure="all_trec", missing="drop")
+    qrels, run = by_rank(cranfield.read_collection(*files))
     theirs = pytrec_eval.RelevanceEvaluator(qrels, EVERY).evaluate(run)
     lines = list(with_relstrings(printed(theirs, result.table.topics, result.table.systems[0]), qrels, run))
     assert result.to_trec_eval(per_topic=True).splitlines() == lines

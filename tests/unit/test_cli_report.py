@@ -67,15 +67,7 @@ def test_json_is_printed_where_no_file_is_named(scores: Path, here: Path) -> Non
     content = json.loads(done.stdout)
     assert content["method"] == "report"
     assert content["inputs"]["scores"] == [str(scores)]
-    assert [row["section"] for row in content["rows"]] == [
-        "read",
-        "scores",
-        "variance",
-        "size",
-        "power",
-        "compare",
-        "reliability",
-    ]
+    assert [row["section"] for row in content["rows"]] == ["compare", "scores", "power", "size", "reliability", "read"]
     assert content["left_out"][0]["title"] == "Shards"
     assert list(here.iterdir()) == []
 

@@ -147,7 +147,7 @@ def test_power_makes_a_card_and_a_badge(scores: str, tmp_path: Path) -> None:
     assert (row["topics"], row["systems"]) == (40, 12)
     assert badge.read_text().startswith("<svg")
     assert f"detect {row['detectable_difference']:.3f} AP" in badge.read_text()
-    assert run("power", scores, "-m", "AP", "--md").stdout.startswith("**AP: 40 topics")
+    assert run("power", scores, "-m", "AP", "--md").stdout.startswith("AP: 40 topics detect a difference of ")
 
 
 def test_power_of_many_sizes_is_one_table_and_a_chart(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_every_plan_goes_from_start_to_end(run: Run, tmp_path: Path, plan: str) 
     run("add", file, "batch0.csv", "--csv")
     assert run("status", file, "--plot", picture, "--csv").output.startswith("plan,")
     assert picture.read_text().startswith("<svg")
-    assert run("test", file, "--latex").output.startswith("\\begin{tabular}")
+    assert "\\begin{tabular}" in run("test", file, "--latex").output
 
 
 def test_plans_are_compared_before_one_is_chosen(run: Run) -> None:

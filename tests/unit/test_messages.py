@@ -160,7 +160,7 @@ def document() -> Document:
         inputs={},
         tables=[Table(columns, [(2, "Use `order`.")], "Places: `all=True` lists them.")],
         rows=[{"fix": "Use `order`."}],
-        sentence="`all_pairs=True` lists the pairs.",
+        answer="`all_pairs=True` lists the pairs.",
         warnings=(Caution("a", "no `sd`", "Add `sd`."), Problem("crlf", "a.run")),
     )
 
@@ -175,13 +175,13 @@ def test_a_document_is_spoken_where_people_read_it_and_nowhere_else(document: Do
     assert spoken(document, "python") == document
 
 
-def test_a_report_speaks_of_flags_except_in_json(document: Document) -> None:
+def test_a_report_speaks_of_settings_and_not_of_flags(document: Document) -> None:
     section = Section("read", "What was read", (Part(document),))
     report = Report(title="mine", inputs={}, sections=(section,), left_out=(LeftOut("Shards", "`qrels` is missing"),))
     for face in (".md", ".tex", ".html"):
         text = FORMATS[face](report).decode()
-        assert "--all-pairs lists the pairs" in text
-        assert "--qrels is missing" in text
+        assert "«all pairs» lists the pairs" in text
+        assert "«qrels» is missing" in text
         assert "all_pairs=True" not in text
     found = json.loads(FORMATS[".json"](report))
     assert found["rows"][0]["sentence"] == "`all_pairs=True` lists the pairs."

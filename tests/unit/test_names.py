@@ -18,7 +18,7 @@ from cranfield.methods.leave_out.pilots import ESTIMATES
 from cranfield.methods.sequential.boundaries import SPENDING
 from cranfield.methods.sequential.plans import CATALOG
 from cranfield.methods.verification.batch_tests import make_test
-from cranfield.rendering.comparison_document import CITATIONS
+from cranfield.rendering.paper_table import CITATIONS
 
 TITLED = {
     "TestName": names.TEST_TITLES,

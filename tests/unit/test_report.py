@@ -8,6 +8,7 @@ import json
 import math
 import random
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ def document() -> Document:
         inputs={"runs": ["run"]},
         tables=[Table(columns, rows, "Scores")],
         rows=words,
-        sentence="A [sentence].",
+        answer="A [sentence].",
         citations=("Sakai2014",),
         warnings=problems,
         seed=7,
@@ -153,22 +154,23 @@ def test_latex_escapes_what_latex_would_act_on(document: Document) -> None:
     text = to_latex(document)
     row = next(line for line in text.splitlines() if line.startswith("a|"))
     assert row == (
-        r"a|b\_c[bold] \& d\textbackslash{}e \#1 \{x\} 50\% \textasciitilde{}\textasciicircum{} \$ & 0.3333 & 12,345 \\"
+        r"a|b\_c[bold] \& d\textbackslash{}e \#1 \{x\} 50\% \textasciitilde{}\textasciicircum{} \$ & 0.3333 & 12345 \\"
     )
-    assert text.startswith("\\begin{tabular}{lrr}\n\\toprule\n")
-    assert text.endswith("\\bottomrule\n\\end{tabular}")
+    assert text.startswith("% \\usepackage{array, booktabs, longtable, siunitx}\n\n\\begin{table}\n")
+    assert "\\caption{Scores}\\label{tab:score}\n\\begin{tabular}{@{}l S[table-format=1.4, " in text
+    assert text.endswith("\\bottomrule\n\\end{tabular}\n\\end{table}")
 
 
 def test_a_missing_score_is_a_dash_to_people(document: Document) -> None:
     assert "| plain | – | 3 |" in to_markdown(document)
-    assert r"plain & -- & 3 \\" in to_latex(document)
+    assert r"plain & {--} & 3 \\" in to_latex(document)
 
 
 CELLS = ["a", "be ta", "x" * 40, "", "–", "é", "[bold]x", "a  b", "trailing ", " lead", "1.5 ±", "\\[x]", "漢", "a\tb"]
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_pipe_gets_what_the_layout_of_the_terminal_gives_it(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_the_lines_of_a_wide_terminal(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     choose = random.Random(seed).choice
     tables = []
     for _ in range(seed % 4):
@@ -180,9 +182,11 @@ def test_a_pipe_gets_what_the_layout_of_the_terminal_gives_it(seed: int, capsys:
             for _ in range(choose(range(5)))
         ]
         tables.append(Table(columns, rows, choose(["", "Title", "long title, " * 9 + "end"])))
-    document = Document(method="score", inputs={}, tables=tables, rows=[], sentence=choose(["", "One sentence."]))
-    terminal._print_rich(document)
-    assert terminal._plain_text(document) in (None, capsys.readouterr().out)
+    document = Document(method="score", inputs={}, tables=tables, rows=[], answer=choose(["", "One sentence."]))
+    print_document(document)
+    plain = capsys.readouterr().out
+    terminal._print_styled(terminal.document_lines(document, sys.maxsize))
+    assert capsys.readouterr().out == plain
 
 
 def test_the_terminal_has_tables_and_sentence_and_warnings_stand_aside(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,8 @@ import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.questions.report import SECTIONS, ReportResult
-from cranfield.rendering.references import REFERENCES
-from cranfield.rendering.report_files import cite_in_latex, cite_in_words, report_json, report_latex, report_markdown
+from cranfield.rendering.references import REFERENCES, cite_in_words
+from cranfield.rendering.report_files import cite_in_latex, report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
@@ -26,7 +28,7 @@ def everything(example: Path) -> ReportResult:
         name: str(example / file) for name, file in (("qrels", "qrels.txt"), ("teams", "teams.tsv"))
     }
     judge = f"model={example / 'judge.txt'}"
-    found = cranfield.report(example / "runs", **files, judge=judge, measure=["AP", "P@10"], shards=[2, 3])
+    found = cranfield.report(example / "runs", **files, judge=judge, measure=["AP", "P@10"], shards=[2, 3], full=True)
     return found.with_inputs(scores=["runs"])
 
 
@@ -116,7 +118,7 @@ def test_a_section_of_others_needs_one_line(asked: ReportResult, monkeypatch: py
 
 
 def test_scores_alone_leave_out_what_takes_runs_and_say_why() -> None:
-    made = make_report(cranfield.report({"scores.csv": table()}))
+    made = make_report(cranfield.report({"scores.csv": table()}, full=True))
     titles = [each.title for each in made.left_out]
     assert titles == ["Shards", "Results of smaller pilots", "Topics and pool depth"]
     assert all("only scores were given" in each.reason for each in made.left_out)
@@ -125,7 +127,7 @@ def test_scores_alone_leave_out_what_takes_runs_and_say_why() -> None:
 def test_runs_have_every_section(tmp_path: Path) -> None:
     cranfield.write_example(tmp_path, seed=2, topics=12, documents=200, depth=30, pool=15)
     read = cranfield.read_collection(tmp_path / "runs", tmp_path / "qrels.txt", teams=tmp_path / "teams.tsv")
-    made = make_report(cranfield.report(read, measure="AP", shards=2))
+    made = make_report(cranfield.report(read, measure="AP", shards=2, full=True))
     assert [section.slug for section in made.sections] == [name for name in SECTIONS if name != "judges"]
     assert made.left_out == ()
     assert {"SakaiShang2016", "Sakai2014", "Urbano2013"} <= set(made.citations)
@@ -158,7 +160,7 @@ def test_one_system_or_one_topic_is_reported_as_far_as_it_goes() -> None:
     alone = make_report(cranfield.report({"x": table(systems=1)}))
     assert {"read", "scores"} <= {section.slug for section in alone.sections}
     assert "Which systems differ" in {each.title for each in alone.left_out}
-    short = make_report(cranfield.report({"x": table(topics=1)}))
+    short = make_report(cranfield.report({"x": table(topics=1)}, full=True))
     assert "Variances" in {each.title for each in short.left_out}
     assert all(each.reason for each in short.left_out)
 
@@ -172,10 +174,11 @@ def test_replicates_of_a_score_table_are_its_shards() -> None:
 
 
 def test_several_collections_are_named_and_pooled() -> None:
-    made = make_report(cranfield.report({"one": table(), "two": table(topics=20)}))
+    made = make_report(cranfield.report({"one": table(), "two": table(topics=20)}, full=True))
     titles = [part.title for section in made.sections for part in section.parts if section.slug == "compare"]
     assert titles == ["one: AP", "two: AP"]
-    assert {row["collection"] for row in made.sections[2].parts[0].document.rows} == {"one", "two", "pooled"}
+    (variance,) = (section for section in made.sections if section.slug == "variance")
+    assert {row["collection"] for row in variance.parts[0].document.rows} == {"one", "two", "pooled"}
 
 
 def test_a_measure_of_the_users_own_is_reported_without_citation() -> None:
@@ -242,7 +245,7 @@ def test_versions_name_what_computed_the_numbers(report: Report) -> None:
 def test_json_has_every_document_with_its_origin(report: Report) -> None:
     content = json.loads(report_json(report), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert {"inputs", "method", "citations", "warnings", "seed", "version", "rows", "versions"} <= set(content)
-    assert [row["section"] for row in content["rows"]][:3] == ["read", "scores", "variance"]
+    assert [row["section"] for row in content["rows"]][:3] == ["compare", "compare", "scores"]
     assert all({"method", "citations", "rows", "sentence"} <= set(row) for row in content["rows"])
     compare = next(row for row in content["rows"] if row["section"] == "compare")
     assert len(compare["pairs"]) == 66
@@ -274,3 +277,74 @@ def test_latex_is_a_whole_article_in_balance(report: Report) -> None:
 def test_the_same_seed_gives_the_same_report(example: Path, report: Report) -> None:
     again = make_report(everything(example))
     assert report_json(again) == report_json(report)
+
+
+# --- what a reader sees first
+
+
+def test_a_report_is_short_unless_all_is_asked_for(example: Path) -> None:
+    short = make_report(cranfield.report(example / "runs", qrels=str(example / "qrels.txt"), measure="AP"))
+    slugs = [section.slug for section in short.sections]
+    assert slugs == ["compare", "scores", "power", "size", "reliability", "read"]
+    assert short.methods.startswith("The data are 12 systems on 40 topics")
+    with pytest.raises(RequestError, match="`full` has all sections"):
+        cranfield.report({"x": table()}, section="compare", full=True)
+
+
+def test_the_summary_has_the_numbers_of_the_sections(report: Report, asked: ReportResult) -> None:
+    points = {point.title: point.lines for point in report.points}
+    assert list(points)[:4] == ["Best system", "What the topics detect", "Topics required", "Reliability"]
+    found = asked.findings["compare"]["AP"]
+    assert f"{found.systems[0]} has the highest mean, {found.means[0]:.4f}" in points["Best system"][0]
+    assert all(tie in points["Best system"][0] for tie in found.top_group[1:3])
+    card = asked.findings["power"]["cards"][0]
+    assert f"40 topics detect a difference of {card.detectable_difference:.3f}" in points["What the topics detect"][0]
+    needed = next(row for row in asked.findings["size"]["sizes"] if row.measure == "AP").size.to_dict()[0]["topics"]
+    assert f"AP: {needed:,} topics" in points["Topics required"][0]
+    assert "40 are not enough" in points["Topics required"][0]
+    assert report.summary().startswith("AP: cleverdon1 has the highest mean")
+    assert json.loads(report_json(report))["summary"]["Reliability"] == list(points["Reliability"])
+
+
+def test_the_date_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert make_report(cranfield.report({"x": table()}, section="scores")).date == "1970-01-02"
+
+
+def test_a_report_names_no_flags(report: Report) -> None:
+    from cranfield.rendering.report_page import to_html
+
+    page = to_html(report.spoken("report"))
+    text = re.sub(r"(?s)<(script|style|svg|pre)\b.*?</\1>", "", page)
+    text = re.sub(r"<[^>]*>", " ", text)
+    assert re.findall(r"(?<![\w-])--[a-z][a-z-]+", text) == []
+
+
+def test_the_page_opens_with_the_summary_and_folds_what_is_behind_it(example: Path) -> None:
+    from cranfield.rendering.report_page import to_html
+
+    short = cranfield.report(example / "runs", qrels=str(example / "qrels.txt"), measure=["AP", "nDCG@10"])
+    page = to_html(make_report(short).spoken("report"))
+    assert len(page.encode()) < 1_000_000
+    assert page.index('id="summary"') < page.index("<nav") < page.index('id="compare"')
+    ranking, pairs = page.index("max-t, each pair by its own standard error, 40 topics"), page.index("AP: pairs")
+    assert page[:ranking].count("<details") == page[:ranking].count("</details>")
+    assert page[:pairs].count("<details") == page[:pairs].count("</details>") + 1
+
+
+def test_the_article_compiles_with_its_figures_and_bibliography(asked: ReportResult, tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    asked.write(tmp_path / "report.tex")
+    for _ in range(2):
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0
+    log = (tmp_path / "report.log").read_text(encoding="latin-1")
+    assert len(list((tmp_path / "report-figures").glob("*.pdf"))) > 10
+    assert log.count("<report-figures/") > 10
+    assert "undefined" not in log

@@ -117,6 +117,15 @@ def _options(
     raise typer.Exit
 
 
+def _print_error(text: str) -> None:
+    """Print a message; in a terminal its lines are wrapped between words."""
+    if sys.stderr.isatty():
+        from cranfield.rendering.terminal import fitted_text
+
+        text = fitted_text(text, sys.stderr)
+    sys.stderr.write(f"{text}\n")
+
+
 def main() -> None:
     """Run the command; an error is a message and an exit code, never a traceback."""
     threads.is_command = True
@@ -133,7 +142,7 @@ def main() -> None:
         else:
             _whole()(prog_name="cranfield")
     except CranfieldError as error:
-        sys.stderr.write(f"error: {speak(str(error), 'command')}\n")
+        _print_error(f"error: {speak(str(error), 'command')}")
         raise SystemExit(error.exit_code) from None
     except BrokenPipeError:
         # Whoever read our output has gone; point it at nothing so that closing it stays quiet.

@@ -179,7 +179,7 @@ def _run(question: Question, given: dict[str, Any]) -> None:
     if file:
         with options.progress_bar("writing") as step, reporting(step):
             file.put(result, written)
-        document = replace(document, sentence=f"{document.sentence} {file.remark(written[file.name])}".strip())
+        document = replace(document, notes=f"{document.notes} {file.remark(written[file.name])}".strip())
     if chosen is options.OutputFormat.TREC_EVAL:
         options.output_lines(result.to_trec_eval(per_topic=per_topic), document)
     else:

@@ -69,7 +69,7 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
     """Write the files and print their sizes, or print the format asked for; warnings go to standard error."""
     from cranfield.rendering.document import Document
     from cranfield.rendering.report_files import FORMATS, write_report
-    from cranfield.rendering.terminal import print_warnings
+    from cranfield.rendering.terminal import print_text, print_warnings
 
     sizes = {}
     with options.progress_bar("writing") as step:
@@ -82,12 +82,12 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
         typer.echo(FORMATS[ending](report).decode(), nl=False)
     said = report.spoken("command")
     if not printed:
-        typer.echo(said.summary())
+        print_text(said.summary())
     for each in said.left_out:
-        typer.echo(f"left out: {each.title} ({each.reason})", err=True)
+        print_text(f"left out: {each.title} ({each.reason})", stderr=True)
     missing = missing_part("charts")
     if missing is not None and any(path.lower().endswith((".html", ".pdf")) for path in files):
-        typer.echo(f"left out: charts ({missing.what}: {missing.fix})", err=True)
+        print_text(f"left out: charts ({missing.what}: {missing.fix})", stderr=True)
     print_warnings(Document(method="report", inputs={}, tables=[], rows=[], warnings=said.warnings))
 
 
@@ -213,6 +213,7 @@ def demo(
 ) -> None:
     """Write a small example collection: runs of several teams, graded and per-intent judgments, a model's labels."""
     from cranfield.methods.simulation import write_example
+    from cranfield.rendering.terminal import print_text
 
     example = write_example(folder, seed=seed)
-    typer.echo(example.summary())
+    print_text(example.summary())

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
 
 SectionName = Literal[
-    "read", "scores", "variance", "size", "power", "compare", "shards", "pilot", "budget", "reliability", "judges"
+    "compare", "scores", "power", "size", "reliability", "judges", "variance", "shards", "pilot", "budget", "read"
 ]
 SECTIONS: tuple[str, ...] = get_args(SectionName)
+SHORT = ("compare", "scores", "power", "size", "reliability", "judges", "read")
+"""The sections of a report that is not full."""
 DIFFERENCES = (0.02, 0.025, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3)
 SYSTEMS = (3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 130, 160, 200)
 
@@ -154,10 +156,13 @@ def report(
         Names,
         Param(
             f"Only this section; may be repeated: {', '.join(SECTIONS)}.",
-            default="all; judges with `judge`",
+            default="compare, scores, power, size, reliability, read; judges with `judge`",
             metavar="NAME",
         ),
     ] = None,
+    full: Annotated[
+        bool, Param("All sections: also variance, shards, pilot and budget.", label="all sections")
+    ] = False,
     title: Annotated[str, Param("Title of the report.", metavar="TEXT")] = "",
     missing: shared.Missing = None,
     seed: shared.Seed = 1,
@@ -194,7 +199,11 @@ def report(
         samples=samples,
         seed=seed,
     )
-    usual = SECTIONS if judge is not None else [name for name in SECTIONS if name != "judges"]
+    if section and full:
+        raise RequestError("`full` has all sections, and `section` names some", fix="Leave out one of them.")
+    usual = [name for name in SECTIONS if full or name in SHORT or (name == "shards" and about.table.shards)]
+    if judge is None:
+        usual = [name for name in usual if name != "judges"]
     findings, left_out = find_sections(about, section or usual)
     return ReportResult(about=about, findings=findings, left_out=left_out, warnings=tables.warnings, seed=seed)
 
@@ -402,16 +411,16 @@ def _runs_of(about: ReportInput, what: str) -> Collection:
 
 
 FIND: dict[str, Callable[[ReportInput], Any]] = {
-    "read": lambda about: about.tables,
-    "scores": lambda about: about.tables,
-    "variance": _variances,
-    "size": _sizes,
-    "power": _cards,
     "compare": _comparisons,
+    "scores": lambda about: about.tables,
+    "power": _cards,
+    "size": _sizes,
+    "reliability": _reliability,
+    "judges": _judges,
+    "variance": _variances,
     "shards": _shard_studies,
     "pilot": _pilots,
     "budget": _designs,
-    "reliability": _reliability,
-    "judges": _judges,
+    "read": lambda about: about.tables,
 }
 """What is computed for each section, in the order of the report."""

@@ -14,6 +14,7 @@ from cranfield.results import Result
 from cranfield.runtime.threads import is_elsewhere, listener
 
 if TYPE_CHECKING:
+    from cranfield.methods.comparison import Comparison
     from cranfield.scores import ScoreTable
 
 Unscored = Literal["zero", "nan", "drop"]
@@ -90,10 +91,13 @@ class ScoreResult(Result):
         of trec_eval.
     standards
         The dataset whose official measures these are; None where measures were named, or nothing says which they are.
+    comparisons
+        With ``marks=True``, by measure: the systems compared by the default test of `compare`.
     """
 
     table: ScoreTable
     shown: ScoreTable
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     relstrings: Mapping[str, str] = field(default_factory=dict)
     standards: Standards | None = None
 
@@ -151,6 +155,13 @@ def score(
             titles={"zero": "counts as 0", "nan": "stays missing", "drop": "is dropped"},
         ),
     ] = "zero",
+    marks: Annotated[
+        bool,
+        Param(
+            "Mark the best system, and which systems each is significantly better than, as in the table of a paper.",
+            label="mark the best and what differs significantly",
+        ),
+    ] = False,
 ) -> ScoreResult:
     """Score runs against judgments: mean scores, and the scores on every topic.
 
@@ -202,14 +213,29 @@ def score(
         precision=precision,
         name=name,
     )
+    table = shown.select(measures=names)
     return ScoreResult(
-        table=shown.select(measures=names),
+        table=table,
         shown=shown,
+        comparisons=_compared(table) if marks else {},
         relstrings=texts,
         standards=standards,
         inputs={"measure": names, **_metadata(runs), **({"standards": asdict(standards)} if standards else {})},
         warnings=shown.warnings,
     )
+
+
+def _compared(table: ScoreTable) -> dict[str, Comparison]:
+    """The systems compared by every measure that is a mean over topics."""
+    from cranfield.methods.comparison.comparison import compare
+    from cranfield.scores import check_balance
+    from cranfield.scores.table import averaging
+
+    if len(table.systems) < 2:
+        raise RequestError("one system alone cannot be compared", fix="Leave out `marks`.")
+    check_balance(table)
+    means = [name for name in table.measures if averaging(name) == "mean"]
+    return {name: compare(table, measure=name, progress=listener()) for name in means}
 
 
 def _metadata(runs: Any) -> dict[str, Any]:

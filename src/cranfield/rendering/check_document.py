@@ -48,7 +48,7 @@ def check_view(result: CheckResult) -> Document:
         inputs=result.inputs,
         tables=tables,
         rows=rows,
-        sentence=_sentence(result, counts, by_kind),
+        answer=_sentence(result, counts, by_kind),
         extra={"kinds": kinds, "places_listed": result.most},
     )
 
@@ -125,11 +125,7 @@ def pack_view(result: PackResult) -> Document:
     packed = "runs and judgments" if result.scores is None else "the score table"
     sentence = f"Packed. Every command takes {result.file} in place of {packed}."
     return Document(
-        method="pack",
-        inputs=result.inputs,
-        tables=[Table(columns, [tuple(row.values())])],
-        rows=[row],
-        sentence=sentence,
+        method="pack", inputs=result.inputs, tables=[Table(columns, [tuple(row.values())])], rows=[row], answer=sentence
     )
 
 

@@ -20,27 +20,15 @@ from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import MOST_IN_DIAGRAM, difference_rows, group_diagram, interval_chart, matrix_chart
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
 from cranfield.rendering.output_formats import csv_pieces
+from cranfield.rendering.paper_table import CITATIONS, group_labels, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
 from cranfield.scores.table import averaging
 
+QUOTED = 2  # verdicts about pairs with a baseline in the answer; more are among the notes
 SHOWN = 20  # contested pairs in a table
 MOST_IN_MATRIX = 1000  # systems, a million cells
-
-CITATIONS = {
-    "max-t": "RomanoWolf2005",
-    "tukey": "FerroSanderson2019",
-    "dunnett": "Dunnett1964",
-    "tukey-permutation": "Carterette2012",
-    "unpaired": "Tukey1949",
-    "t": "Student1908",
-    "wilcoxon": "Wilcoxon1945",
-    "sign": "Conover1999",
-    "bootstrap": "EfronTibshirani1993",
-    "permutation": "Smucker2007",
-}
-
 
 INTERVALS = {
     "tukey": "Tukey's intervals: two systems differ significantly exactly when their intervals do not overlap",
@@ -57,7 +45,7 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
     The interval is that of the test; for tests without an interval around means, that of the system's standard error.
     Where scores are logarithms, the geometric mean and its interval take their place.
     """
-    groups = [] if found.baselines else _group_labels(found)
+    groups = [] if found.baselines else group_labels(found)
     reach = found.intervals.standard_error if found.half_width != found.half_width else found.half_width
     shown = np.exp if is_geometric(found) else np.asarray
     columns = {
@@ -77,15 +65,6 @@ def ranking_rows(found: Comparison) -> list[dict[str, Any]]:
 def is_geometric(found: Comparison) -> bool:
     """Whether the scores that were compared are logarithms, whose means are shown as geometric means."""
     return averaging(found.measure) == "geometric"
-
-
-def _group_labels(found: Comparison) -> list[str]:
-    """The groups of every system: its only one, or the first and the last."""
-    groups = np.array(found.groups())  # in order, both by their first systems and by their last
-    ranks = np.arange(len(found.systems))
-    first = np.searchsorted(groups[:, 1], ranks, side="left") + 1
-    last = np.searchsorted(groups[:, 0], ranks, side="right")
-    return [f"{a}" if a == b else f"{a}–{b}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
 
 
 def compare_document(
@@ -118,7 +97,9 @@ def compare_document(
             table for each, rows in zip(comparisons, rankings, strict=True) for table in _tables(each, rows, most_pairs)
         ],
         rows=[row for rows in rankings for row in rows],
-        sentence=_text(comparisons, most_pairs),
+        answer="\n".join(line for each in comparisons for line in _answer(each, most_pairs, len(comparisons))),
+        notes=_notes(comparisons, most_pairs),
+        paper=[paper_table({each.measure: each for each in comparisons})],
         citations=tuple(dict.fromkeys(key for each in comparisons for key in _citations(each))),
         warnings=(*warnings, *_cautions(comparisons), *_left_out(comparisons, every=every)),
         seed=next((each.seed for each in comparisons if each.seed is not None), None),
@@ -165,14 +146,36 @@ def _left_out(comparisons: Sequence[Comparison], *, every: bool) -> list[Caution
     return [Caution("pairs-left-out", f"{count:,} pairs are too many to list: {shown} have {which}", fix)]
 
 
-def _text(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
-    """Join the sentences: one comparison as a paragraph, several with one line per measure."""
-    if len(comparisons) == 1:
-        verdicts, others = _sentences(comparisons[0], most_pairs)
-        return "\n".join([*verdicts, " ".join(others)])
+def _answer(found: Comparison, most_pairs: int | None, measures: int) -> list[str]:
+    """Which system is best and what differs; of few pairs with a baseline, the verdict about each."""
+    name = f"{found.measure}: " if measures > 1 else ""
+    verdicts = _verdict_lines(found, most_pairs)
+    if 0 < len(verdicts) <= QUOTED:
+        return [f"{name}{line}" for line in verdicts]
+    return [f"{name}{_best_system(found)} {found.summary()}"]
+
+
+def _best_system(found: Comparison) -> str:
+    best = "lowest" if found.lower_is_better else "highest"
+    return f"{found.systems[0]} has the {best} mean {found.measure}, {found.means[0]:.4f}, on {_topics(found)}."
+
+
+def _verdict_lines(found: Comparison, most_pairs: int | None) -> list[str]:
+    """The verdicts about pairs with a baseline, unless they are too many to list."""
+    count = len(found.pairs)
+    is_listed = most_pairs is None or count <= most_pairs
+    return [found.verdict(at) for at in range(count)] if found.baselines and is_listed else []
+
+
+def _notes(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
+    """Join the other sentences: one comparison as a paragraph, several with one line per measure."""
     lines = []
     for each in comparisons:
-        lines += [f"{each.measure}: {sentence}" for part in _sentences(each, most_pairs) for sentence in part]
+        name = f"{each.measure}: " if len(comparisons) > 1 else ""
+        verdicts = _verdict_lines(each, most_pairs)
+        lines += [f"{name}{line}" for line in verdicts if len(verdicts) > QUOTED]
+        told = [each.summary()] if 0 < len(verdicts) <= QUOTED else []  # where the answer is the verdicts
+        lines += [f"{name}{' '.join([*told, *_sentences(each, most_pairs)])}"]
     return "\n".join(lines)
 
 
@@ -263,11 +266,11 @@ def design_sentences(effect: DesignEffect | None, topics: int, unit: str = "topi
 
 def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: int | None) -> list[Table]:
     columns = (
-        Column("rank", "rank", "count"),
-        Column("system", "system"),
-        Column("score", "score", "score"),
-        Column("lower", "low", "score"),
-        Column("upper", "high", "score"),
+        Column("rank", "rank", "count", 70),
+        Column("system", "system", priority=100),
+        Column("score", "score", "score", 100),
+        Column("lower", "low", "score", 60),
+        Column("upper", "high", "score", 60),
         *([Column("interval_standard_error", "± by its own sd", "score")] if found.test in INTERVALS else []),
         *([] if found.baselines else [Column("groups", "groups")]),  # the groups need all pairs
     )
@@ -306,20 +309,20 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
     adjusted = "p" if found.correct == "none" else f"p ({found.correct})"
     effect = "d_z" if found.denominator == "sd of the differences" else f"effect (over {found.denominator})"
     columns = [
-        Column("system_a", "system"),
-        Column("system_b", "against"),
-        Column("difference", "difference", "score"),
-        Column("lower", "low", "score"),
-        Column("upper", "high", "score"),
-        Column("effect_size", effect, "number"),
-        Column("p_adjusted", adjusted, "probability"),
-        Column("significant", "significant", "yes"),
+        Column("system_a", "system", priority=100),
+        Column("system_b", "against", priority=100),
+        Column("difference", "difference", "score", 90),
+        Column("lower", "low", "score", 70),
+        Column("upper", "high", "score", 70),
+        Column("effect_size", effect, "number", 30),
+        Column("p_adjusted", adjusted, "probability", 80),
+        Column("significant", "significant", "yes", 60),
     ]
     if found.baselines:
         columns += [
-            Column("wins", "wins", "count"),
-            Column("ties", "ties", "count"),
-            Column("losses", "losses", "count"),
+            Column("wins", "wins", "count", 40),
+            Column("ties", "ties", "count", 40),
+            Column("losses", "losses", "count", 40),
         ]
     if found.equivalence is not None:
         columns += [Column("p_equivalent", "p (equivalent)", "probability"), Column("equivalent", "equivalent", "yes")]
@@ -332,12 +335,11 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
     return Table(tuple(columns), rows, f"{found.measure}: pairs, intervals {found.interval}")
 
 
-def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], list[str]]:
-    """Return the verdicts about pairs with a baseline, and the sentences about all pairs."""
+def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
+    """Return what to know about a comparison beside its answer."""
     count = len(found.pairs)
     listed = most_pairs is None or count <= most_pairs
-    verdicts = [found.verdict(at) for at in range(count)] if found.baselines and listed else []
-    text = [found.summary(), *_label_sentences(found), *design_sentences(found.design_effect, found.topics)]
+    text = [*_label_sentences(found), *design_sentences(found.design_effect, found.topics)]
     if found.lower_is_better:
         text.append(
             "Low scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
@@ -358,7 +360,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> tuple[list[str], li
     text += _interval_sentences(found)
     if not listed:
         text.append(f"`all_pairs=True` lists the {count:,} pairs.")
-    return verdicts, text
+    return text
 
 
 def _label_sentences(found: Comparison) -> list[str]:
@@ -447,7 +449,7 @@ def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnin
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=sentence,
+        answer=sentence,
         citations=citations,
         warnings=(*warnings, *cautions),
         seed=seed,
@@ -540,7 +542,8 @@ def _with_gates(document: Document, result: ComparisonResult) -> Document:
     return replace(
         document,
         tables=[Table(columns, cells, "Gates"), *document.tables],
-        sentence="\n".join([*lines, document.sentence]),
+        answer="\n".join(lines),
+        notes=document.sentence,
         extra={"gates": rows, "passed": result.exit_code == 0, **document.extra},
     )
 

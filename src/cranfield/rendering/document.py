@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,31 +26,80 @@ class Column:
     word: str
     title: str
     kind: str = "text"  # text, score, count, number, decimal, whole, percent, probability, yes
+    priority: int | None = None  # columns with a low one are left out first where the terminal is narrow
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a table of a paper adds to a number: bold for the best, and signs above and below for what it differs from.
+
+    The signs are letters, daggers, or numbers of groups.
+    """
+
+    is_best: bool = False
+    above: str = ""
+    below: str = ""
+
+    def __str__(self) -> str:
+        """The same in plain text: a star for the best, then the signs."""
+        below = f"−{self.below}" if self.below else ""
+        return " ".join(("*" if self.is_best else " ", *filter(None, (self.above, below)))).rstrip()
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with columns and rows; numbers have full precision."""
+    """A table with columns and rows; numbers have full precision.
+
+    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers.
+    """
 
     columns: tuple[Column, ...]
     rows: Sequence[tuple[Any, ...]]
     title: str = ""
+    marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
+    note: str = ""
+
+    def in_words(self) -> Table:
+        """The same with the marks behind the numbers, for output formats that have no signs above the line."""
+        marked = {column for _, column in self.marks}
+        columns = tuple(
+            replace(column, kind="text") if at in marked else column for at, column in enumerate(self.columns)
+        )
+        rows = [
+            tuple(self._in_words(row, at, value) if at in marked else value for at, value in enumerate(values))
+            for row, values in enumerate(self.rows)
+        ]
+        return Table(columns, rows)
+
+    def _in_words(self, row: int, at: int, value: Any) -> str:
+        return f"{show(value, self.columns[at].kind)}{self.marks.get((row, at), '')}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A result for output. ``rows`` are those of JSON; tables may arrange them differently."""
+    """A result for output. ``rows`` are those of JSON; tables may arrange them differently.
+
+    ``answer`` is a sentence or two that can be quoted, and comes first in every output format; ``notes`` are what to
+    know beside it, and come after the tables.
+    """
 
     method: str
     inputs: Mapping[str, Any]
     tables: Sequence[Table]
     rows: Sequence[Mapping[str, Any]]
-    sentence: str = ""
+    answer: str = ""
+    notes: str = ""
+    paper: Sequence[Table] = ()  # what LaTeX has in place of the tables
     citations: Sequence[str] = ()
     warnings: Warnings = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     listed: str = ""  # the part of ``extra`` that CSV has in place of the rows
+
+    @property
+    def sentence(self) -> str:
+        """The answer and the notes."""
+        return ("\n" if "\n" in self.answer else " ").join(filter(None, (self.answer, self.notes)))
 
     def warned(self, warnings: Warnings) -> Document:
         """Return a copy with these warnings before its own, without repetitions."""
@@ -72,15 +122,27 @@ class Document:
         }
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence, and the others.
+
+    >>> first_sentence("AP: 40 topics detect 0.08 (max-t). It is more than 0.05. So be it.")
+    ('AP: 40 topics detect 0.08 (max-t).', 'It is more than 0.05. So be it.')
+    """
+    first, *others = re.split(r"(?<=[.!?]) (?=[A-Z])", text, maxsplit=1)
+    return first, "".join(others)
+
+
 def spoken(document: Document, interface: str) -> Document:
-    """The document as people read it on the ``interface``: sentence, warnings, table titles and what to do.
+    """The document as people read it on the ``interface``: answer, notes, warnings, table titles and what to do.
 
     JSON and CSV are made from the document itself, and are the same everywhere.
     """
     return replace(
         document,
         tables=[_spoken_table(table, interface) for table in document.tables],
-        sentence=speak(document.sentence, interface),
+        paper=tuple(_spoken_table(table, interface) for table in document.paper),
+        answer=speak(document.answer, interface),
+        notes=speak(document.notes, interface),
         warnings=spoken_warnings(document.warnings, interface),
     )
 

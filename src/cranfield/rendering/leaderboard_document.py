@@ -32,7 +32,8 @@ def document(result: LeaderboardResult) -> Document:
         inputs=result.inputs,
         tables=[table for each in boards for table in _tables(each)],
         rows=[known(row) for each in boards for row in _rows(each)],
-        sentence="\n".join(_sentence(each) for each in boards),
+        answer="\n".join(_answer(each) for each in boards),
+        notes="\n".join(_notes(each) for each in boards),
         citations=_citations(first),
         warnings=tuple(dict.fromkeys(caution for each in boards for caution in each.warnings)),
         seed=result.seed,
@@ -174,7 +175,7 @@ def _friedman(board: Board) -> dict[str, Any]:
     }
 
 
-def _sentence(board: Board) -> str:
+def _answer(board: Board) -> str:
     comparison, first = board.comparison, board.systems[0]
     rest = len(comparison.top_group) - 1
     others = (
@@ -182,13 +183,15 @@ def _sentence(board: Board) -> str:
     )
     lead = f"{first} is first of {len(board.systems):,} on {_tasks(board)}, and {others}"
     sample = "topics within collections" if board.topics else "tasks"
-    text = [
+    return (
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
-        f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly.",
-        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}.",
-        *design_sentences(_design_effect(board), len(board.tasks), "tasks"),
-        _deciding(board),
-    ]
+        f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly. "
+        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}."
+    )
+
+
+def _notes(board: Board) -> str:
+    text = [*design_sentences(_design_effect(board), len(board.tasks), "tasks"), _deciding(board)]
     if board.standardise == "z":
         text.append(f"Scores are standardised within each {'topic' if board.topics else 'task'} (z).")
     if board.topics:

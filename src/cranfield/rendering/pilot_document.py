@@ -170,7 +170,7 @@ def pilot_document(found: PilotStudy, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=found.citations,
         warnings=found.warnings,
         seed=found.seed,
@@ -221,7 +221,10 @@ def _pilot_table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title:
     }
     scores = ("variance", "lower", "upper")
     kinds = {"measure": "text", **dict.fromkeys(scores, "score"), "error": "percent", "misses": "yes", "lost": "number"}
-    columns = tuple(Column(word, titles.get(word, word), kinds.get(word, "count")) for word in words)
+    columns = tuple(
+        Column(word, titles.get(word, word), kinds.get(word, "count"), 100 if word == "topics" else None)
+        for word in words
+    )
     return Table(columns, [tuple(row[word] for word in words) for row in rows], title)
 
 
@@ -317,8 +320,11 @@ KINDS = {
 }
 
 
+FIRST = {"depth": 100, "topics": 100, "judgments": 100}  # the columns that a narrow terminal shows too
+
+
 def _table(words: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    columns = tuple(Column(word, TITLES.get(word, word), KINDS.get(word, "count")) for word in words)
+    columns = tuple(Column(word, TITLES.get(word, word), KINDS.get(word, "count"), FIRST.get(word)) for word in words)
     return Table(columns, [tuple(row[word] for word in words) for row in rows], title)
 
 
@@ -338,7 +344,7 @@ def budget_document(found: Budget, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=[_table(words, ranked, title)],
         rows=rows,
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=found.citations,
         warnings=found.warnings,
         extra=_details(found),
@@ -374,7 +380,7 @@ def affordable_document(found: AffordableDesigns, inputs: Mapping[str, Any]) -> 
         inputs=inputs,
         tables=[Table(columns, table.rows, table.title)],
         rows=rows,
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=found.citations,
         warnings=found.warnings,
         extra={**_details(found), "budget": found.budget, "goal": found.target.goal},
@@ -402,7 +408,7 @@ def pair_document(found: PairStudy, inputs: Mapping[str, Any], budget: int | Non
         inputs=inputs,
         tables=[sizes, Table(columns, shares, title)],
         rows=rows,
-        sentence=found.summary(budget),
+        answer=found.summary(budget),
         citations=found.citations,
         warnings=found.warnings,
         seed=found.seed,
@@ -436,7 +442,7 @@ def reuse_document(found: Reusability, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=tables,
         rows=found.to_dict(),
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=found.citations,
         warnings=found.warnings,
         extra=extra,

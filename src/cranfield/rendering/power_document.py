@@ -13,7 +13,7 @@ from cranfield.methods.design.sample_size import ORDER, detectable_difference
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
-from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.document import Column, Document, Table, View, first_sentence
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import Curve, line_sketch
 
@@ -61,18 +61,27 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
         for card in cards
     ]
     rows: list[dict[str, Any]] = [card.to_dict() for card in cards]
-    sentences = [card.sentence() for card in cards]
+    said = [first_sentence(card.sentence()) for card in cards]
+    answers = [answer for answer, _ in said]
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
-        sentences += [_gate_sentence(gate, card) for card in cards]
+        answers += [_gate_sentence(gate, card) for card in cards]
     return Document(
         method="power",
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=" ".join(sentences),
+        answer=" ".join(answers),
+        notes=" ".join(f"{name}{notes}" for (name, notes) in _named_notes(cards, said)),
         citations=_citations(cards),
     )
+
+
+def _named_notes(cards: Sequence[Card], said: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The notes about every card, with its measure where there are several; what all of them say stands once."""
+    several = len({notes for _, notes in said}) > 1
+    named = [(f"{card.measure}: " * several, notes) for card, (_, notes) in zip(cards, said, strict=True)]
+    return list(dict.fromkeys(named))
 
 
 def _topics(card: Card) -> str:
@@ -113,6 +122,19 @@ CLUSTER_WORDS = ("clusters", "design_effect", "effective_topics")
 FAMILY_WORDS = ("systems", "pair_power", "pair_detectable_difference", "detectable_range")
 
 
+GRID_FIRST = {"topics": 100, "detectable_difference": 100, "achieved_power": 95, "significant_difference": 60}
+
+
+def _grid_answer(cards: Sequence[Card]) -> str:
+    """What the cards with the largest and the smallest detectable difference say."""
+    worst = max(cards, key=lambda card: card.detectable_difference)
+    best = min(cards, key=lambda card: card.detectable_difference)
+    return (
+        f"Detectable differences are between {best.detectable_difference:.3f} ({_topics(best)}, power {best.power:g}) "
+        f"and {worst.detectable_difference:.3f} ({_topics(worst)}, power {worst.power:g})."
+    )
+
+
 def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None) -> Document:
     """Many cards as one table, one row each."""
     kinds = {"topics": "count", "systems": "count", "test": "text", "design": "text", "measure": "text"}
@@ -124,15 +146,18 @@ def grid_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     known = [word for word in shown if any(row[word] is not None and row[word] == row[word] for row in rows)]
     words = [*(["measure"] if any(card.measure for card in cards) else []), *known]
     columns = tuple(
-        Column(word, word.replace("_", " "), kinds.get(word, "number" if word in ORDER else "score")) for word in words
+        Column(
+            word, word.replace("_", " "), kinds.get(word, "number" if word in ORDER else "score"), GRID_FIRST.get(word)
+        )
+        for word in words
     )
     table = Table(columns, [tuple(row[word] for word in words) for row in rows])
-    sentence = ""
+    sentence = _grid_answer(cards)
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
-        sentence = " ".join(_gate_sentence(gate, card) for card in cards)
+        sentence = " ".join([sentence, *(_gate_sentence(gate, card) for card in cards)])
     return Document(
-        method="power", inputs=inputs, tables=[table], rows=rows, sentence=sentence, citations=_citations(cards)
+        method="power", inputs=inputs, tables=[table], rows=rows, answer=sentence, citations=_citations(cards)
     )
 
 
@@ -170,7 +195,7 @@ def label_document(result: PowerResult) -> Document:
         inputs=result.inputs,
         tables=tables,
         rows=rows,
-        sentence=" ".join(sentences),
+        answer=" ".join(sentences),
         citations=("Cochran1977", "Webber2008"),
     )
 

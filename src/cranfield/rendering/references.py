@@ -161,9 +161,26 @@ ROBUST_CITATIONS = ("BellMcCaffrey2002", "PustejovskyTipton2018")
 """Of standard errors of clusters."""
 
 
+CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's citation syntax, used in the methods text
 _AUTHOR = re.compile(r"[^,]+, (?:\w\.[ -]?)+")  # a family name, then initials
 _JOURNAL = re.compile(r"(?P<journal>.+?) (?P<volume>\d+)(?:\((?P<number>[^)]+)\))?(?:, (?:pp\. )?(?P<pages>[\d–-]+))?")
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"}
+
+
+def cite_in_words(text: str) -> str:
+    """Replace citations by authors and year.
+
+    >>> cite_in_words("by two-way ANOVA [@Sakai2014]")
+    'by two-way ANOVA (Sakai 2014)'
+    """
+    return CITED.sub(lambda found: f"({_short(found[1])})" if found[1] in REFERENCES else found[0], text)
+
+
+def _short(key: str) -> str:
+    _, fields = bibtex_fields(REFERENCES[key])
+    families = [person.partition(",")[0] for person in fields["author"].split(" and ")]
+    who = f"{families[0]} et al." if len(families) > 2 else " and ".join(families)
+    return f"{who} {fields['year']}"
 
 
 def to_bibtex(keys: Sequence[str]) -> str:

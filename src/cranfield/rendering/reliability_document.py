@@ -262,7 +262,8 @@ def reliability_document(found: Reliability, inputs: Mapping[str, Any]) -> Docum
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=_sentences(found),
+        answer="\n".join(claims(found, each)[0] for each in found.studies),
+        notes=_notes(found),
         citations=found.citations,
         seed=found.seed,
         extra=extra,
@@ -426,8 +427,14 @@ def _percent(found: Reliability) -> str:
     return f"{100 * found.confidence:g} %"
 
 
-def _sentences(found: Reliability) -> str:
-    lines = [" ".join(claims(found, each)) for each in found.studies]
+def _notes(found: Reliability) -> str:
+    """What else is claimed of every measure, each line with its name where there are several."""
+    several = len(found.studies) > 1
+    names = [claims(found, each)[0].partition(":")[0] for each in found.studies]
+    lines = [
+        f"{f'{name}: ' if several else ''}{' '.join(claims(found, each)[1:])}"
+        for name, each in zip(names, found.studies, strict=True)
+    ]
     return "\n".join([*lines, *(f"Note: {warning}." for warning in found.warnings)])
 
 

@@ -35,7 +35,7 @@ def replicate_document(plans: Sequence[ReplicateSize], inputs: Mapping[str, Any]
         inputs=inputs,
         tables=[_table(plans, rows)],
         rows=rows,
-        sentence=_sentence(plans),
+        answer=_sentence(plans),
         citations=(*(CITATIONS if shared else CITATIONS[:1]), *(["Searle1992"] if plans[0].lower is not None else [])),
     )
 

@@ -8,35 +8,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from cranfield.errors import RequestError, WriteError, check_part
+from cranfield.errors import RequestError, WriteError, check_part, missing_part
 from cranfield.formats.text import atomic_write
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
 from cranfield.rendering.output_formats import latex_table, latex_text, markdown_table, markdown_text
-from cranfield.rendering.references import REFERENCES, bibtex_fields, to_bibtex
-from cranfield.rendering.report_model import CITED, Report
+from cranfield.rendering.references import CITED, REFERENCES, to_bibtex
+from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 
 MOST_ROWS = 60  # more rows are not useful in print; JSON and the workbook have all of them
-
-
-def cite_in_words(text: str) -> str:
-    """Replace citations by authors and year.
-
-    >>> cite_in_words("by two-way ANOVA [@Sakai2014]")
-    'by two-way ANOVA (Sakai 2014)'
-    """
-    return CITED.sub(lambda found: f"({_short(found[1])})" if found[1] in REFERENCES else found[0], text)
-
-
-def _short(key: str) -> str:
-    _, fields = bibtex_fields(REFERENCES[key])
-    families = [person.partition(",")[0] for person in fields["author"].split(" and ")]
-    who = f"{families[0]} et al." if len(families) > 2 else " and ".join(families)
-    return f"{who} {fields['year']}"
 
 
 def cite_in_latex(text: str) -> str:
@@ -62,13 +46,15 @@ def report_json(report: Report) -> str:
 
 def report_markdown(report: Report) -> str:
     """Return headings, sentences and tables; citations have Pandoc syntax, and the BibTeX is at the end."""
-    lines = [f"# {markdown_text(_line(report.title))}"]
+    lines = [f"# {markdown_text(_line(report.title))}", report.date]
+    lines += [f"**{point.title}.** {markdown_text(' '.join(point.lines))}" for point in report.points]
     for section in report.sections:
         lines.append(f"## {section.title}")
         for part in section.parts:
             lines += [f"### {markdown_text(_line(part.title))}"] if part.title else []
-            lines += [markdown_text(part.document.sentence)] if part.document.sentence else []
+            lines += [markdown_text(part.document.answer)] if part.document.answer else []
             lines += [_short_table(table) for table in part.document.tables]
+            lines += [markdown_text(part.document.notes)] if part.document.notes else []
     lines += [f"> {markdown_text(line)}" for line in warning_lines(report.warnings)]
     lines += ["## Methods text", markdown_text(report.methods), "## References"]
     lines += ["\n".join(f"- **{key}** {REFERENCES[key]}" for key in report.citations)]
@@ -107,20 +93,59 @@ _PREAMBLE = r"""\documentclass{article}
 \begin{document}"""
 
 
-def report_latex(report: Report) -> str:
-    """Return an article with booktabs tables; the BibTeX is at the end, to be saved as ``cranfield.bib``."""
-    lines = [_PREAMBLE, rf"\title{{{latex_text(_line(report.title))}}}", r"\maketitle"]
+def report_latex(report: Report, figures: Mapping[str, str] | None = None) -> str:
+    """Return an article with booktabs tables and a bibliography; the BibTeX is at the end, in comments.
+
+    ``figures`` are the files of charts, by their titles.
+    """
+    lines = [_PREAMBLE, rf"\title{{{latex_text(_line(report.title))}}}", rf"\date{{{report.date}}}", r"\maketitle"]
+    lines += [rf"\paragraph{{{point.title}.}} {latex_text(' '.join(point.lines))}" for point in report.points]
+    drawn = dict(figures or {})
     for section in report.sections:
         lines.append(rf"\section{{{latex_text(section.title)}}}")
         for part in section.parts:
             lines += [rf"\subsection*{{{latex_text(_line(part.title))}}}"] if part.title else []
-            lines += [latex_text(part.document.sentence)] if part.document.sentence else []
+            lines += [latex_text(part.document.answer)] if part.document.answer else []
+            lines += [
+                _latex_figure(picture.title, drawn[picture.title])
+                for picture in part.pictures
+                if picture.title in drawn
+            ]
             lines += _latex_tables(part.document.tables)
+            lines += [latex_text(part.document.notes)] if part.document.notes else []
     lines += [rf"\paragraph{{Caution.}} {latex_text(line)}" for line in warning_lines(report.cautions)]
     lines += [r"\section{Methods}", cite_in_latex(report.methods), r"\section{Seed and versions}"]
-    lines += [latex_text(_origin(report)), r"\bibliographystyle{plain}", r"\bibliography{cranfield}", r"\end{document}"]
+    items = [rf"\bibitem{{{key}}} {latex_text(REFERENCES[key])}" for key in report.citations]
+    books = [r"\begin{thebibliography}{99}\raggedright", *items, r"\end{thebibliography}"] if items else []
+    lines += [latex_text(_origin(report)), "\n".join(books), r"\end{document}"]
     comments = "\n".join(f"% {line}" for line in to_bibtex(report.citations).splitlines())
-    return "\n\n".join(lines) + f"\n\n% cranfield.bib:\n{comments}"
+    return "\n\n".join(lines) + f"\n\n% BibTeX:\n{comments}"
+
+
+def _latex_figure(title: str, file: str) -> str:
+    return rf"""\begin{{figure}}[htbp]
+\centering
+\includegraphics[width=.85\linewidth, height=.75\textheight, keepaspectratio]{{{file}}}
+\caption{{{latex_text(title)}}}
+\end{{figure}}"""
+
+
+def write_figures(report: Report, path: str | Path) -> dict[str, str]:
+    """Write the charts of a report as PDF into a folder beside ``path``; return their files by their titles."""
+    if missing_part("charts"):
+        return {}
+    import vl_convert
+
+    from cranfield.rendering.report_page import page_spec
+
+    folder, files = Path(path).with_suffix("").with_name(f"{Path(path).stem}-figures"), {}
+    pictures = [picture for section in report.sections for part in section.parts for picture in part.pictures]
+    for at, picture in enumerate(pictures, start=1):
+        folder.mkdir(exist_ok=True)
+        with atomic_write(folder / f"{at}.pdf") as stream:
+            stream.write(vl_convert.vegalite_to_pdf(json.dumps(finite(page_spec(picture.chart)))))
+        files[picture.title] = f"{folder.name}/{at}.pdf"
+    return files
 
 
 def _latex_tables(tables: Sequence[Table]) -> list[str]:
@@ -243,8 +268,8 @@ def _bib(report: Report) -> bytes:
 
 
 def _read_by_people(make: Callable[[Report], bytes]) -> Callable[[Report], bytes]:
-    """Messages in a report speak of flags, whoever wrote it: the report says which command makes it."""
-    return lambda report: make(report.spoken("command"))
+    """Messages in a report name settings, not flags: people read it who did not make it."""
+    return lambda report: make(report.spoken("report"))
 
 
 FORMATS: dict[str, Callable[[Report], bytes]] = {
@@ -277,7 +302,11 @@ def write_report(report: Report | ReportResult, path: str | Path) -> int:
     check_report_name(str(path))
     if isinstance(report, ReportResult):
         report = make_report(report)
-    data = FORMATS[Path(path).suffix.lower()](report)
+    ending = Path(path).suffix.lower()
+    if ending == ".tex":
+        data = f"{report_latex(report.spoken('report'), write_figures(report, path))}\n".encode()
+    else:
+        data = FORMATS[ending](report)
     with atomic_write(path) as stream:
         stream.write(data)
     return len(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,10 +11,11 @@ from cranfield.formats.problems import Problem
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
 from cranfield.rendering.document import Document, spoken, spoken_warnings
-from cranfield.rendering.references import REFERENCES
+from cranfield.rendering.references import CITED, REFERENCES
 from cranfield.versions import versions
 
-CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's citation syntax, used in the methods text
+METHODS_ORDER = ("read", "scores", "variance", "size", "power", "compare")
+"""The sections whose methods are told first, in the order of a paper; the others follow as they are in the report."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,14 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Point:
+    """One point of the summary of a report: what it is about, and the sentences, one per measure."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class LeftOut:
     """A section that is not possible for the input, and the reason."""
 
@@ -81,6 +89,16 @@ class Start:
     variances: Mapping[str, tuple[float, float, float]]
 
 
+def today() -> str:
+    """The date of a report; ``SOURCE_DATE_EPOCH`` sets another, so that a file can be made again byte by byte."""
+    import os
+    from datetime import UTC, datetime
+
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(said), UTC) if said.isdigit() else datetime.now().astimezone()
+    return f"{now:%Y-%m-%d}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """A report about an input."""
@@ -88,6 +106,8 @@ class Report:
     title: str
     inputs: Mapping[str, Any]
     sections: tuple[Section, ...]
+    points: tuple[Point, ...] = ()
+    date: str = field(default_factory=today)
     left_out: tuple[LeftOut, ...] = ()
     starts: tuple[Start, ...] = ()
     seed: int | None = None
@@ -101,7 +121,9 @@ class Report:
     @property
     def methods(self) -> str:
         """Text for the methods section of a paper, with citations as ``[@Key]``."""
-        return " ".join(section.methods for section in self.sections if section.methods)
+        order = {slug: at for at, slug in enumerate(METHODS_ORDER)}
+        told = sorted(self.sections, key=lambda section: order.get(section.slug, len(order)))
+        return " ".join(section.methods for section in told if section.methods)
 
     @property
     def citations(self) -> tuple[str, ...]:
@@ -130,6 +152,9 @@ class Report:
         return replace(
             self,
             sections=tuple(section.spoken(interface) for section in self.sections),
+            points=tuple(
+                Point(each.title, tuple(speak(line, interface) for line in each.lines)) for each in self.points
+            ),
             left_out=tuple(LeftOut(each.title, speak(each.reason, interface)) for each in self.left_out),
             input_warnings=spoken_warnings(self.input_warnings, interface),
         )
@@ -152,16 +177,26 @@ class Report:
             inputs=self.inputs,
             tables=[],
             rows=rows,
-            sentence="",
+            answer="",
             citations=self.citations,
             warnings=self.warnings,
             seed=self.seed,
         )
-        extra = {"title": self.title, "methods": self.methods, "command": self.command, "versions": dict(self.versions)}
+        summary = {each.title: list(each.lines) for each in self.points}
+        extra = {
+            "title": self.title,
+            "date": self.date,
+            "summary": summary,
+            "methods": self.methods,
+            "command": self.command,
+            "versions": dict(self.versions),
+        }
         left = [{"title": each.title, "reason": each.reason} for each in self.left_out]
         return {**whole.details(), **extra, "left_out": left, "rows": rows}
 
     def summary(self) -> str:
-        """Return one sentence that lists the sections."""
+        """What the report says, or its sections where nothing is to be summarised."""
+        if self.points:
+            return "\n".join(line for point in self.points for line in point.lines)
         names = ", ".join(section.title.lower() for section in self.sections)
         return f"{self.title}: {names}."

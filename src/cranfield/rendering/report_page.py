@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import PARTS, missing_part
 from cranfield.rendering.document import Column, Table, finite, show, warning_lines
-from cranfield.rendering.references import REFERENCES, to_bibtex
-from cranfield.rendering.report_files import cite_in_latex, cite_in_words
+from cranfield.rendering.references import REFERENCES, cite_in_words, to_bibtex
+from cranfield.rendering.report_files import cite_in_latex
 from cranfield.rendering.report_model import Part, Report, Section
 
 if TYPE_CHECKING:
@@ -130,6 +130,11 @@ class ShownTable:
     def long(self) -> bool:
         return len(self.rows) > LONG
 
+    @property
+    def top(self) -> ShownTable:
+        """Its first rows."""
+        return ShownTable(self.title, self.columns, self.rows[:LONG])
+
 
 @dataclass(frozen=True)
 class ShownPicture:
@@ -141,7 +146,8 @@ class ShownPicture:
 @dataclass(frozen=True)
 class ShownPart:
     title: str
-    sentence: str
+    answer: str
+    notes: str
     tables: Sequence[ShownTable]
     pictures: Sequence[ShownPicture]
 
@@ -235,7 +241,9 @@ def _shown_part(part: Part, name: str) -> ShownPart:
         else:
             markup = inline_picture(picture.chart, picture.title, f"{name}-{at}")
         pictures.append(ShownPicture(picture.title, Markup(markup), picture_width(markup) > WIDE))
-    return ShownPart(part.title, part.document.sentence, [shown_table(each) for each in part.document.tables], pictures)
+    document = part.document
+    tables = [shown_table(each) for each in document.tables]
+    return ShownPart(part.title, document.answer, document.notes, tables, pictures)
 
 
 def shown_table(table: Table) -> ShownTable:

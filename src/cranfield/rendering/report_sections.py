@@ -7,6 +7,8 @@ from typing import Any
 
 from cranfield.errors import CranfieldError
 from cranfield.formats.problems import Problem, Severity
+from cranfield.methods.comparison.comparison import Comparison
+from cranfield.methods.design.power_card import Card
 from cranfield.methods.judging.assessment import JudgeAssessment
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.variance import Variances
@@ -20,8 +22,8 @@ from cranfield.rendering.charts import (
     size_figure,
     variance_figure,
 )
-from cranfield.rendering.document import Column, Document, Table, View, show
-from cranfield.rendering.report_model import LeftOut, Part, Picture, Report, Section, Start
+from cranfield.rendering.document import Column, Document, Table, View, first_sentence, show, warning_lines
+from cranfield.rendering.report_model import LeftOut, Part, Picture, Point, Report, Section, Start
 from cranfield.rendering.score_document import measure_citation, score_document, spread_pictures
 from cranfield.scores import ScoreTable
 
@@ -53,7 +55,7 @@ def read_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         inputs=result.inputs,
         tables=tables,
         rows=rows,
-        sentence=sentence,
+        answer=sentence,
         citations=(),
         warnings=tuple(warnings),
     )
@@ -211,7 +213,8 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
-    from cranfield.rendering.comparison_document import CITATIONS, charted, compare_document
+    from cranfield.rendering.comparison_document import charted, compare_document
+    from cranfield.rendering.paper_table import CITATIONS
 
     parts, said, tests = [], [], []
     for title, each in found.items():
@@ -321,17 +324,17 @@ def _of(rows: Sequence[Mapping[str, Any]], measure: str) -> list[Mapping[str, An
 
 
 SECTIONS: dict[str, tuple[str, Maker]] = {
-    "read": ("Input", read_section),
-    "scores": ("Scores", scores_section),
-    "variance": ("Variances", variance_section),
-    "size": ("How many topics", size_section),
-    "power": ("Detectable differences", card_section),
     "compare": ("Which systems differ", compare_section),
+    "scores": ("Scores", scores_section),
+    "power": ("Detectable differences", card_section),
+    "size": ("How many topics", size_section),
+    "reliability": ("Reliability", reliability_section),
+    "judges": ("Judges", judges_section),
+    "variance": ("Variances", variance_section),
     "shards": ("Shards", shard_section),
     "pilot": ("Results of smaller pilots", pilot_section),
     "budget": ("Topics and pool depth", budget_section),
-    "reliability": ("Reliability", reliability_section),
-    "judges": ("Judges", judges_section),
+    "read": ("Input", read_section),
 }
 """Every section in the order of the report: its name, its title and its function."""
 
@@ -350,11 +353,94 @@ def make_report(result: ReportResult) -> Report:
         title=result.inputs.get("title") or _title(result.about),
         inputs=result.inputs,
         sections=tuple(made),
+        points=_points(result, made),
         left_out=tuple(LeftOut(SECTIONS[name][0], reason) for name, reason in left_out.items()),
         starts=_starts(result.about) if "size" in result.findings else (),
         seed=result.about.seed,
         input_warnings=result.warnings,
     )
+
+
+def _points(result: ReportResult, sections: Sequence[Section]) -> tuple[Point, ...]:
+    """What a reader asks first: which system is best, what may be claimed, whether there are enough topics."""
+    found = result.findings
+    documents = [part.document for section in sections for part in section.parts]
+    cautions = warning_lines(
+        tuple(
+            dict.fromkeys(
+                each
+                for each in (*result.warnings, *(each for document in documents for each in document.warnings))
+                if not isinstance(each, Problem)
+            )
+        )
+    )
+    points = {
+        "Best system": [_best_line(title, each) for title, each in found.get("compare", {}).items()],
+        "What the topics detect": [_detects_line(card) for card in found.get("power", {}).get("cards", ())],
+        "Topics required": _required_lines(result.about, found["size"]["sizes"]) if "size" in found else [],
+        "Reliability": _reliability_lines(found["reliability"]) if "reliability" in found else [],
+        "Cautions": _caution_lines(cautions),
+    }
+    return tuple(Point(title, tuple(lines)) for title, lines in points.items() if lines)
+
+
+NAMED = 3  # systems that are named where more are not significantly different from the best
+
+
+def _best_line(title: str, found: Comparison) -> str:
+    best = "lowest" if found.lower_is_better else "highest"
+    lead = f"{title}: {found.systems[0]} has the {best} mean, {found.means[0]:.4f}, of {len(found.systems):,} systems"
+    ties = found.top_group[1:]
+    more = f" and {len(ties) - NAMED:,} others" if len(ties) > NAMED else ""
+    verb = "is" if len(ties) == 1 else "are"
+    others = (
+        f"{', '.join(ties[:NAMED])}{more} {verb} not significantly different from it"
+        if ties
+        else "it differs significantly from all others"
+    )
+    pairs = f"{found.significant_pairs:,} of {len(found.pairs):,} pairs differ significantly"
+    return f"{lead}; {others}. {pairs} ({TEST_LABELS[found.test]}, α = {found.alpha:g})."
+
+
+def _detects_line(card: Card) -> str:
+    among = f"two of {card.systems} systems" if card.is_family else "two systems named in advance"
+    return (
+        f"{card.measure}: {card.topics:,} topics detect a difference of {card.detectable_difference:.3f} between "
+        f"{among} with power {card.power:g}; a difference of {card.difference:g} has power {card.achieved_power:.2f}."
+    )
+
+
+def _required_lines(about: ReportInput, sizes: Sequence[Any]) -> list[str]:
+    """The topics for the difference of the goal, by measure, and whether there are as many."""
+    lines, there = [], len(about.table.topics)
+    for measure in about.measures:
+        mine = [each for each in sizes if each.measure == measure and "difference" in each.size.inputs]
+        if not mine:
+            continue
+        (row, low, high) = (each.to_dict()[0]["topics"] for each in (mine[0].size, mine[0].lower, mine[0].upper))
+        enough = "" if row is None else f"; {there:,} are {'enough' if there >= row else 'not enough'}"
+        needed = "more topics than can be computed" if row is None else f"{row:,} topics"
+        ends = [f"{end:,}" if end is not None else "more" for end in (low, high)]
+        lines.append(
+            f"{measure}: {needed} (between {ends[0]} and {ends[1]}, as the variance is estimated) detect a difference "
+            f"of {about.goal.difference:g} with power {about.goal.power:g}{enough}."
+        )
+    return lines
+
+
+def _reliability_lines(found: Any) -> list[str]:
+    from cranfield.rendering.reliability_document import claims
+
+    return [claims(found, each)[0] for each in found.studies]
+
+
+def _caution_lines(cautions: Sequence[str]) -> list[str]:
+    """The first of the cautions in a sentence each, and how many more there are."""
+    if not cautions:
+        return []
+    rest = len(cautions) - 2
+    more = [f"{rest:,} more caution{'s' * (rest > 1)} below."] if rest > 0 else []
+    return [*(first_sentence(line)[0] for line in cautions[:2]), *more]
 
 
 def _title(about: ReportInput) -> str:
@@ -379,14 +465,15 @@ def document(result: ReportResult) -> Document:
     report = make_report(result)
     tables = [table for each in report.documents for table in each.tables]
     whole = report.to_dict()
-    extra = {word: whole[word] for word in ("title", "methods", "command", "versions", "left_out")}
-    sentence, seed = report.summary(), result.about.seed
+    words = ("title", "date", "summary", "methods", "command", "versions", "left_out")
+    extra = {word: whole[word] for word in words}
+    answer, seed = report.summary(), result.about.seed
     return Document(
         method="report",
         inputs=result.inputs,
         tables=tables,
         rows=whole["rows"],
-        sentence=sentence,
+        answer=answer,
         citations=report.citations,
         warnings=report.warnings,
         seed=seed,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +14,26 @@ from cranfield.errors import RequestError
 from cranfield.measures import CATALOG, MeasureKind, parse_measure
 from cranfield.measures.groups import GROUPS
 from cranfield.questions.score import ScoreResult
-from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.output_formats import scores_csv
 from cranfield.rendering.references import REFERENCES
 from cranfield.scores import ScoreTable
 from cranfield.scores.table import averaging
 
+if TYPE_CHECKING:
+    from cranfield.methods.comparison.comparison import Comparison
 
-def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
-    """Return mean scores, sorted by the first measure."""
+
+def score_document(table: ScoreTable, inputs: Mapping[str, Any], *, companions: Sequence[str] = ()) -> Document:
+    """Return mean scores, sorted by the first measure; ``companions`` are measures that were not asked for."""
     means = {measure: table.averages(measure) for measure in table.measures}
     ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
     kinds = {name: "whole" if averaging(name) == "sum" else "score" for name in table.measures}
-    columns = (Column("system", "system"), *(Column(name, name, kind) for name, kind in kinds.items()))
+    priorities = {name: 5 if name in companions else 90 - at for at, name in enumerate(table.measures)}
+    columns = (
+        Column("system", "system", priority=100),
+        *(Column(name, name, kind, priorities[name]) for name, kind in kinds.items()),
+    )
     shown = Table(columns, [(system, *(means[name][system] for name in table.measures)) for system in ranked])
     rows = [
         {"measure": name, "system": system, "topics": len(table.topics), "score": means[name][system]}
@@ -38,17 +46,47 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=[shown],
         rows=rows,
-        sentence=_sentence(table, ranked),
+        answer=_answer(table, ranked, means[table.measures[0]]),
+        notes=_notes(table, ranked),
         citations=tuple(citations),
         warnings=table.warnings,
     )
 
 
 def document(result: ScoreResult) -> Document:
-    found = score_document(result.shown, result.inputs)
+    companions = [name for name in result.shown.measures if name not in result.table.measures]
+    shown = score_document(result.shown, result.inputs, companions=companions)
+    shown = _marked(shown, result.comparisons) if result.comparisons else shown
     if result.standards is None:
-        return found
-    return replace(found, sentence=f"{result.standards.sentence()} {found.sentence}")
+        return shown
+    return replace(shown, answer=f"{result.standards.sentence()} {shown.answer}".strip())
+
+
+def _marked(document: Document, comparisons: Mapping[str, Comparison]) -> Document:
+    """The same with marks: a star for the best, and signs for the systems that each is significantly better than."""
+    from cranfield.rendering.paper_table import CITATIONS, paper_table
+
+    (means,) = document.tables
+    marked = paper_table(comparisons, means)
+    systems = [row[0] for row in means.rows]
+    at = {column.word: place for place, column in enumerate(marked.columns)}
+    rows = [
+        {"measure": name, "system": system, **asdict(marked.marks[row, at[name]])}
+        for name in comparisons
+        for row, system in enumerate(systems)
+    ]
+    return replace(
+        document,
+        tables=[marked.in_words()],
+        paper=[marked],
+        notes=f"* best. {marked.note}",
+        citations=(*document.citations, *dict.fromkeys(CITATIONS[each.test] for each in comparisons.values())),
+        warnings=tuple(
+            dict.fromkeys((*document.warnings, *(each for found in comparisons.values() for each in found.warnings)))
+        ),
+        seed=next(iter(comparisons.values())).seed,
+        extra={"marks": rows},
+    )
 
 
 def spread(result: ScoreResult) -> Any:
@@ -102,14 +140,20 @@ def _sortable(value: float) -> float:
     return value if value == value else -1.0
 
 
-def _sentence(table: ScoreTable, ranked: Sequence[str]) -> str:
-    count = len(ranked)
+def _answer(table: ScoreTable, ranked: Sequence[str], means: Mapping[str, float]) -> str:
+    count, first = len(ranked), table.measures[0]
     what = f"Means over {len(table.topics)} topics for {count} system{'s' * (count != 1)}"
-    other = "".join(_averaged(table, how, words) for how, words in AVERAGED.items())
-    if count < 2:
-        return f"{what}.{other}"
-    first = table.measures[0]
-    return f"{what}, by {first}.{other} Means alone do not show which differences are significant."
+    best = means[ranked[0]] if ranked else math.nan
+    if count < 2 or best != best:
+        return f"{what}." if count < 2 else f"{what}, by {first}."
+    shown = show(best, "whole" if averaging(first) == "sum" else "score")
+    return f"{what}, by {first}: {ranked[0]} has the highest, {shown}."
+
+
+def _notes(table: ScoreTable, ranked: Sequence[str]) -> str:
+    other = [_averaged(table, how, words) for how, words in AVERAGED.items()]
+    alone = ["Means alone do not show which differences are significant."] if len(ranked) > 1 else []
+    return " ".join(filter(None, [*other, *alone]))
 
 
 AVERAGED = {"geometric": "geometric means", "sum": "sums"}
@@ -118,7 +162,7 @@ AVERAGED = {"geometric": "geometric means", "sum": "sums"}
 def _averaged(table: ScoreTable, how: str, words: str) -> str:
     """Name the measures whose column is no arithmetic mean."""
     names = [name for name in table.measures if averaging(name) == how]
-    return f" Of {', '.join(names)} the {words} over topics are shown." if names else ""
+    return f"Of {', '.join(names)} the {words} over topics are shown." if names else ""
 
 
 def measures_document() -> Document:
@@ -129,7 +173,7 @@ def measures_document() -> Document:
         Column("parameters", "parameters"),
         Column("range", "range"),
         Column("judgments", "judgments"),
-        Column("citation", "citation"),
+        Column("citation", "citation", priority=10),
     )
     rows = [
         (
@@ -157,7 +201,7 @@ def measures_document() -> Document:
         (Column("set", "set of measures"), Column("count", "measures", "count"), Column("which", "which")),
         [(name, len(names), _first(names)) for name, names in GROUPS.items()],
     )
-    return Document(method="measures", inputs={}, tables=[Table(columns, rows), sets], rows=words, sentence=sentence)
+    return Document(method="measures", inputs={}, tables=[Table(columns, rows), sets], rows=words, answer=sentence)
 
 
 def _first(names: Sequence[str]) -> str:

@@ -306,7 +306,8 @@ def shard_document(
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=_sentence(found),
+        answer=found.summary(),
+        notes=_notes(found),
         citations=citations,
         warnings=found.warnings,
         seed=found.seed,
@@ -590,8 +591,8 @@ def _samples(found: ShardStudy) -> int:
 # --- conclusions
 
 
-def _sentence(found: ShardStudy) -> str:
-    parts = [found.summary(), NESTED_SCOPE if found.replicates == "nested" else _crossed_scope(found)]
+def _notes(found: ShardStudy) -> str:
+    parts = [NESTED_SCOPE if found.replicates == "nested" else _crossed_scope(found)]
     if any(result.replication.halvings for result in found.results):
         parts.append(_about_replication(found))
     if any(result.undefined for result in found.results):

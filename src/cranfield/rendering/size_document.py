@@ -11,6 +11,7 @@ from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
 from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
 from cranfield.questions.size import SizeResult
 from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.references import cite_in_words
 
 if TYPE_CHECKING:
     from cranfield.methods.judging.label_plan import LabelSize
@@ -26,9 +27,29 @@ def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=[*tables, _methods_table(sizes)],
         rows=rows,
-        sentence=_sentence(sizes),
+        answer=_sentence(sizes),
+        notes=f"For a proposal: {cite_in_words(proposal)}" if (proposal := proposal_text(sizes[0])) else "",
         citations=citations,
+        extra={"proposal": proposal} if proposal else {},
     )
+
+
+def proposal_text(size: Size) -> str:
+    """A paragraph for a proposal or a preregistration, with citations as ``[@Key]``; empty for several designs."""
+    row, word = size.to_dict()[0], size.method.achieves
+    if size.topics.size != 1 or row["topics"] is None:
+        return ""
+    assumed = [f"{title} {row[name]:g}" for name, title in ASSUMED.items() if name in row and row[name] != 1]
+    given = f", assuming {' and '.join(assumed)}" if assumed else ""
+    fewer = f" With one topic fewer the {word} is {row[f'{word}_below']:.4f}." if row["topics"] > 2 else ""
+    return (
+        f"With {row['topics']:,} topics we can {claim(size.method, row)} ({conditions(size.method, row)}){given}. "
+        f"This is the smallest number that does so [@{size.method.citation}]: the {word} is "
+        f"{row[f'achieved_{word}']:.4f}.{fewer}"
+    )
+
+
+ASSUMED = {"sd": "that paired differences have a standard deviation of", "variance": "a variance of the scores of"}
 
 
 def _by_goal(sizes: Sequence[Size]) -> Iterator[list[Size]]:
@@ -60,8 +81,8 @@ def _side_by_side(group: Sequence[Size]) -> Table:
     first, word = group[0], group[0].method.achieves
     names = _input_names(first)
     columns = [Column(name, name.replace("_", " "), "number") for name in names]
-    columns += [Column(f"topics_{size.method.name}", f"topics ({size.method.name})", "count") for size in group]
-    columns += [Column("achieved", f"{word} with n", "score"), Column("below", f"{word} with n − 1", "score")]
+    columns += [Column(f"topics_{size.method.name}", f"topics ({size.method.name})", "count", 100) for size in group]
+    columns += [Column("achieved", f"{word} with n", "score", 30), Column("below", f"{word} with n − 1", "score", 5)]
     answers = [size.to_dict() for size in group]
     rows = []
     for at, row in enumerate(answers[0]):
@@ -74,8 +95,8 @@ def _one_under_another(group: Sequence[Size]) -> Table:
     word = group[0].method.achieves
     names = [name for name in ORDER if any(name in _input_names(size) for size in group)]
     columns = [Column("test", "test"), *(Column(name, name.replace("_", " "), "number") for name in names)]
-    columns += [Column("topics", "topics", "count"), Column("achieved", f"{word} with n", "score")]
-    columns += [Column("below", f"{word} with n − 1", "score")]
+    columns += [Column("topics", "topics", "count", 100), Column("achieved", f"{word} with n", "score", 30)]
+    columns += [Column("below", f"{word} with n − 1", "score", 5)]
     found = [row for size in group for row in size.to_dict()]
     last = ("topics", f"achieved_{word}", f"{word}_below")
     rows = [(_test_words(row["test"]), *(row.get(name) for name in (*names, *last))) for row in found]
@@ -138,7 +159,7 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=sentence,
+        answer=sentence,
         citations=citations,
         warnings=tuple(warnings),
     )
@@ -163,6 +184,7 @@ def _pilot_table(goal: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Tabl
             word,
             titles.get(word, word.replace("_", " ")),
             "text" if word in ("measure", "method", "estimate") else "count" if word in counts else "number",
+            {"topics": 100, "topics_lower": 90, "topics_upper": 90, "method": 95, "estimate": 20}.get(word),
         )
         for word in words
     ]
@@ -202,7 +224,7 @@ def label_document(plans: Sequence[LabelSize], inputs: Mapping[str, Any]) -> Doc
         inputs=inputs,
         tables=tables,
         rows=[row for each in plans for row in each.to_dict()],
-        sentence=_label_sentence(plans),
+        answer=_label_sentence(plans),
         citations=(LABEL_CITATION, *dict.fromkeys(each.size.method.citation for each in plans)),
     )
 

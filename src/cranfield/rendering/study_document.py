@@ -56,7 +56,7 @@ def plans_document(result: StudyPlansResult) -> Document:
     cited = tuple(dict.fromkeys(("Webber2008", *(CATALOG[each.plan].citation for each in prospects))))
     sentence = "Expected topics assume normal paired differences with the first estimate of the sd."
     return Document(
-        method="study plans", inputs=result.inputs, tables=[takes, words], rows=rows, sentence=sentence, citations=cited
+        method="study plans", inputs=result.inputs, tables=[takes, words], rows=rows, answer=sentence, citations=cited
     )
 
 
@@ -73,7 +73,7 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
         inputs=inputs,
         tables=[_goal_table(status)],
         rows=[row],
-        sentence=sentence,
+        answer=sentence,
         citations=_cited(status.plan.citation),
         warnings=candidate_cautions(len(status.order.candidates), prospect),
         seed=status.order.seed,
@@ -104,7 +104,7 @@ def next_document(topics: Sequence[str], status: Status, inputs: Mapping[str, An
         inputs=inputs,
         tables=[table],
         rows=rows,
-        sentence=sentence,
+        answer=sentence,
         warnings=status.order.cautions(),
         seed=status.order.seed,
     )
@@ -156,7 +156,7 @@ def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=[_goal_table(status), now, *_edits_table(status)],
         rows=[status.to_dict()],
-        sentence=status.summary() + note,
+        answer=status.summary() + note,
         citations=_cited(status.plan.citation),
         warnings=status.order.cautions(),
     )
@@ -196,7 +196,7 @@ def added_document(added: Added, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=document.tables,
         rows=[row],
-        sentence=sentence,
+        answer=sentence,
         citations=document.citations,
         warnings=document.warnings,
     )
@@ -214,7 +214,7 @@ def tested_document(tested: FinalTest, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=tables,
         rows=[tested.to_dict()],
-        sentence=tested.summary(),
+        answer=tested.summary(),
         citations=tested.citations,
         warnings=tested.order.cautions(),
         seed=tested.order.seed,
@@ -373,7 +373,7 @@ def log_document(result: StudyLogResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=rows,
-        sentence=sentence,
+        answer=sentence,
         extra={"seal": result.seal, "steps": [dict(step) for step in result.steps]},
     )
 
@@ -427,7 +427,7 @@ def past_document(result: StudyPastResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=rows,
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=found.citations,
         extra=extra,
     )
@@ -455,12 +455,7 @@ def _plan_document(plan: TrialPlan, inputs: Mapping[str, Any]) -> Document:
     )
     table = Table(columns, [tuple(row[column.word] for column in columns) for row in shown])
     return Document(
-        method="study trial",
-        inputs=inputs,
-        tables=[table],
-        rows=rows,
-        sentence=plan.summary(),
-        citations=plan.citations,
+        method="study trial", inputs=inputs, tables=[table], rows=rows, answer=plan.summary(), citations=plan.citations
     )
 
 
@@ -490,7 +485,7 @@ def _coverage_document(found: TrialCoverage, inputs: Mapping[str, Any]) -> Docum
         inputs=inputs,
         tables=[table],
         rows=rows,
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=CITATIONS,
         seed=found.seed,
     )
@@ -519,7 +514,7 @@ def near_misses_document(result: StudyPeekResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=[row],
-        sentence=found.summary(),
+        answer=found.summary(),
         citations=found.citations,
         seed=found.seed,
         extra=extra,
@@ -582,7 +577,7 @@ def simulate_document(result: StudySimulationResult) -> Document:
         inputs=result.inputs,
         tables=[table, words],
         rows=rows,
-        sentence=found.summary() + warnings,
+        answer=found.summary() + warnings,
         citations=found.citations,
         seed=found.seed,
         extra=extra,
@@ -711,7 +706,7 @@ def width_document(result: StudyWidthResult) -> Document:
         inputs=result.inputs,
         tables=[table],
         rows=[row],
-        sentence=result.status.summary(),
+        answer=result.status.summary(),
         citations=("Cochran1977",),
         seed=result.seed,
     )

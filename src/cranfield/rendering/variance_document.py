@@ -22,11 +22,11 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
         Column("measure", "measure"),
         *([Column("collection", "collection")] if several else []),
         Column("method", "estimate"),
-        Column("variance", "variance σ²", "number"),
+        Column("variance", "variance σ²", "number", 100),
         Column("lower", f"{percent} low", "number"),
         Column("upper", f"{percent} high", "number"),
         Column("df", "df", "number"),
-        Column("sd", "sd of a difference", "number"),
+        Column("sd", "sd of a difference", "number", 60),
         Column("topics", "topics", "count"),
         Column("systems", "systems", "count"),
     ]
@@ -43,7 +43,7 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
         inputs=inputs,
         tables=tables,
         rows=rows,
-        sentence=_shared_topics_sentence(found),
+        answer=_shared_topics_sentence(found),
         citations=citations,
     )
 
@@ -98,9 +98,7 @@ def pairs_document(found: Mapping[str, PairSizes], inputs: Mapping[str, Any]) ->
     tables = [table for measure, each in found.items() for table in _pair_tables(measure, each)]
     rows = [{"measure": measure, **row} for measure, each in found.items() for row in each.to_dict()]
     sentence = "\n".join(_pair_sentence(measure if len(found) > 1 else "", each) for measure, each in found.items())
-    return Document(
-        method="pairs", inputs=inputs, tables=tables, rows=rows, sentence=sentence, citations=("Dincer2013",)
-    )
+    return Document(method="pairs", inputs=inputs, tables=tables, rows=rows, answer=sentence, citations=("Dincer2013",))
 
 
 def _pair_tables(measure: str, found: PairSizes) -> list[Table]:

@@ -16,8 +16,7 @@ from cranfield.methods.design.power_functions import expected_sd
 from cranfield.methods.design.sample_size import size_for_difference
 from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.rendering.document import Column, Document, Table
-from cranfield.rendering.references import to_bibtex
-from cranfield.rendering.report_files import cite_in_words
+from cranfield.rendering.references import cite_in_words, to_bibtex
 from cranfield.rendering.report_model import Report, Start
 from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 from cranfield.stats.tails import f_critical, noncentral_f_tail, t_critical

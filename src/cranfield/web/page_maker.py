@@ -242,7 +242,7 @@ def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
     check_length(document)
-    document = replace(document, sentence=f"{document.sentence} {remark}".strip())
+    document = replace(document, notes=f"{document.notes} {remark}".strip())
     return Answer(document=document, command=asked.command(), **shown(result, getattr(asked.query, "chart", None)))
 
 
