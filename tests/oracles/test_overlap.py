@@ -66,7 +66,7 @@ def test_the_first_ten_ranks_have_86_percent_of_the_weight_with_p_of_9_tenths() 
 
 
 def test_two_lists_of_webber_et_al_2010_have_the_overlap_that_follows_from_their_agreement() -> None:
-    # Those of Figure 5. Their agreement down to depths 1 to 7 is 0, 0, 2/3, 1/2, 2/5, 1/3 and 2/7.
+    # The agreement of these lists down to depths 1 to 7 is 0, 0, 2/3, 1/2, 2/5, 1/3 and 2/7.
     agreement = [0, 0, 2 / 3, 1 / 2, 2 / 5, 1 / 3, 2 / 7]
     p = 0.9
     sums = sum((1 - p) * p**at * each for at, each in enumerate(agreement))
