@@ -151,7 +151,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 _NUMBER_AT = {6: 4, 4: 3, 3: 2}
-"""Where lines of so many fields have a number: the score, the grade, the probability."""
+"""Where lines with a number of fields have a number: the score, the grade, the probability."""
 
 
 def _may_be_data(fields: Sequence[bytes], width: int) -> bool:
