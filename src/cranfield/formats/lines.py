@@ -151,17 +151,18 @@ def _is_utf8(line: bytes) -> bool:
 
 
 _NUMBER_AT = {6: 4, 4: 3, 3: 2}
-"""Where lines with a number of fields have a number: the score, the grade, the probability."""
+"""By the number of fields of a line, the place of its number: score, grade, or probability."""
 
 
 def _may_be_data(fields: Sequence[bytes], width: int) -> bool:
     """Whether a ``#`` line could be about a topic, or a run, whose name starts with #."""
-    if len(fields) != width or fields[0] == b"#":
-        return False
+    if len(fields) != width or width not in _NUMBER_AT:
+        return len(fields) == width
     try:
-        return width not in _NUMBER_AT or float(fields[_NUMBER_AT[width]]) is not None
+        float(fields[_NUMBER_AT[width]])
     except ValueError:
         return False
+    return fields[0] != b"#"
 
 
 def split_fields(line: bytes, number: int, width: int, look: Inspection) -> list[bytes] | None:
