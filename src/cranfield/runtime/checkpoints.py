@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from cranfield.errors import InputError, WriteError
+from cranfield.runtime.file_locks import lock_file
 
 _FIRST = b"cranfield parts 1\n"
 
@@ -77,8 +78,6 @@ class PartialResults:
         self.kept += 1
 
     def _locked(self) -> IO[bytes]:
-        import fcntl
-
         try:
             stream = open(self.path, "a+b", buffering=0)  # noqa: SIM115
         except OSError as error:
@@ -88,13 +87,20 @@ class PartialResults:
                 fix="Name another file with `resume`.",
             ) from None
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            lock_file(stream.fileno())
+        except BlockingIOError:
             stream.close()
             raise InputError(
                 "another process keeps its parts here",
                 where=str(self.path),
                 fix="Wait for it, or name another file with `resume`.",
+            ) from None
+        except OSError as error:
+            stream.close()
+            raise WriteError(
+                f"the file of finished parts cannot be locked: {error.strerror}",
+                where=str(self.path),
+                fix="Name a file on a disk that has locks with `resume`.",
             ) from None
         return stream
 

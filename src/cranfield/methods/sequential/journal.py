@@ -24,9 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import InputError, WriteError
+from cranfield.runtime.file_locks import lock_file
 
 FORMAT = 1
 KIND = "cranfield study"
+_BYTES = getattr(os, "O_BINARY", 0)  # Windows translates line ends otherwise
 _LONGEST_WAIT = 30.0  # seconds for another process to finish with the file
 Step = Mapping[str, Any]
 
@@ -234,7 +236,7 @@ def is_journal(path: str | Path) -> bool:
 def _opened(path: str | Path, *, writing: bool) -> Iterator[int]:
     """The file, locked: shared for readers, alone for a writer; the lock goes with the process, however it ends."""
     try:
-        descriptor = os.open(path, os.O_RDWR if writing else os.O_RDONLY)
+        descriptor = os.open(path, (os.O_RDWR if writing else os.O_RDONLY) | _BYTES)
     except FileNotFoundError:
         raise InputError("there is no such study", where=str(path), fix="Start it with `study_new()`.") from None
     except IsADirectoryError:
@@ -253,19 +255,10 @@ def _opened(path: str | Path, *, writing: bool) -> Iterator[int]:
 
 
 def _lock(descriptor: int, path: str, *, exclusive: bool) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        raise InputError(
-            "this system has no file locks, without which a study is not safe",
-            where=path,
-            fix="Keep studies on Linux, macOS or another Unix.",
-        ) from None
-    mode = (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB
     until = time.monotonic() + _LONGEST_WAIT
     while True:
         try:
-            fcntl.flock(descriptor, mode)
+            lock_file(descriptor, exclusive=exclusive)
             return
         except BlockingIOError:
             if time.monotonic() > until:
@@ -291,6 +284,9 @@ def _everything(descriptor: int) -> bytes:
 
 
 def _sync_folder(folder: Path) -> None:
+    """Make the name of a new file last, where folders can be opened: on Windows they cannot."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
