@@ -20,9 +20,9 @@ from cranfield.methods.sequential import journal as study_journal
 from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
 from cranfield.runtime.file_locks import lock_file
+from cranfield.runtime.memory import limit_memory, most_memory
 from cranfield.scores import ScoreTable, columnar
 from cranfield.web import runner
-from cranfield.web.settings import most_memory
 
 fcntl = pytest.importorskip("fcntl", reason="this is the system that lacks it")
 
@@ -157,7 +157,7 @@ def test_memory_is_guessed_where_the_system_does_not_tell(monkeypatch: pytest.Mo
 
 def test_memory_is_not_limited_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resource", None)
-    runner._limit_memory(1)  # one byte: a limit would end this process
+    limit_memory(1)  # one byte: a limit would end this process
     assert len(bytearray(1_000_000)) == 1_000_000
 
 
