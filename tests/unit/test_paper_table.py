@@ -104,6 +104,15 @@ def test_lower_is_better_turns_the_marks_round(scores: dict[str, dict[str, float
     assert [table.marks[row, 2] for row in range(3)] == [Mark(True, "bc"), Mark(), Mark()]
 
 
+def test_systems_are_ranked_by_the_first_measure_that_is_no_count(example: Path) -> None:
+    found = cf.score(example / "runs", qrels=str(example / "qrels.txt"), measure=["NumRet", "AP"])
+    means = found.table.mean("AP")
+    best = max(means, key=lambda system: means[system])
+    document = found.document()
+    assert document.answer.endswith(f"by AP: {best} has the highest, {means[best]:.4f}.")
+    assert document.tables[0].rows[0][0] == best
+
+
 def test_score_marks_what_compare_finds(example: Path) -> None:
     marked = cf.score(example / "runs", qrels=str(example / "qrels.txt"), measure=["AP", "RBP", "NumRel"], marks=True)
     compared = cf.compare(example / "runs", qrels=str(example / "qrels.txt"), measure="AP").comparisons["AP"]

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 def score_document(table: ScoreTable, inputs: Mapping[str, Any], *, companions: Sequence[str] = ()) -> Document:
-    """Return mean scores, sorted by the first measure; ``companions`` are measures that were not asked for."""
+    """Return mean scores, sorted by the first that is no count; ``companions`` are measures that were not asked for."""
     means = {measure: table.averages(measure) for measure in table.measures}
-    ranked = sorted(table.systems, key=lambda system: (-_sortable(means[table.measures[0]][system]), system))
+    leading = next((name for name in table.measures if averaging(name) != "sum"), table.measures[0])
+    ranked = sorted(table.systems, key=lambda system: (-_sortable(means[leading][system]), system))
     kinds = {name: "whole" if averaging(name) == "sum" else "score" for name in table.measures}
     priorities = {name: 5 if name in companions else 90 - at for at, name in enumerate(table.measures)}
     columns = (
@@ -46,7 +47,7 @@ def score_document(table: ScoreTable, inputs: Mapping[str, Any], *, companions: 
         inputs=inputs,
         tables=[shown],
         rows=rows,
-        answer=_answer(table, ranked, means[table.measures[0]]),
+        answer=_answer(table, ranked, leading, means[leading]),
         notes=_notes(table, ranked),
         citations=tuple(citations),
         warnings=table.warnings,
@@ -140,14 +141,14 @@ def _sortable(value: float) -> float:
     return value if value == value else -1.0
 
 
-def _answer(table: ScoreTable, ranked: Sequence[str], means: Mapping[str, float]) -> str:
-    count, first = len(ranked), table.measures[0]
+def _answer(table: ScoreTable, ranked: Sequence[str], leading: str, means: Mapping[str, float]) -> str:
+    count = len(ranked)
     what = f"Means over {len(table.topics)} topics for {count} system{'s' * (count != 1)}"
     best = means[ranked[0]] if ranked else math.nan
     if count < 2 or best != best:
-        return f"{what}." if count < 2 else f"{what}, by {first}."
-    shown = show(best, "whole" if averaging(first) == "sum" else "score")
-    return f"{what}, by {first}: {ranked[0]} has the highest, {shown}."
+        return f"{what}." if count < 2 else f"{what}, by {leading}."
+    shown = show(best, "whole" if averaging(leading) == "sum" else "score")
+    return f"{what}, by {leading}: {ranked[0]} has the highest, {shown}."
 
 
 def _notes(table: ScoreTable, ranked: Sequence[str]) -> str:
