@@ -400,6 +400,14 @@ ODD_QRELS = [
         )
         for raw in ("high", "1_0", "nan", "inf", "-inf", "99999999999", "-99999999999", "1e99", "€" * 14)
     ),
+    *(
+        of_qrels(
+            f"a stratum {raw} is no whole number",
+            b"1 0 d1 1 1\n1 0 d2 2 0\n" + f"1 0 d3 {raw} 1\n".encode(),
+            error("stratum", "qrels", 3, f"1 0 d3 {raw} 1", says=f"«{raw}»"),
+        )
+        for raw in ("high", "-1", "0.5")
+    ),
     of_qrels(
         "fractional grades are counted from the first of them, and 2.0 beside them is nothing odd",
         QRELS + b"1 0 d3 0.5\n1 0 d4 2.0\n1 0 d5 1e-1\n",

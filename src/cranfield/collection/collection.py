@@ -145,6 +145,10 @@ class View:
         """What several measures of this view use."""
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is shared: it is known by places in the memory of this process."""
+        return {name: value for name, value in self.__dict__.items() if name != "shared"}
+
     @cached_property
     def judged(self) -> Hits:
         return self.load_judged()
@@ -228,7 +232,7 @@ class Collection:
         """The documents of all lists, best first."""
         if "list_documents" not in self.arrays:
             raise RequestError(
-                "only the judged documents of this collection's lists were read", fix="Read it without `only_judged`."
+                "only the judged documents of this collection's lists were read", fix="Read all of their documents."
             )
         return self.arrays["list_documents"]
 

@@ -131,6 +131,8 @@ def is_json_run(data: bytes) -> bool:
     lists = list(content.values()) if isinstance(content, Mapping) and _depth(content) == 2 else []
     if len(lists) < 2 or not all(isinstance(each, Mapping) for each in lists):
         return False
+    if not all(isinstance(score, int | float) for each in lists for score in each.values()):
+        return False
     names = [name for each in lists for name in each]
     return len(names) >= 2 * len(lists) and 2 * len(set(names)) > len(names)
 
