@@ -158,7 +158,7 @@ def mean_ap(outcome: Outcome) -> float:
     if outcome.output.startswith("{"):
         return float(outcome.answer["ap"])
     rows = (line.split() for line in outcome.output.splitlines())
-    return clock.mean([float(row[1]) for row in rows if re.fullmatch(r"sys\d+", row[0])])
+    return clock.mean([float(row[1]) for row in rows if row and re.fullmatch(r"sys\d+", row[0])])
 
 
 def _environment(tool: str, data: Data) -> dict[str, str]:
