@@ -20,7 +20,7 @@ from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
-from cranfield.web.forms import Given, Query, field, make_form
+from cranfield.web.forms import Given, Query, field, labels_of, make_form
 from cranfield.web.page import MEDIA, Answer, ResultAnswer, as_file, download, links_of, render
 from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
 from cranfield.web.runner import Calculators
@@ -266,7 +266,7 @@ def calculator_page(request: Request, name: str) -> Response:
     try:
         shown = _ask(request, asked, parse(asked.query, typed), PAGE)
     except CranfieldError as error:
-        status, shown = 400, render("fault.html", fault=Fault.of(error))
+        status, shown = 400, render("fault.html", fault=Fault.of(error).spoken(labels_of(asked.query)))
     if request.headers.get("x-part") == "answer":
         return HTMLResponse(shown)  # half a number is no failure while somebody types
     typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})
