@@ -102,6 +102,12 @@ def test_a_wrong_choice_is_explained_beside_the_choices(page: str, upload: Uploa
     assert http.post(f"{link}/columns", data={"topic": "x" * LONGEST_FORM}).status_code == 413
 
 
+def test_what_is_wrong_with_a_table_whose_columns_were_guessed_is_said(page: str, upload: Upload, wait: Wait) -> None:
+    link = page + upload(page, [("s.csv", b"query,model,ndcg\n1,a,0.5\n1,a,0.25\n")]).json()["link"]
+    assert wait(link).headers["location"].endswith("/columns")
+    assert "two scores for ndcg, topic «1», system a" in wait(f"{link}/columns").text
+
+
 def test_names_in_a_file_stay_names(page: str, upload: Upload, wait: Wait) -> None:
     evil = '<img src=x onerror="alert(1)">, "q"'
     header = ",".join(f'"{each}"' for each in (evil.replace('"', '""'), "</select><script>m", "w"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -49,7 +50,9 @@ def columns_page(request: Request, data: Known) -> Response:
     if job.is_open:
         return progress_page(request, job, f"/data/{data.key}")
     table, told = _preview(request, data), data.about["columns"]
-    fault = job.fault if told or not table.is_unclear else None  # elsewhere the page itself says what is wrong
+    fault = job.fault
+    if fault is not None and not told and table.is_unclear:  # that the columns are to be named, the page says itself
+        fault = replace(fault, fix="") if table.is_guessed else None
     return _page(data, table, chosen_of(Columns.of(told) if told else table.likely), fault)
 
 

@@ -29,7 +29,7 @@ from cranfield.formats.scores import LONG
 from cranfield.formats.text import BOM, read_bytes, read_head
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.columnar import HEAD
-from cranfield.scores.columns import Columns, as_number, known_layout, likely
+from cranfield.scores.columns import Columns, as_number, guess, known_layout, likely
 from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
 
@@ -166,13 +166,20 @@ ROWS, LONGEST_CELL, FEW = 5, 60, 50  # rows and characters of a preview, files w
 
 @dataclass(frozen=True)
 class Preview:
-    """The columns of a table and its first rows; ``is_unclear`` where nothing says what the columns are."""
+    """The columns of a table and its first rows.
+
+    ``is_unclear`` where no known layout says what the columns are, ``is_guessed`` where their names still do.
+    """
 
     file: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[str, ...]
     is_unclear: bool
+
+    @property
+    def is_guessed(self) -> bool:
+        return guess(self.names) is not None
 
     @property
     def likely(self) -> Columns:

@@ -41,7 +41,7 @@ function live(form) {
     const before = Object.fromEntries(goals.all.map((name) => [name, used(name)]));
     fit();
     for (const [name, others] of Object.entries(goals.instead)) // said twice, and one of them out of sight
-      if (used(name) && !before[name] && others.some((other) => before[other] && used(other))) input(name).value = "";
+      if (used(name) && !before[name] && others.some(used)) input(name).value = "";
     if (choice === "goal") for (const name of ["curve", "method"]) input(name).value = "";
     for (const [name, value] of Object.entries(goals.examples[choice][chosen] || {})) {
       if (used(name) || (goals.instead[name] || []).some(used)) continue;
