@@ -227,8 +227,8 @@ def likely(names: Sequence[str], numbers: Collection[str]) -> Columns:
     """
     if (sure := known_layout(names) or guess(names)) is not None:
         taken = {sure.topic, sure.system, sure.measure, sure.shard, *sure.ignore}
-        scores = tuple(name for name in names if name in numbers and name not in taken)
-        return replace(sure, score=scores) if sure.score == ("*",) and scores else sure
+        several = tuple(name for name in names if name in numbers and name not in taken)
+        return replace(sure, score=several) if sure.score == ("*",) and several else sure
     found = _usual_parts(names)
     topic = found.setdefault("topic", next((name for name in names if name not in found.values()), names[0]))
     rest = [name for name in names if name not in found.values()]
