@@ -8,9 +8,10 @@ with `speak` before it is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 _QUOTED_OR_MARKED = re.compile(r"«[^»]*»|`([^`\n]+)`")
@@ -44,11 +45,12 @@ def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
-def speak(text: str, interface: str) -> str:
+def speak(text: str, interface: str, labels: Mapping[str, str] | None = None) -> str:
     """A message of the library in the words of an interface: ``python``, ``command``, ``page`` or ``report``.
 
     Python's words are those the message is written in. Elsewhere what is in backticks becomes a flag, a command, a
-    field or a page, and anything else in backticks only loses them. What is quoted in «…» is never changed.
+    field or a page, and anything else in backticks only loses them. What is quoted in «…» is never changed. ``labels``
+    are what a page calls its fields.
 
     >>> text = 'Use `shards()` with `replicates="nested"`, or leave out `small_pilot`.'
     >>> speak(text, "python") == text
@@ -57,6 +59,8 @@ def speak(text: str, interface: str) -> str:
     'Use cranfield shards with --replicates nested, or leave out --small-pilot.'
     >>> speak(text, "page")
     'Use the page «shards» with «replicates» nested, or leave out «small pilot».'
+    >>> speak("`min_range` is missing", "page", {"min_range": "Smallest range"})
+    '«Smallest range» is missing'
 
     A function may have an argument, lists are written with commas, and switches without a value:
 
@@ -71,7 +75,9 @@ def speak(text: str, interface: str) -> str:
     if interface == "python":
         return text
     text = visible(text, keep="\n")
-    translate = {"command": _for_command, "page": _for_page, "report": _for_report}[interface]
+    for_page = partial(_for_page, labels=labels or {})
+    translators: dict[str, Callable[[str], str]] = {"command": _for_command, "page": for_page, "report": _for_report}
+    translate = translators[interface]
     return _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
 
 
@@ -89,13 +95,13 @@ def _for_command(marked: str) -> str:
     return f"--{flag}" if value in (None, "True") else f"--{flag} {quote(_plain(value))}"
 
 
-def _for_page(marked: str) -> str:
+def _for_page(marked: str, labels: Mapping[str, str] = MappingProxyType({})) -> str:
     """A field, or a page."""
     if call := _CALL.fullmatch(marked):
         return _for_command(marked) if call[1] in COMMANDS_ONLY else f"the page «{call[1].replace('_', ' ')}»"
     if not (parameter := _PARAMETER.fullmatch(marked)):
         return marked
-    field, value = f"«{parameter[1].replace('_', ' ')}»", parameter[2]
+    field, value = f"«{labels.get(parameter[1]) or parameter[1].replace('_', ' ')}»", parameter[2]
     if value in (None, "True"):
         return field
     return f"{field} no" if value == "False" else f"{field} {_plain(value)}"

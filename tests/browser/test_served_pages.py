@@ -110,6 +110,62 @@ def test_another_goal_shows_its_own_fields(open_page: Open) -> None:
     assert "difference=" not in tab.url
 
 
+GOALS = (
+    "a range among several systems",
+    "an effect size d_z",
+    "equivalence of two systems",
+    "non-inferiority of a system",
+    "a narrow interval for a difference",
+    "a mean known to within ±",
+    "a difference between two systems",
+)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_every_goal_is_answered_when_it_is_chosen_and_its_example_can_be_changed(
+    open_page: Open, scripts: bool
+) -> None:
+    tab = open_page("/", java_script_enabled=scripts)
+    for goal in GOALS:
+        before = sentence(tab).inner_text()
+        tab.get_by_label(goal).check()
+        if not scripts:
+            tab.get_by_role("button", name="Answer").click()
+        api.expect(sentence(tab)).not_to_have_text(before)
+        api.expect(tab.get_by_role("alert")).to_have_count(0)
+    tab.get_by_label("a range among several systems").check()
+    if not scripts:
+        tab.get_by_role("button", name="Answer").click()
+    api.expect(sentence(tab)).to_contain_text("167 topics")
+    told = tab.locator("[data-filled]")
+    api.expect(told).to_contain_text("With example values: ")
+    assert tab.input_value("#min_range") == "0.1"
+    tab.fill("#min_range", "0.2")
+    if not scripts:
+        tab.get_by_role("button", name="Answer").click()
+    api.expect(sentence(tab)).to_contain_text("a range of 0.2")
+    api.expect(told).not_to_contain_text("Smallest range")
+
+
+def test_a_variance_that_was_typed_is_kept_under_the_next_goal(open_page: Open) -> None:
+    tab = open_page("/")
+    tab.get_by_label("a range among several systems").check()
+    tab.fill("#variance", "0.06")
+    tab.get_by_label("a difference between two systems").check()
+    api.expect(sentence(tab)).to_contain_text("a difference of 0.05")
+    assert (tab.input_value("#variance"), tab.input_value("#sd")) == ("0.06", "")
+
+
+def test_replicates_are_answered_when_they_are_chosen(open_page: Open) -> None:
+    tab = open_page("/")
+    tab.get_by_text("Several scores per topic").click()
+    for kind in ("seeds", "variations", "prompts", ""):
+        tab.select_option("#replicates", kind)
+        api.expect(tab.locator("#command")).to_contain_text(f"--replicates {kind}" if kind else "--systems 10")
+        api.expect(tab.get_by_role("alert")).to_have_count(0)
+    api.expect(sentence(tab)).to_contain_text("150 topics")
+
+
 def test_a_test_of_all_pairs_is_chosen(open_page: Open) -> None:
     tab = open_page("/")
     tab.select_option("#test", "tukey")
@@ -120,7 +176,7 @@ def test_a_test_of_all_pairs_is_chosen(open_page: Open) -> None:
 def test_nonsense_is_explained_where_the_answer_was(open_page: Open) -> None:
     tab = open_page("/")
     tab.fill("#sd", "much")
-    api.expect(tab.get_by_role("alert")).to_contain_text("«sd» cannot be «much»")
+    api.expect(tab.get_by_role("alert")).to_contain_text("«Sd of paired differences» cannot be «much»")
     tab.fill("#sd", "0.15")
     api.expect(sentence(tab)).to_contain_text("150 topics")
 
@@ -197,6 +253,32 @@ def test_files_can_be_dropped(open_page: Open) -> None:
     api.expect(tab.locator("[data-chosen]")).to_contain_text("1 file")
     tab.get_by_role("button", name="Upload").click()
     api.expect(tab.locator("main")).to_contain_text("dropped.csv")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_columns_with_other_names_are_chosen_beside_their_first_rows(
+    open_page: Open, tmp_path: Path, scripts: bool, width: int, scheme: str
+) -> None:
+    table = tmp_path / "mine.csv"
+    rows = [f"{q};{m};{k};0.{q}{at}" for q in (1, 2, 3) for at, m in enumerate("ab") for k in ("AP", "P@10")]
+    table.write_text("\n".join(["qid;engine;metric;val", *rows]))
+    window = {"width": width, "height": 800}
+    tab = open_page("/data", java_script_enabled=scripts, viewport=window, color_scheme=scheme)
+    upload(tab, [table])
+    api.expect(tab.locator("h1")).to_have_text("What are the columns?")
+    api.expect(tab.get_by_role("cell", name="P@10").first).to_be_visible()
+    assert [tab.input_value(f"#{name}") for name in ("topic", "system", "measure")] == ["qid", "engine", "metric"]
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width if scripts else True
+    tab.select_option("#system", "metric")
+    tab.select_option("#measure", "engine")
+    tab.get_by_role("button", name="Read it").click()
+    api.expect(tab.locator("main .sentence")).to_contain_text("2 systems, 3 topics; a, b")
+    tab.get_by_role("link", name="What the columns are").click()
+    tab.select_option("#system", "engine")
+    tab.select_option("#measure", "metric")
+    tab.get_by_role("button", name="Read it").click()
+    api.expect(tab.locator("main .sentence")).to_contain_text("2 systems, 3 topics; AP, P@10")
 
 
 def test_what_is_too_large_or_wrong_is_said_beside_the_form(browser: Any, serving: Any, tmp_path: Path) -> None:

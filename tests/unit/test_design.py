@@ -22,14 +22,14 @@ GOOD: dict[str, Any] = {"systems": 10, "min_range": 0.1, "variance": 0.05, "alph
     ("changed", "said", "advice"),
     [
         ({"power": 0.04}, "needs no topics", "above α"),
-        ({"power": 1.0}, "power cannot be 1", "between 0 and 1"),
-        ({"alpha": 0.0}, "alpha cannot be 0", "between 0 and 1"),
-        ({"min_range": 0.0}, "min range cannot be 0", "Equal systems"),
-        ({"min_range": -0.1}, "min range cannot be -0.1", "Equal systems"),
-        ({"variance": -0.05}, "variance cannot be -0.05", "squared distance"),
-        ({"variance": float("nan")}, "variance cannot be nan", "squared distance"),
-        ({"systems": 1}, "systems cannot be 1", "two systems"),
-        ({"systems": 2.5}, "systems cannot be 2.5", "two systems"),
+        ({"power": 1.0}, "`power` cannot be 1", "between 0 and 1"),
+        ({"alpha": 0.0}, "`alpha` cannot be 0", "between 0 and 1"),
+        ({"min_range": 0.0}, "`min_range` cannot be 0", "Equal systems"),
+        ({"min_range": -0.1}, "`min_range` cannot be -0.1", "Equal systems"),
+        ({"variance": -0.05}, "`variance` cannot be -0.05", "squared distance"),
+        ({"variance": float("nan")}, "`variance` cannot be nan", "squared distance"),
+        ({"systems": 1}, "`systems` cannot be 1", "two systems"),
+        ({"systems": 2.5}, "`systems` cannot be 2.5", "two systems"),
     ],
 )
 def test_senseless_requests_say_why_and_what_would_work(changed: dict[str, float], said: str, advice: str) -> None:

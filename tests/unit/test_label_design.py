@@ -275,7 +275,7 @@ PAIR = {"difference": 0.05, "sd": 0.15}
         ({**PAIR, "judged_topics": 100}, "without a judge"),
         ({**PAIR, "judge_correlation": 0.6}, "what the labels of the model cost"),
         ({**PAIR, "judge_correlation": 0.6, "human_cost": 10}, "goes with `judge_cost`"),
-        ({**PAIR, "judge_correlation": 1.0, **JUDGE}, "judge correlation cannot be 1"),
+        ({**PAIR, "judge_correlation": 1.0, **JUDGE}, "`judge_correlation` cannot be 1"),
         ({**PAIR, "judge_correlation": 0.6, "judge_cost": 0.0}, "must be above 0"),
         ({"difference": "0.01:1:0.0001", "sd": 0.15, "judge_correlation": 0.6, **JUDGE}, "cells"),
     ],

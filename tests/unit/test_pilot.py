@@ -238,9 +238,9 @@ def test_one_team_cannot_be_left_out(example: Path, tmp_path: Path) -> None:
     ("asked", "message"),
     [
         ({"goal": "fame"}, "no goal «fame»"),
-        ({"value": -1.0}, "min range cannot be -1"),
+        ({"value": -1.0}, "`min_range` cannot be -1"),
         ({"method": "guess"}, "no method «guess»"),
-        ({"goal": "difference", "alpha": 2.0}, "alpha cannot be 2"),
+        ({"goal": "difference", "alpha": 2.0}, "`alpha` cannot be 2"),
     ],
 )
 def test_a_target_that_makes_no_sense_is_refused(asked: dict[str, Any], message: str) -> None:

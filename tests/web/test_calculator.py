@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
+from cranfield.web.calculators import EXAMPLES, GOALS
+
 http = httpx.Client(timeout=600, limits=httpx.Limits(max_keepalive_connections=0))  # making one takes a while
 
 JUDGE = {"human_cost": "10", "judge_cost": "0.1"}
@@ -99,6 +101,52 @@ def test_a_goal_takes_its_own_inputs_and_leaves_the_others(page: str) -> None:
         assert len(rows) == counts[goal]
 
 
+@pytest.mark.parametrize("goal", GOALS)
+def test_a_goal_without_its_fields_is_answered_for_an_example_that_the_form_shows(page: str, goal: str) -> None:
+    answer = ask(page, "/size", goal=goal)
+    assert answer.status_code == 200
+    assert 'class="sentence"' in answer.text
+    for name, value in EXAMPLES["goal"][goal].items():
+        assert f'id="{name}" name="{name}" value="{value}"' in answer.text
+    assert "With example values: " in answer.text
+    assert ask(page, "/size.json", goal=goal).status_code == 400  # programs say what they mean
+
+
+def test_one_goal_after_the_other_is_answered_with_what_the_form_has(page: str) -> None:
+    for first in GOALS:
+        for second in GOALS:
+            html = ask(page, "/size", goal=first).text
+            typed = dict(re.findall(r'<input id="(\w+)" name="\1" value="([^"]+)"', html))
+            answer = ask(page, "/size", **typed, goal=second)
+            assert answer.status_code == 200, (first, second, typed)
+
+
+@pytest.mark.parametrize("replicates", EXAMPLES["replicates"])
+def test_replicates_without_their_fields_are_answered_for_an_example(page: str, replicates: str) -> None:
+    answer = ask(page, "/size", goal="difference", difference="0.05", replicates=replicates)
+    assert answer.status_code == 200
+    assert 'id="icc" name="icc" value="0.5"' in answer.text
+
+
+def test_what_is_typed_is_not_replaced_and_half_a_form_is_not_filled_while_somebody_types(page: str) -> None:
+    kept = ask(page, "/size", goal="width", width="0.2", variance="0.04")
+    assert 'id="width" name="width" value="0.2"' in kept.text
+    assert 'id="sd" name="sd" value=""' in kept.text
+    assert "With example values" not in kept.text
+    part = http.get(f"{page}/size", params={"goal": "width"}, headers={"x-part": "answer"})
+    assert 'role="alert"' in part.text
+
+
+def test_an_error_on_a_page_names_the_label_of_the_field(page: str) -> None:
+    for query, says in (
+        ({"systems": "10", "min_range": "0.1"}, "«variance σ² of a system&#39;s scores» is missing"),
+        ({**SAKAI, "min_range": "0"}, "«Smallest range of their means» cannot be 0"),
+        ({**SAKAI, "method": "nope"}, "«Method»: Input should be"),
+        ({**SAKAI, "alpha": "1e-9"}, "«Significance level α» cannot be 1e-09 on a page"),
+    ):
+        assert says in ask(page, "/size", **query).text
+
+
 def test_a_curve_passes_through_the_design(page: str) -> None:
     for axis in ("min_range", "systems", "variance", "alpha", "power"):
         svg = ask(page, "/size.svg", **SAKAI, curve=axis).text
@@ -111,7 +159,7 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
     ("query", "says"),
     [
         ({"systems": "ten", "min_range": "0.1", "variance": "1"}, "«systems» cannot be «ten»"),
-        ({"systems": "10", "min_range": "0", "variance": "1"}, "min range cannot be 0"),
+        ({"systems": "10", "min_range": "0", "variance": "1"}, "«min range» cannot be 0"),
         ({"systems": "10", "min_range": "0.1"}, "«variance» is missing"),
         ({"systems": "10"}, "there is no goal"),
         ({"systems": "1:9999", "min_range": "0.1", "variance": "1"}, "has 9,999 values"),
@@ -119,7 +167,7 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         ({**SAKAI, "alpha": "1e999999"}, "«alpha» cannot be"),
         ({**SAKAI, "alpha": "0:1e90:1e-90"}, "«alpha» cannot be «0:1e90:1e-90»|has "),
         ({**SAKAI, "curve": "sd"}, "no «sd» to vary"),
-        ({**SAKAI, "method": "nope"}, "method: Input should be 'blocked'"),
+        ({**SAKAI, "method": "nope"}, "«method»: Input should be 'blocked'"),
         ({**SAKAI, "test": "tukey"}, "«test» has no effect"),
         ({"width": "0.1", "sd": "0.1", "systems": "10"}, "«systems» has no effect"),
         ({"difference": "0.05", "sd": "0.1", "variance": "0.1"}, "«sd» and «variance»"),

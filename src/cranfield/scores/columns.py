@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,7 +78,7 @@ class Columns:
         shard = {"nested": "seed", "crossed": "judge"}.get(self.replicates, "shard")
         parts = [("topic", self.topic), ("system", self.system), ("measure", self.measure), (shard, self.shard)]
         named = [(part, name) for part, name in (*parts, ("mean", self.mean)) if name is not None]
-        return _line((*named, *self.topic_roles.items(), *(("score", name) for name in self.score)))
+        return columns_line((*named, *self.topic_roles.items(), *(("score", name) for name in self.score)))
 
     @classmethod
     def parse(cls, text: str) -> Columns:
@@ -113,10 +113,10 @@ class Columns:
         return cls(score=score, replicates=replicates, **single)
 
 
-def _line(pairs: Iterable[tuple[str, str]]) -> str:
+def columns_line(pairs: Iterable[tuple[str, str]]) -> str:
     """Parts and columns as `Columns.parse` reads them."""
     written = (f"{part}={name}" for part, name in pairs)
-    return ",".join(f'"{pair}"' if "," in pair else pair for pair in written)
+    return ",".join('"{}"'.format(pair.replace('"', '""')) if "," in pair else pair for pair in written)
 
 
 def _replicates(parts: dict[str, list[str]]) -> str:
@@ -184,25 +184,61 @@ def suggest(names: Sequence[str]) -> str:
     >>> suggest(["qid", "run", "map"])
     'Say what its columns are, for instance: `columns="topic=qid,system=run,score=map"`. There are: qid, run, map.'
     """
-    small = {name.lower(): name for name in reversed(names)}
-    found: dict[str, str] = {}
-    for part, usual in USUAL.items():
-        there = [small[word] for word in usual if word in small and small[word] not in found.values()]
-        found |= {part: there[0]} if there else {}
+    found = _usual_parts(names)
     rest = [name for name in names if name not in found.values()]
-    score = [small[word] for word in _SCORE if word in small][:1] or rest[-1:]
+    score = _usual_score(names) or rest[-1:]
     if "topic" not in found:
         score = []
     elif len(found) == 1 and len(rest) > 1 and all(map(_is_measure, rest)):
         score = rest[:10]
     named = [("topic", found.pop("topic", "COLUMN")), *found.items()]
-    line = _line((*named, *(("score", name) for name in score or ["COLUMN"])))
+    line = columns_line((*named, *(("score", name) for name in score or ["COLUMN"])))
     either = ""
     if score and len(named) == 1 and len(rest) > 1:
-        either = f'; or, if each other column is a system, `columns="{_line((*named, ("system", "*")))}"`'
+        either = f'; or, if each other column is a system, `columns="{columns_line((*named, ("system", "*")))}"`'
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     there_are = f"There are: {', '.join(names[:20])}{more}."
     return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are}'
+
+
+def _usual_parts(names: Sequence[str]) -> dict[str, str]:
+    """The column of every part that has a usual name; of several the most usual."""
+    small = {name.lower(): name for name in reversed(names)}
+    found: dict[str, str] = {}
+    for part, usual in USUAL.items():
+        there = [small[word] for word in usual if word in small and small[word] not in found.values()]
+        found |= {part: there[0]} if there else {}
+    return found
+
+
+def _usual_score(names: Sequence[str]) -> list[str]:
+    return [name for word in _SCORE for name in names if name.lower() == word][:1]
+
+
+def likely(names: Sequence[str], numbers: Collection[str]) -> Columns:
+    """What columns probably are, for people to correct, where ``numbers`` are those of numbers.
+
+    >>> likely(["qid", "engine", "metric", "val"], {"val"}).text
+    'topic=qid,system=engine,measure=metric,score=val'
+    >>> likely(["Frage", "bm25", "dense"], {"bm25", "dense"}).text
+    'topic=Frage,system=*'
+    >>> likely(["query", "run", "map", "ndcg", "note"], {"map", "ndcg"}).text
+    'topic=query,system=run,score=map,score=ndcg'
+    """
+    if (sure := known_layout(names) or guess(names)) is not None:
+        taken = {sure.topic, sure.system, sure.measure, sure.shard, *sure.ignore}
+        several = tuple(name for name in names if name in numbers and name not in taken)
+        return replace(sure, score=several) if sure.score == ("*",) and several else sure
+    found = _usual_parts(names)
+    topic = found.setdefault("topic", next((name for name in names if name not in found.values()), names[0]))
+    rest = [name for name in names if name not in found.values()]
+    scores = _usual_score(rest) or [name for name in rest if name in numbers]
+    texts = [name for name in rest if name not in numbers]
+    if "system" not in found and len(texts) == 1:
+        found["system"] = texts[0]
+    if "system" not in found and not texts and len(scores) > 1 and not any(map(_is_measure, scores)):
+        return Columns(topic, "*", found.get("measure"))
+    return Columns.of([*found.items(), *(("score", name) for name in scores)])
 
 
 def may_be_scores(names: Sequence[str]) -> bool:

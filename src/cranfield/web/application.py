@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import cranfield
 from cranfield.errors import CranfieldError
-from cranfield.web import calculators, data, result_pages
+from cranfield.web import calculators, column_form, data, result_pages
 from cranfield.web.error_pages import add_handlers
 from cranfield.web.guard import SLOWEST, Guard
 from cranfield.web.page import render, static
@@ -46,7 +46,7 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = settings
-    for pages in (calculators, data, result_pages):
+    for pages in (calculators, data, column_form, result_pages):
         app.include_router(pages.router)
     app.add_api_route("/api", _api, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)

@@ -20,7 +20,7 @@ from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
-from cranfield.web.forms import Given, Query, field, make_form
+from cranfield.web.forms import Given, Query, absent, field, labels_of, make_form
 from cranfield.web.page import MEDIA, Answer, ResultAnswer, as_file, download, links_of, render
 from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
 from cranfield.web.runner import Calculators
@@ -47,6 +47,24 @@ GOAL_INPUTS: dict[str, tuple[str, ...]] = {
     "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha"),
 }
 _OF_GOALS = ("true_difference", "probability")
+_SPREAD = {"sd": "0.15"}
+_OWN = {**_SPREAD, "icc": "0.5"}  # replicates that every topic has its own of
+_SHARED = {**_OWN, "shared_variance": "0.0001"}
+EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
+    "goal": {
+        "difference": {"difference": "0.05", **_SPREAD},
+        "min_range": {"systems": "10", "min_range": "0.1", "variance": "0.053"},
+        "effect_size": {"effect_size": "0.33"},
+        "equivalence": {"equivalence": "0.05", **_SPREAD},
+        "non_inferiority": {"non_inferiority": "0.05", **_SPREAD},
+        "width": {"width": "0.1", **_SPREAD},
+        "sensitivity": {"sensitivity": "0.05", **_SPREAD},
+    },
+    "replicates": {"variations": _OWN, "fixed-prompts": _OWN, "clusters": _OWN, "prompts": _SHARED, "seeds": _SHARED},
+}
+"""What a choice needs, with values to start from."""
+INSTEAD = {"sd": ("variance", "between"), "icc": ("between", "within")}
+"""Fields that are not needed where one of others is given."""
 GOAL_FIELDS = frozenset(name for names in GOAL_INPUTS.values() for name in names)
 NEED_SCORES = ("measure", "missing", "small_pilot", "assurance")
 SIZE, POWER = find_question("size"), find_question("power")
@@ -129,7 +147,7 @@ def trial_answer(query: Any) -> Answer:
 
 
 router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
-SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS)}
+SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS), "examples": EXAMPLES, "instead": INSTEAD}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,12 +280,16 @@ def calculator_page(request: Request, name: str) -> Response:
     asked = _calculator(name)
     given: dict[str, Any] = dict(request.query_params)
     typed = given or asked.example.model_dump(exclude_none=True, exclude_defaults=True)
+    is_part = request.headers.get("x-part") == "answer"
+    filled: dict[str, str] = {}
+    if name == "size" and not is_part:  # while somebody types, a field may be empty for a moment
+        typed, filled = with_examples(typed)
     status = 200
     try:
         shown = _ask(request, asked, parse(asked.query, typed), PAGE)
     except CranfieldError as error:
-        status, shown = 400, render("fault.html", fault=Fault.of(error))
-    if request.headers.get("x-part") == "answer":
+        status, shown = 400, render("fault.html", fault=Fault.of(error).spoken(labels_of(asked.query)))
+    if is_part:
         return HTMLResponse(shown)  # half a number is no failure while somebody types
     typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})
     page = render(
@@ -279,8 +301,34 @@ def calculator_page(request: Request, name: str) -> Response:
         goals=GOALS,
         goal_inputs=SHOWN_INPUTS,
         form=make_form(asked.query, typed),
+        filled=[label for name, label in labels_of(asked.query).items() if name in filled],
     )
     return HTMLResponse(page, status)
+
+
+def with_examples(typed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What was typed, with examples in the empty fields that a chosen goal needs; and those examples.
+
+    >>> with_examples({"goal": "width", "variance": "0.05"})
+    ({'goal': 'width', 'variance': '0.05', 'width': '0.1'}, {'width': '0.1'})
+    """
+    goal = typed.get("goal")
+    if goal not in GOALS:
+        return typed, {}
+    # A standard deviation that the goal has no use for would contradict a variance under the next goal.
+    unused = {"sd", "variance"} - set(GOAL_INPUTS[goal])
+    if typed.get("curve") in GOAL_FIELDS - set(GOAL_INPUTS[goal]):
+        unused.add("curve")
+    kept = {name: value for name, value in typed.items() if name not in unused and absent(value) is not None}
+    needed = dict(EXAMPLES["goal"][goal])
+    if "replicates" in GOAL_INPUTS[goal]:
+        needed |= EXAMPLES["replicates"].get(kept.get("replicates", ""), {})
+    filled = {
+        name: value
+        for name, value in needed.items()
+        if name not in kept and not any(other in kept for other in INSTEAD.get(name, ()))
+    }
+    return kept | filled, filled
 
 
 def _calculator(name: str) -> Calculator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -10,7 +11,7 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, RequestError
 from cranfield.scores.columns import Columns
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, FaultAnswer, respond, wants_json
 from cranfield.web.guard import BodyError
@@ -18,7 +19,7 @@ from cranfield.web.page import render
 from cranfield.web.page_list import askable, grouped
 from cranfield.web.runner import Job, Runner
 from cranfield.web.upload_form import Received, receive
-from cranfield.web.uploads import PACKED, Data, Store, read
+from cranfield.web.uploads import PACKED, Data, Preview, Store, preview, read
 
 router = APIRouter()
 
@@ -206,17 +207,21 @@ async def upload(request: Request) -> Response:
     return RedirectResponse(link, 303)
 
 
+def check_columns(columns: str) -> None:
+    """Refuse what cannot be columns now, not when the files are read."""
+    if len(columns) > LONGEST_COLUMNS:
+        raise CranfieldError(f"columns are told in {LONGEST_COLUMNS} characters at most")
+    if columns:
+        Columns.of(columns)
+
+
 def _check(received: Received) -> None:
     order, name = received.fields.get("order", "score"), received.fields.get("name", "auto")
     if not received.files:
         raise CranfieldError("no file was chosen", fix="Choose runs with their qrels, score tables, or a packed file.")
     if order not in ("score", "rank") or name not in ("auto", "tag", "file"):
         raise CranfieldError("order is score or rank; name is auto, tag or file")
-    columns = received.fields.get("columns", "").strip()
-    if len(columns) > LONGEST_COLUMNS:
-        raise CranfieldError(f"columns are told in {LONGEST_COLUMNS} characters at most")
-    if columns:
-        Columns.of(columns)  # refused now, not when the files are read
+    check_columns(received.fields.get("columns", "").strip())
 
 
 def start_reading(request: Request, data: Data, received: Received) -> Job:
@@ -244,7 +249,21 @@ def not_read(request: Request, data: Data, job: Job) -> Response | None:
         return None
     fault = job.fault or Fault("reading was cancelled", fix="Upload the files again.")
     also = {"Everything that is odd about these files": f"/data/{data.key}/check"} if data.is_known else {}
+    table = None if wants_json(request) else preview_of(request, data)
+    if table is not None and (table.is_unclear or data.about["columns"]):
+        return RedirectResponse(f"/data/{data.key}/columns", 303)
+    also |= {"What its columns are": f"/data/{data.key}/columns"} if table is not None and table.numbers else {}
     return respond(request, 400, fault, "/data", also)
+
+
+def preview_of(request: Request, data: Data) -> Preview | None:
+    """The columns and first rows of a table; None of other files, and where that takes too long."""
+    if not data.is_known:
+        return None
+    with suppress(RequestError, HTTPException):
+        found: Preview | None = request.app.state.calculators.ask(preview, str(data.folder), data.about["files"])
+        return found
+    return None
 
 
 READING: dict[int | str, dict[str, Any]] = {202: {"model": JobAnswer, "description": "Still being read"}}

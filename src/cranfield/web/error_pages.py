@@ -35,8 +35,12 @@ class Fault:
 
     @classmethod
     def of(cls, error: CranfieldError) -> Fault:
-        """An error in the words of a page."""
-        return cls(speak(error.what, "page"), error.where, speak(error.fix, "page"))
+        """An error, in the words of Python still."""
+        return cls(error.what, error.where, error.fix)
+
+    def spoken(self, labels: Mapping[str, str] | None = None) -> Fault:
+        """In the words of a page, where ``labels`` are those of its fields."""
+        return Fault(speak(self.what, "page", labels), self.where, speak(self.fix, "page", labels))
 
 
 class FaultDetails(BaseModel):
@@ -69,7 +73,7 @@ def from_validation(errors: list[Any]) -> Fault:
     name = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body")) or "the request"
     if first["type"] == "extra_forbidden":
         return Fault(f"there is no parameter «{name[:60]}»", fix="/api lists those there are.")
-    return Fault(f"{name.replace('_', ' ')[:60]}: {first['msg']}", fix="/api says what it takes.")
+    return Fault(f"`{name[:60]}`: {first['msg']}", fix="/api says what it takes.")
 
 
 def parse(model: type[BaseModel], given: dict[str, Any]) -> Any:
@@ -89,6 +93,7 @@ def respond(
     request: Request, status: int, fault: Fault, back: str = "/", also: Mapping[str, str] | None = None
 ) -> Response:
     """A refusal as the asker reads it; ``back`` is where a page leads from there, ``also`` where else."""
+    fault = fault.spoken()
     if wants_json(request):
         return JSONResponse({"error": asdict(fault)}, status)
     return HTMLResponse(render("error.html", fault=fault, here="", back=back, also=also or {}), status)

@@ -10,14 +10,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic.fields import FieldInfo
 
 
-def _absent(value: Any) -> Any:
+def absent(value: Any) -> Any:
     """A field left empty in a form is one that was not given."""
     if isinstance(value, list):
         return [each for each in value if each != ""] or None
     return None if isinstance(value, str) and not value.strip() else value
 
 
-Given = BeforeValidator(_absent)
+Given = BeforeValidator(absent)
 
 
 def field(title: str, about: str = "", default: Any = None, **bounds: Any) -> Any:
@@ -29,7 +29,7 @@ LISTS = " A number, a list or a range (from:to:step)."
 
 
 Names = Annotated[list[Annotated[str, Field(max_length=200)]] | None, Given]
-Flag = Annotated[bool, BeforeValidator(lambda value: False if _absent(value) is None else value)]
+Flag = Annotated[bool, BeforeValidator(lambda value: False if absent(value) is None else value)]
 
 
 Choices = dict[str, dict[str, str]]
@@ -51,7 +51,7 @@ class Query(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _given_alone(cls, given: Any) -> Any:
-        return {name: value for name, value in given.items() if _absent(value) is not None}
+        return {name: value for name, value in given.items() if absent(value) is not None}
 
 
 USUAL = {"alpha": "0.05", "power": "0.8"}  # of those that may also be lists
@@ -99,6 +99,12 @@ def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
     shown = {*model.front, *(name for names in model.groups.values() for name in names)}
     rest = [each for name, each in made.items() if name not in shown]
     return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])])
+
+
+def labels_of(model: type[Query]) -> dict[str, str]:
+    """What the fields of a form are called there, without the words that join one to the field before."""
+    titles = {name: info.title or name for name, info in model.model_fields.items()}
+    return {name: title.removeprefix("or: ").removeprefix("and ") for name, title in titles.items()}
 
 
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormField:

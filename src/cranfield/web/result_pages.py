@@ -17,7 +17,7 @@ from cranfield.rendering.report_page import served_policy
 from cranfield.web import page_list
 from cranfield.web.data import WAIT, JobAnswer, Known, not_read, progress_page, reading, runner_of
 from cranfield.web.error_pages import FAULTS, NOT_FOUND, Fault, parse, respond
-from cranfield.web.forms import make_form
+from cranfield.web.forms import labels_of, make_form
 from cranfield.web.page import ResultAnswer, as_file, asked, render
 from cranfield.web.page_list import QUESTIONS, askable, grouped
 from cranfield.web.page_maker import DataPage
@@ -83,7 +83,7 @@ def result_page(request: Request, data: Known, name: str) -> Response:
     waiting = _waiting(request, data, question)
     if waiting is not None:
         return waiting
-    typed = given(request, data, question)
+    typed, labels = given(request, data, question), labels_of(question.query)
     shown = typed or question.example(data.about)
     try:
         query = parse(question.query, shown)
@@ -91,11 +91,12 @@ def result_page(request: Request, data: Known, name: str) -> Response:
             return RedirectResponse(f"/data/{data.key}/{name}{asked(query)}", 303)
         job = _job(request, data, question, query)
     except CranfieldError as error:
-        return _page(data, question, shown, render("fault.html", fault=Fault.of(error)), 400)
+        return _page(data, question, shown, render("fault.html", fault=Fault.of(error).spoken(labels)), 400)
     if job.is_open:
         return progress_page(request, job, f"/data/{data.key}")
     if job.state != "done":
-        return _page(data, question, shown, render("fault.html", fault=job.fault or CANCELLED), 400)
+        fault = (job.fault or CANCELLED).spoken(labels)
+        return _page(data, question, shown, render("fault.html", fault=fault), 400)
     return _page(data, question, shown, (data.folder / job.id / page_list.SHOWN).read_text(encoding="utf-8"), 200)
 
 

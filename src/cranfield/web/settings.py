@@ -125,6 +125,6 @@ def _check_reach(name: str, values: list[float], reach: tuple[float, float]) -> 
     bad = next((value for value in values if not value <= high or 0 < value < low), None)
     if bad is not None:
         raise RequestError(
-            f"{name.replace('_', ' ')} cannot be {bad:g} on a page",
+            f"`{name}` cannot be {bad:g} on a page",
             fix=f"A page takes {low:g} to {high:,g}; the command has no such limit.",
         )

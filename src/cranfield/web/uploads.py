@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import secrets
 import shutil
 import tempfile
 import threading
-from contextlib import chdir
+from collections.abc import Sequence
+from contextlib import chdir, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cranfield.collection import Collection, open_collection, read_collection
-from cranfield.errors import InputError
+from cranfield.errors import CranfieldError, InputError, visible
+from cranfield.formats.archives import is_archive, is_workbook, open_archive, sheet_as_csv
 from cranfield.formats.file_check import FileKind
 from cranfield.formats.packed import SCORES, packed_kind
-from cranfield.formats.text import read_head
+from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_library, parquet_names
+from cranfield.formats.records import is_json_lines, read_records
+from cranfield.formats.scores import LONG
+from cranfield.formats.text import BOM, read_bytes, read_head
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.columnar import HEAD
-from cranfield.scores.score_files import kind_of_head, read_score_files
+from cranfield.scores.columns import Columns, as_number, guess, known_layout, likely
+from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
 
 FILES, ABOUT, PACKED = "files", "about.json", "collection.cran"
@@ -76,6 +85,18 @@ class Store:
         """Bytes of all uploads, as they were unpacked."""
         with self._lock:
             return sum(self._sizes.values())
+
+    def renew(self, data: Data) -> Data:
+        """The same files under the same key, to be read again: what was known of them is gone."""
+        for path in data.folder.iterdir():
+            if path.is_dir() and path.name != FILES:
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.is_file():
+                path.unlink(missing_ok=True)
+        renewed = Data(data.key, data.folder)
+        with self._lock:
+            self._data[data.key] = renewed
+        return renewed
 
     def remove(self, data: Data) -> None:
         with self._lock:
@@ -138,6 +159,93 @@ def _kind(path: str) -> FileKind:
     if (kind := packed_kind(path)) is not None:
         return FileKind.SCORES if kind == SCORES else FileKind.PACKED
     return kind_of_head(read_head(path, HEAD))
+
+
+ROWS, LONGEST_CELL, FEW = 5, 60, 50  # rows and characters of a preview, files whose kinds are looked at
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The columns of a table and its first rows.
+
+    ``is_unclear`` where no known layout says what the columns are, ``is_guessed`` where their names still do.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[str, ...]
+    is_unclear: bool
+
+    @property
+    def is_guessed(self) -> bool:
+        return guess(self.names) is not None
+
+    @property
+    def likely(self) -> Columns:
+        return likely(self.names, self.numbers)
+
+
+def preview(folder: str, files: list[str]) -> Preview | None:
+    """What the first of several score files looks like; None where they are something else, or no table."""
+    with chdir(Path(folder, FILES)), suppress(CranfieldError, csv.Error):
+        kinds = {_kind(each) for each in files[:FEW]}
+        names, rows = _first_rows(files[0]) if FileKind.PACKED not in kinds else ([], [])
+        columns = list(zip(*rows, strict=True))
+        if len(columns) < 2 or len(set(names)) < len(names) or not all(names):
+            return None
+        numbers = [name for name, cells in zip(names, columns, strict=True) if _are_scores(cells)]
+        usual = set(LONG) <= set(names) or known_layout(names) is not None
+        return Preview(
+            file=files[0],
+            names=tuple(names),
+            rows=tuple(tuple(_shown(cell) for cell in row) for row in rows),
+            numbers=tuple(numbers),
+            is_unclear=bool(numbers) and not usual and kinds <= {FileKind.SCORES, FileKind.UNKNOWN},
+        )
+    return None
+
+
+def _first_rows(file: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The names of the columns, and the cells of the first rows."""
+    head = read_head(file, HEAD)
+    if is_archive(head):
+        data = read_bytes(file)
+        head = sheet_as_csv(data, file) if is_workbook(open_archive(data, file).namelist()) else b""
+    if is_parquet(head):
+        with parquet_errors(file):
+            return parquet_names(read_bytes(file), file), _frame_rows(parquet_library("read")(file)[:ROWS])
+    if is_json(head):
+        lines = head[: head.rfind(b"\n") + 1] if len(head) >= HEAD else head
+        records = read_records(lines if is_json_lines(head) else read_bytes(file), file)[0][:ROWS]
+        names = list(dict.fromkeys(name for record in records for name in record.fields))
+        return names, [tuple(record.fields.get(name) for name in names) for record in records]
+    text = head.removeprefix(BOM).decode("utf-8", "replace").lstrip()
+    mark = max(",\t;", key=text.partition("\n")[0].count)
+    lines_read = islice(filter(any, csv.reader(io.StringIO(text, newline=""), delimiter=mark)), ROWS + 1)
+    names = [name.strip() for name in next(lines_read, [])]
+    return names, [tuple(row) for row in lines_read if len(row) == len(names)]
+
+
+def _frame_rows(frame: Any) -> list[tuple[Any, ...]]:
+    """The rows of a frame of Polars or a table of PyArrow."""
+    return list(frame.rows()) if hasattr(frame, "rows") else [tuple(row.values()) for row in frame.to_pylist()]
+
+
+def _are_scores(cells: Sequence[Any]) -> bool:
+    """Whether a column has numbers, or objects or lists that may have them within, and nothing else."""
+    texts = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+    there = [cell for cell in texts if cell not in ("", None)]
+    return bool(there) and all(isinstance(cell, dict | list) or _is_number(cell) for cell in there)
+
+
+def _is_number(cell: Any) -> bool:
+    return as_number(cell.replace(",", ".", 1) if isinstance(cell, str) else cell) is not None
+
+
+def _shown(cell: Any) -> str:
+    text = "" if cell is None else str(cell)
+    return visible(text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…")
 
 
 def _read_tables(names: list[str], columns: str) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def _check_one(name: str, values: Array) -> None:
     bad, why = _verdict(name, values)
     if bad.any():
         value = values.ravel()[int(np.argmax(bad.ravel()))]
-        raise RequestError(f"{name.replace('_', ' ')} cannot be {value:g}", fix=why)
+        raise RequestError(f"`{name}` cannot be {value:g}", fix=why)
 
 
 def _verdict(name: str, values: Array) -> tuple[Array, str]:

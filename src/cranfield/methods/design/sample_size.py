@@ -140,7 +140,7 @@ def size(method: Method, *, limit: int = MOST_TOPICS, **inputs: Any) -> Size:
     """
     missing = [name for name in method.inputs if name not in inputs]
     if missing:
-        raise RequestError(f"{missing[0].replace('_', ' ')} is missing")
+        raise RequestError(f"`{missing[0]}` is missing")
     flat, shape = broadcast(inputs)
     target = np.asarray(method.target(flat))
 

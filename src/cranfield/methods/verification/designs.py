@@ -520,7 +520,7 @@ class DesignRequest:
         if values is None:
             return None
         if len(values) != 1:
-            raise RequestError(f"{name.replace('_', ' ')} takes one value here", fix="Verify one at a time.")
+            raise RequestError(f"`{name}` takes one value here", fix="Verify one at a time.")
         return values[0]
 
     def _whole(self, name: str) -> int | None:

@@ -29,6 +29,33 @@ function live(form) {
       group.hidden = [...group.querySelectorAll("[data-field]")].every((field) => field.hidden);
   };
 
+  const input = (name) => form.querySelector(`[data-field="${name}"] input, [data-field="${name}"] select`);
+  const used = (name) => input(name).value !== "" && !input(name).closest("[data-field]").hidden;
+
+  // Another choice needs other fields: those that are empty get an example, which goes when the choice does.
+  const fill = (choice, chosen) => {
+    for (const field of form.querySelectorAll(`[data-example="${choice}"]`)) {
+      field.value = "";
+      delete field.dataset.example;
+    }
+    const before = Object.fromEntries(goals.all.map((name) => [name, used(name)]));
+    fit();
+    for (const [name, others] of Object.entries(goals.instead)) // said twice, and one of them out of sight
+      if (used(name) && !before[name] && others.some(used)) input(name).value = "";
+    if (choice === "goal") for (const name of ["curve", "method"]) input(name).value = "";
+    for (const [name, value] of Object.entries(goals.examples[choice][chosen] || {})) {
+      if (used(name) || (goals.instead[name] || []).some(used)) continue;
+      input(name).value = value;
+      input(name).dataset.example = choice;
+    }
+  };
+
+  const tell = () => {
+    const labels = [...form.querySelectorAll("[data-example]")].filter((field) => !field.closest("[data-field]").hidden);
+    const text = labels.map((field) => field.labels[0].textContent.replace(/^(or: |and )/, "")).join(", ");
+    form.querySelector("[data-filled]").textContent = text && `With example values: ${text}.`;
+  };
+
   const ask = async () => {
     if (asking) asking.abort();
     asking = new AbortController();
@@ -46,8 +73,10 @@ function live(form) {
     }
   };
 
-  form.addEventListener("input", () => {
-    fit();
+  form.addEventListener("input", (event) => {
+    delete event.target.dataset.example;
+    if (goals && event.target.name in goals.examples) fill(event.target.name, event.target.value);
+    if (goals) tell();
     clearTimeout(timer);
     timer = setTimeout(ask, 120);
   });
