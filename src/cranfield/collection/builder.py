@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.collection.collection import NOT_POOLED, Collection, merge, relevant_judgments
+from cranfield.collection.collection import NOT_POOLED, Collection, merge, relevant_judgments, same_as_before
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import JudgmentLines, grade_array
 from cranfield.formats.scan import CodedJudgments, CodedRun, JudgedDocuments, JudgedRun, Scanner, Vocabulary
@@ -261,15 +261,7 @@ def _lists(
         for warning in _topic_warnings(named, target, lengths[:, system])
     ]
     found = {"list_edges": edges, "list_documents": documents}
-    return found | ({"list_tied": _tied(edges, keys)} if keep_ties else {}), warnings
-
-
-def _tied(edges: Array, keys: Array) -> Array:
-    """Whether each document of each list has the same key as the one before."""
-    tied = np.zeros(len(keys) + 1, bool)
-    tied[1:-1] = keys[1:] == keys[:-1]
-    tied[edges] = False
-    return tied[:-1]
+    return found | ({"list_tied": same_as_before(edges, keys)} if keep_ties else {}), warnings
 
 
 def _place(run: CodedRun, to: Array, table: Array, documents: Array, keys: Array) -> None:

@@ -109,6 +109,14 @@ class TieGroups:
         return np.asarray(tied[self.edges[1:]] > tied[self.edges[:-1]])
 
 
+def same_as_before(edges: Array, keys: Array) -> Array:
+    """Whether each document of each list has the same key as the one before."""
+    same = np.zeros(len(keys) + 1, bool)
+    same[1:-1] = keys[1:] == keys[:-1]
+    same[edges] = False
+    return same[:-1]
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """The input of a measure: for every (topic, system, shard) the judged documents found there.
@@ -166,17 +174,10 @@ class View:
         length = np.diff(edges)
         rank = np.arange(1, int(edges[-1]) + 1) - np.repeat(edges[:-1], length)
         found = Hits(edges, rank.astype(np.int32), hits.judgment[kept])
-        ties = None if self.ties is None else TieGroups.of(edges, self._still_tied(kept, edges))
+        ties = None
+        if self.ties is not None:
+            ties = TieGroups.of(edges, same_as_before(edges, self.ties.around(hits)[0][kept]))
         return replace(self, found=found, load_judged=lambda: found, load_length=lambda: length, ties=ties)
-
-    def _still_tied(self, kept: Array, edges: Array) -> Array:
-        """Of lists that keep some of their judged documents: whether each is tied with the one before."""
-        assert self.ties is not None
-        first = self.ties.around(self.judged)[0][kept]
-        tied = np.zeros(len(first) + 1, bool)
-        tied[1:-1] = first[1:] == first[:-1]
-        tied[edges] = False
-        return tied[:-1]
 
 
 @dataclass(frozen=True, eq=False)
