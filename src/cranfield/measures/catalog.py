@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from functools import cache, lru_cache
 
 from cranfield.errors import RequestError
 from cranfield.measures import diversity, gain, interpolated, precision, sets, user_models
@@ -37,6 +38,11 @@ def parse_measure(text: str) -> Measure:
     >>> str(parse_measure("ndcg_cut_10")), str(parse_measure("RBP"))
     ('nDCG@10', 'RBP(p=0.8)')
     """
+    return _parse(text)
+
+
+@lru_cache(1000)  # the same names come again and again
+def _parse(text: str) -> Measure:
     wanted = text.strip()
     if "@" in wanted and wanted in CATALOG:  # nG@1 has its @ in the name
         return _finished(CATALOG[wanted], {}, _cutoff(CATALOG[wanted], [], text), text)
@@ -84,6 +90,7 @@ def with_companions(measures: Sequence[Measure]) -> list[Measure]:
     return [*measures, *found]
 
 
+@cache
 def _names() -> dict[str, MeasureKind]:
     known = {alias: kind for kind in CATALOG.values() for alias in kind.aliases}
     return known | CATALOG
