@@ -154,6 +154,18 @@ def test_ranks_hold_for_equal_systems_with_normal_scores(
     assert found.held >= stats.binom.ppf(1e-4, draws, 0.95)
 
 
+def test_a_board_without_a_task_is_the_board_of_the_others() -> None:
+    """Also where scores are missing, and the model that fills them in is fitted to all others."""
+    values = np.random.default_rng(3).normal(np.linspace(0.4, 0.5, 5), 0.1, (12, 5))
+    values[np.random.default_rng(4).random(values.shape) < 0.2] = np.nan
+    board = make_board(table(values), resamples=50)
+    assert len(board.without) == 12
+    for at, effect in enumerate(board.without):
+        others = make_board(table(np.delete(values, at, axis=0)), resamples=50)
+        assert (effect.task, effect.first) == (f"t{at}", others.systems[0])
+        assert effect.lead == pytest.approx(others.scores[0] - others.scores[1], abs=1e-12)
+
+
 def test_the_task_that_decides_is_named() -> None:
     values = np.full((6, 3), 0.5)
     values[:, 0] += 0.01

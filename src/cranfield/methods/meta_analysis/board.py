@@ -235,7 +235,8 @@ def board_of(
     """The board of tasks, or of the topics of several collections."""
     _check_cells(scores)
     values, design, part = scores.turned, scores.design, scores.part
-    fitted = _fitted(values)
+    additive = _Additive(values)
+    fitted = additive.fitted()
     means = design.shares @ fitted
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
     if scores.table is not None and np.isfinite(values).all() and design.is_plain:
@@ -277,7 +278,7 @@ def board_of(
         tasks_of=np.isfinite(task_scores).sum(axis=0),
         comparison=comparison,
         shared=shared,
-        without=_without_each(values, design, of_task, comparison.systems, scores.tasks),
+        without=_without_each(additive, design, of_task, scores.systems, scores.tasks),
         friedman=None if design.has_clusters or design.has_strata else _friedman(values, alpha),
         missing=int((there == 0).sum()),
         alpha=alpha,
@@ -400,20 +401,45 @@ def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: 
     return weight
 
 
-def _fitted(values: Array) -> Array:
-    """The scores, with those of an additive model of tasks and systems where there are none."""
-    there = np.isfinite(values)
-    if there.all():
-        return values
-    task, system = np.nonzero(there)
-    # Least squares of x_ts = a_t + b_s: tasks are eliminated, which leaves m equations for the systems.
-    counts, of_task = there.sum(axis=0), there / there.sum(axis=1, keepdims=True)
-    normal = np.diag(counts.astype(float)) - there.T.astype(float) @ of_task
-    filled = np.where(there, values, 0.0)
-    right = filled.sum(axis=0) - of_task.T @ filled.sum(axis=1)
-    effects = np.linalg.lstsq(normal, right, rcond=None)[0]
-    tasks = np.bincount(task, values[there] - effects[system], minlength=len(values)) / there.sum(axis=1)
-    return np.where(there, values, tasks[:, np.newaxis] + effects)
+class _Additive:
+    """The additive model of tasks and systems, x_ts = a_t + b_s, by least squares; tasks can be left out of it."""
+
+    def __init__(self, values: Array) -> None:
+        self.there = np.isfinite(values)
+        self.absent = ~self.there
+        self.filled = np.where(self.there, values, 0.0)
+        self.count, self.total = self.there.sum(axis=1), self.filled.sum(axis=1)
+        self.share = self.there / self.count[:, np.newaxis]
+        # Tasks are eliminated, which leaves an equation for each system.
+        self.normal, self.right = self._equations(slice(None))
+
+    def _equations(self, rows: slice | Array) -> tuple[Array, Array]:
+        there, share = self.there[rows].astype(float), self.share[rows]
+        return np.diag(there.sum(axis=0)) - there.T @ share, self.filled[rows].sum(axis=0) - share.T @ self.total[rows]
+
+    def effects(self, out: Array | None = None) -> tuple[Array, Array]:
+        """Effects of tasks and of systems, without the rows ``out``; the board has to hold together."""
+        normal, right = self.normal + 1.0, self.right  # effects of systems sum to 0
+        if out is not None:
+            less, part = self._equations(out)
+            normal, right = normal - less, right - part
+        systems = np.linalg.solve(normal, right)
+        return (self.total - self.there @ systems) / self.count, systems
+
+    def fitted(self) -> Array:
+        """The scores, with those of the model where there are none."""
+        if not self.absent.any():
+            return self.filled
+        tasks, systems = self.effects()
+        return np.where(self.there, self.filled, tasks[:, np.newaxis] + systems)
+
+    def means(self, shares: Array, out: Array) -> Array:
+        """Means of the systems without the rows ``out``; those have shares of 0."""
+        means = shares @ self.filled
+        if self.absent.any():
+            tasks, systems = self.effects(out)
+            means += (shares * tasks) @ self.absent + (shares @ self.absent) * systems
+        return np.asarray(means)
 
 
 def _by_pairs(
@@ -502,16 +528,18 @@ def _resampled_means(fitted: Array, design: TopicDesign, draws: int, rng: np.ran
 
 
 def _without_each(
-    values: Array, design: TopicDesign, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
+    additive: _Additive, design: TopicDesign, of_task: Array, systems: tuple[str, ...], tasks: tuple[str, ...]
 ) -> tuple[TaskEffect, ...]:
     """The first place and its lead without each task that the board can do without."""
     found = []
     for at, task in enumerate(tasks):
         rows = np.flatnonzero(of_task != at)
-        left, rest = values[rows], design.of(rows)
-        if not rest.weights.sum() or not _connected(np.isfinite(left)):
+        rest = design.of(rows)
+        if not rest.weights.sum() or not _connected(additive.there[rows]):
             continue
-        means = rest.shares @ _fitted(left)
+        shares = np.zeros(len(of_task))
+        shares[rows] = rest.shares
+        means = additive.means(shares, np.flatnonzero(of_task == at))
         best = int(np.argmax(means))
         others = np.delete(means, best)
         found.append(TaskEffect(task=task, first=systems[best], lead=float(means[best] - others.max())))
