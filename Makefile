@@ -34,6 +34,11 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Every process of a test would compile every module again without bytecode, and two workers with two threads each for
+# linear algebra stand in each other's way.
+test proof coverage: export PYTHONDONTWRITEBYTECODE =
+test proof coverage: export OPENBLAS_NUM_THREADS = 1
+
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
