@@ -18,8 +18,9 @@ from cranfield.formats.text_blocks import MARGIN, MOST_WORDS, IdCodes, parse_dec
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.types import Array
+from sizes import sized
 
-FILES = 3000
+FILES = sized(800, 3000)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from cranfield.methods.comparison import MODELS, anova, compare, decompose
 from cranfield.methods.comparison.comparison import ALL_TESTS
 from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.sharding.shard_models import replicate_study
-from sizes import examples_of
+from sizes import examples_of, sized
 
 Array = npt.NDArray[Any]
 
@@ -79,7 +79,7 @@ def _drawn(kind: str, rng: np.random.Generator, topics: int, systems: int) -> Ar
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "discrete"])
-@pytest.mark.parametrize(("test", "rounds"), [("tukey", 600), ("tukey-permutation", 300)])
+@pytest.mark.parametrize(("test", "rounds"), [("tukey", sized(200, 600)), ("tukey-permutation", sized(100, 300))])
 def test_family_wise_error_is_alpha_when_all_systems_are_equal(kind: str, test: str, rounds: int) -> None:
     rng = np.random.default_rng(99)
     wrong = sum(

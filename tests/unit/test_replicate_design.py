@@ -40,8 +40,9 @@ from cranfield.methods.verification import verify
 from cranfield.methods.verification.designs import read_designs
 from cranfield.scores import ScoreTable
 from cranfield.types import Array
+from sizes import sized
 
-DRAWS = 40_000
+DRAWS = sized(8_000, 40_000)
 GIVEN: dict[str, Any] = {"difference": 0.05, "between": 0.0116, "within": 0.0062}
 COMPONENTS: dict[str, Any] = {"shared_variance": 0.0, "repeat_variance": 0.0, **GIVEN, "alpha": 0.05, "power": 0.8}
 
