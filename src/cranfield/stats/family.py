@@ -82,7 +82,7 @@ def _levels(log_level: Callable[..., float], alpha: ArrayLike, systems: ArrayLik
     shape = arrays[0].shape
     level, groups, below = (each.ravel() for each in arrays)
     if len(level) == 1:  # a solver asks thousands of times
-        return np.exp(np.full(shape, log_level(float(level[0]), int(groups[0]), float(below[0]))))
+        return np.full(shape, np.exp(log_level(float(level[0]), int(groups[0]), float(below[0]))))
     out = np.empty(len(level))
     kinds, kind = np.unique(np.stack([level, groups]), axis=1, return_inverse=True)
     for at, (one_level, one_groups) in enumerate(kinds.T.tolist()):
