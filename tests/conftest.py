@@ -15,12 +15,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from html import unescape
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 import cranfield
@@ -42,6 +45,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
 
+
+# A test would make all commands with all their options anew at each call.
+setattr(typer.testing, "_get_command", cache(typer.main.get_command))  # noqa: B010
 
 PATIENCE = 600
 """Seconds after which something is wrong, however busy the machine is."""
