@@ -4,7 +4,7 @@
 # against; charts,web: both), WORK where environments are made.
 set -eu
 cd "$(dirname "$0")/.."
-PYTHONS=${PYTHONS:-"python3.11 python3.12 python3.13"}
+PYTHONS=${PYTHONS:-"python3.11 python3.12 python3.13 python3.14"}
 EXTRAS=${EXTRAS:-"none charts workbook web cluster parquet all"}
 WORK=${WORK:-$(mktemp -d)}
 BUILDER=${BUILDER:-python3}
