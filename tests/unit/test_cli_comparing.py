@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.errors import InputError
+from cranfield.errors import InputError, RequestError
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.audits import REASONS, audit
 from cranfield.scores.evaluation import score_collection
@@ -466,3 +466,68 @@ def test_compare_shows_geometric_means_of_logarithms(example: Path, tmp_path: Pa
         pair for pair in found["pairs"] if {pair["system_a"], pair["system_b"]} == {first["system"], second["system"]}
     )
     assert abs(pair["difference"]) == pytest.approx(np.log(first["score"] / second["score"]))
+
+
+def test_only_the_best_system_of_each_team_is_compared_and_the_others_are_counted(example: Path, scores: str) -> None:
+    everyone = answer("compare", scores)["rows"]
+    best: dict[str, str] = {}
+    for row in everyone:  # in order of their means
+        best.setdefault(row["system"].rstrip("0123456789"), row["system"])
+    found = answer("compare", scores, "--best-per", "^([a-z]+)")
+    assert [row["system"] for row in found["rows"]] == list(best.values())
+    assert 1 < len(best) < len(everyone)
+    said = [each["problem"] for each in found["warnings"] if each["kind"] == "best-per-team"]
+    assert f"by mean AP is compared, and {len(everyone) - len(best)} are left out" in said[0]
+    assert "winner's curse" in said[0]
+    listed = answer("compare", scores, "--best-per", "team", "--teams", str(example / "teams.tsv"))
+    assert listed["rows"] == found["rows"]
+    latex = run("compare", scores, "--best-per", "^([a-z]+)", "--latex").stdout
+    assert "Every team is shown by its system with the best mean AP." in latex
+
+
+def test_the_best_of_a_team_may_be_the_lowest_and_a_baseline_stays(scores: str) -> None:
+    everyone = [row["system"] for row in answer("compare", scores)["rows"]]
+    worst: dict[str, str] = {}
+    for system in reversed(everyone):
+        worst.setdefault(system[:-1], system)
+    found = answer("compare", scores, "--best-per", "^([a-z]+)", "--lower-is-better")
+    assert [row["system"] for row in found["rows"]] == list(worst.values())
+    baseline = worst[everyone[0][:-1]]  # not the best of its team
+    kept = [
+        row["system"] for row in answer("compare", scores, "--best-per", "^([a-z]+)", "--baseline", baseline)["rows"]
+    ]
+    assert baseline in kept
+    assert len(kept) == len(worst) + 1
+
+
+def test_teams_of_runs_and_of_a_packed_collection_choose_the_same_systems(example: Path, tmp_path: Path) -> None:
+    files = [str(example / "runs"), "--qrels", str(example / "qrels.txt"), "--teams", str(example / "teams.tsv")]
+    packed = str(tmp_path / "packed.cran")
+    assert run("pack", *files, "-o", packed).exit_code == 0
+    found = [answer("compare", *which, "--best-per", "team")["rows"] for which in (files, [packed])]
+    assert found[0] == found[1]
+    report = answer("report", packed, "--best-per", "team", "--section", "compare", "-m", "AP")
+    assert report["rows"][0]["rows"] == found[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"best_per": "("}, "is no regular expression"),
+        ({"best_per": "^[a-z]+"}, "has 0 groups"),
+        ({"best_per": "^(zz)"}, "no system has a team by"),
+        ({"best_per": "(e)"}, "are of the team"),
+        ({"best_per": "team"}, "nothing says which team"),
+        ({"teams": "teams.tsv"}, "has no effect without"),
+    ],
+)
+def test_teams_that_cannot_be_told_are_refused(given: dict[str, Any], what: str) -> None:
+    scores = {"red": {"1": 0.1, "2": 0.3, "3": 0.2}, "green": {"1": 0.2, "2": 0.5, "3": 0.1}}
+    with pytest.raises(RequestError, match=what):
+        cranfield.compare(scores, **given)
+
+
+def test_teams_of_one_system_each_leave_nothing_out(scores: str) -> None:
+    found = answer("compare", scores, "--best-per", "^(.+)$")
+    assert len(found["rows"]) == 12
+    assert "one system only" in next(each["problem"] for each in found["warnings"] if each["kind"] == "best-per-team")

@@ -519,7 +519,16 @@ def document(result: ComparisonResult) -> Document:
     found = compare_document(list(result.comparisons.values()), result.inputs, most_pairs=None if every else MOST_PAIRS)
     found = _beside_labels(found, result.by_labels) if result.by_labels else found
     found = _with_gates(found, result) if result.gates else found
+    found = _of_best_systems(found, result) if result.inputs.get("best_per") else found
     return found.showing("pairs") if every else found
+
+
+def _of_best_systems(document: Document, result: ComparisonResult) -> Document:
+    """With a note that these are the best systems of their teams, also in the caption of a table for a paper."""
+    measure = next(iter(result.comparisons)).rpartition(": ")[2]
+    note = f"Every team is shown by its system with the best mean {measure}."
+    paper = [replace(table, note=f"{table.note} {note}".strip()) for table in document.paper]
+    return replace(document, paper=paper, notes=f"{document.notes}\n{note}".strip())
 
 
 def _with_gates(document: Document, result: ComparisonResult) -> Document:
