@@ -60,7 +60,7 @@ class ComparisonResult(Result):
         "cranfield compare scores.csv -m AP --baseline bm25 --gate no-worse=0.02",
         "cranfield compare runs/ -q qrels.txt --best-per team --teams teams.tsv",
     ),
-    charts=("intervals", "matrix", "critical-difference"),
+    charts=("intervals", "matrix", "critical-difference", "topics"),
     working="resampling",
     is_parallel=True,
 )

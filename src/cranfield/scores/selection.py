@@ -217,7 +217,7 @@ def _selected(table: ScoreTable, teams: Mapping[str, str], count: int, systems: 
         "best-per-team",
         f"of {len(table.systems):,} systems the best of each of {count:,} teams by mean {table.measures[0]} is "
         f"compared, and {left:,} are left out (most systems: {largest}, {most:,}{others}). They are chosen by the "
-        "topics that compare them, which favours teams with many systems: means and differences of the chosen are too high "
-        "(winner's curse)",
+        "topics that compare them, which favours teams with many systems: means and differences of the chosen are "
+        "too high (winner's curse)",
         "Choose the system of each team on other topics, or compare all of them.",
     )
