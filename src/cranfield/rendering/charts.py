@@ -513,7 +513,7 @@ def group_diagram(
     layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
     if critical is not None:
         layers += _critical_bar({"value": low, "end": low + critical, "line": bottom - 0.4}, scales)
-    heading = altair.Title(title, subtitle=[subtitle] if subtitle else [])
+    heading = altair.Title(title, subtitle=subtitle) if subtitle else title
     return styled(altair.layer(*layers).properties(title=heading, width=520, height=_LINE * bottom))
 
 
