@@ -15,29 +15,20 @@ from cranfield.errors import RequestError, WriteError, check_part, missing_part
 from cranfield.formats.text import atomic_write
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
-from cranfield.rendering.output_formats import latex_table, latex_text, markdown_table, markdown_text
-from cranfield.rendering.references import CITED, REFERENCES, to_bibtex
+from cranfield.rendering.output_formats import (
+    bibtex_comments,
+    cite_in_latex,
+    latex_table,
+    latex_text,
+    markdown_table,
+    markdown_text,
+)
+from cranfield.rendering.references import REFERENCES, to_bibtex
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 
 MOST_ROWS = 60  # more rows are not useful in print; JSON and the workbook have all of them
 PAGE_ROWS = 36  # of a table that is not broken, with its title and a heading on the same page
-
-
-def cite_in_latex(text: str) -> str:
-    r"""Escape the text for LaTeX, with citations as ``\cite``.
-
-    >>> cite_in_latex("5 % of pairs [@Sakai2014]")
-    '5 \\% of pairs~\\cite{Sakai2014}'
-    """
-    pieces = CITED.split(text)  # text, key, text, key, …
-    said = [latex_text(piece) if at % 2 == 0 else _latex_cite(piece) for at, piece in enumerate(pieces)]
-    return "".join(said).replace(r" \cite{", r"~\cite{")
-
-
-def _latex_cite(key: str) -> str:
-    """Return a citation; text that only looks like one, for example in a name, is unchanged."""
-    return rf"\cite{{{key}}}" if key in REFERENCES else latex_text(f"[@{key}]")
 
 
 def report_json(report: Report) -> str:
@@ -124,8 +115,7 @@ def report_latex(report: Report, figures: Mapping[str, str] | None = None) -> st
     # Hyphens of flags are no dash, and a long path is broken after a slash.
     origin = latex_text(_origin(report)).replace(" --", " -{}-").replace("/", r"/\allowbreak{}")
     lines += [origin, "\n".join(books), r"\end{document}"]
-    comments = "\n".join(f"% {line}" for line in to_bibtex(report.citations).splitlines())
-    return "\n\n".join(lines) + f"\n\n% BibTeX:\n{comments}"
+    return "\n\n".join([*lines, bibtex_comments(report.citations)])
 
 
 def _latex_figure(title: str, file: str) -> str:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import PARTS, missing_part
 from cranfield.rendering.document import Column, Table, finite, show, warning_lines
+from cranfield.rendering.output_formats import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words, to_bibtex
-from cranfield.rendering.report_files import cite_in_latex
 from cranfield.rendering.report_model import Part, Report, Section
 
 if TYPE_CHECKING:
