@@ -576,7 +576,7 @@ def test_candidates_have_a_panel_each_against_the_baseline(scores: str) -> None:
     found = result.comparisons["AP"]
     best = [system for system in found.systems if system != "aldgate1"][:6]
     assert [panel["title"]["text"] for panel in chart["concat"]] == [f"{system} − aldgate1" for system in best]
-    assert "the first 6 of 11 candidates" in str(chart["title"])
+    assert "the first 6 of 11 pairs" in str(chart["title"])
     table = cranfield.read_scores(scores)
     gaps = table.of("AP")[:, table.systems.index(best[2])] - table.of("AP")[:, table.systems.index("aldgate1")]
     shown = {row["topic"]: row["difference"] for row in bars(chart["concat"][2])}

@@ -71,9 +71,8 @@ Teams = Annotated[str | None, Source("Teams, one run per line: run team.", short
 BestPer = Annotated[
     str | None,
     Param(
-        "Keep only the best system of each team, by its mean of the first measure: team, where `teams` or a packed "
-        "collection names them, or a regular expression with one group that is the team in a system's name, such as "
-        "^([A-Za-z]+).",
+        "Keep only the best system of each team, by the first measure: team, by `teams` or a packed collection, or a "
+        "regular expression with one group: the team in a system's name, such as ^([A-Za-z]+).",
         default="all systems",
         label="Best system per",
         metavar="team|PATTERN",

@@ -713,7 +713,7 @@ def differences_by_topic(found: Comparison, *, title: str = "") -> Any:
     differences = found.by_topic.differences
     pairs = found.rows_of(found.pairs.part(0, differences.shape[1]))
     left = len(found.pairs) - len(pairs)
-    note = f"the first {len(pairs)} of {len(found.pairs):,} candidates" if found.baselines and left else ""
+    note = f"the first {len(pairs)} of {len(found.pairs):,} pairs" if found.baselines and left else ""
     return topic_chart(
         pairs,
         differences.T.tolist(),
