@@ -63,6 +63,22 @@ def test_the_page_opens_without_complaint_and_answers(browser: str, report: Repo
     assert 'class="curve"' in document
 
 
+def test_flags_are_in_the_command_that_makes_the_report_again_alone(
+    browser: str, example: Path, tmp_path: Path
+) -> None:
+    asked = cranfield.report(str(example / "runs"), qrels=str(example / "qrels.txt"), measure="AP", difference=0.06)
+    document, _ = opened(browser, to_html(make_report(asked).spoken("report")), tmp_path)
+    text = re.sub(r"<(script|style)\b.*?</\1>", "", document, flags=re.DOTALL)
+    kept = re.search(r'<pre id="made-by">.*?</pre>', text, flags=re.DOTALL)
+    assert kept is not None
+    assert "--difference 0.06" in kept[0]
+    shown = re.sub("<[^>]*>", " ", text.replace(kept[0], ""))
+    assert re.findall(r"(?<!\S)--?[a-z][a-z-]*", shown) == []
+    design = re.search(r'<p id="design">([^<]+)</p>', text)
+    assert design is not None
+    assert "topics detect a difference of 0.06 between two of 12 systems (max-t) with power 0.8" in design[1]
+
+
 def test_a_script_that_is_not_ours_is_stopped(browser: str, report: Report, tmp_path: Path) -> None:
     # What reading the log would miss if the policy did nothing: a script put into the page on purpose.
     page = to_html(report).replace("<main", "<script>document.title = 'taken'</script><main", 1)

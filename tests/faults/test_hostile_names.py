@@ -58,6 +58,7 @@ OUR_TAGS = {
     "rect",
     "line",
     "text",
+    "tspan",
     "pre",
     "button",
     "noscript",

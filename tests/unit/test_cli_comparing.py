@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
-from cranfield.errors import InputError
+from cranfield.errors import InputError, RequestError
 from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.audits import REASONS, audit
 from cranfield.scores.evaluation import score_collection
@@ -466,3 +466,144 @@ def test_compare_shows_geometric_means_of_logarithms(example: Path, tmp_path: Pa
         pair for pair in found["pairs"] if {pair["system_a"], pair["system_b"]} == {first["system"], second["system"]}
     )
     assert abs(pair["difference"]) == pytest.approx(np.log(first["score"] / second["score"]))
+
+
+def test_only_the_best_system_of_each_team_is_compared_and_the_others_are_counted(example: Path, scores: str) -> None:
+    everyone = answer("compare", scores)["rows"]
+    best: dict[str, str] = {}
+    for row in everyone:  # in order of their means
+        best.setdefault(row["system"].rstrip("0123456789"), row["system"])
+    found = answer("compare", scores, "--best-per", "^([a-z]+)")
+    assert [row["system"] for row in found["rows"]] == list(best.values())
+    assert 1 < len(best) < len(everyone)
+    said = [each["problem"] for each in found["warnings"] if each["kind"] == "best-per-team"]
+    assert f"by mean AP is compared, and {len(everyone) - len(best)} are left out" in said[0]
+    assert "winner's curse" in said[0]
+    listed = answer("compare", scores, "--best-per", "team", "--teams", str(example / "teams.tsv"))
+    assert listed["rows"] == found["rows"]
+    latex = run("compare", scores, "--best-per", "^([a-z]+)", "--latex").stdout
+    assert "Every team is shown by its system with the best mean AP." in latex
+
+
+def test_the_best_of_a_team_may_be_the_lowest_and_a_baseline_stays(scores: str) -> None:
+    everyone = [row["system"] for row in answer("compare", scores)["rows"]]
+    worst: dict[str, str] = {}
+    for system in reversed(everyone):
+        worst.setdefault(system[:-1], system)
+    found = answer("compare", scores, "--best-per", "^([a-z]+)", "--lower-is-better")
+    assert [row["system"] for row in found["rows"]] == list(worst.values())
+    baseline = worst[everyone[0][:-1]]  # not the best of its team
+    kept = [
+        row["system"] for row in answer("compare", scores, "--best-per", "^([a-z]+)", "--baseline", baseline)["rows"]
+    ]
+    assert baseline in kept
+    assert len(kept) == len(worst) + 1
+
+
+def test_teams_of_runs_and_of_a_packed_collection_choose_the_same_systems(example: Path, tmp_path: Path) -> None:
+    files = [str(example / "runs"), "--qrels", str(example / "qrels.txt"), "--teams", str(example / "teams.tsv")]
+    packed = str(tmp_path / "packed.cran")
+    assert run("pack", *files, "-o", packed).exit_code == 0
+    found = [answer("compare", *which, "--best-per", "team")["rows"] for which in (files, [packed])]
+    assert found[0] == found[1]
+    report = answer("report", packed, "--best-per", "team", "--section", "compare", "-m", "AP")
+    assert report["rows"][0]["rows"] == found[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"best_per": "("}, "is no regular expression"),
+        ({"best_per": "^[a-z]+"}, "has 0 groups"),
+        ({"best_per": "^(zz)"}, "no system has a team by"),
+        ({"best_per": "(e)"}, "are of the team"),
+        ({"best_per": "team"}, "nothing says which team"),
+        ({"teams": "teams.tsv"}, "has no effect without"),
+    ],
+)
+def test_teams_that_cannot_be_told_are_refused(given: dict[str, Any], what: str) -> None:
+    scores = {"red": {"1": 0.1, "2": 0.3, "3": 0.2}, "green": {"1": 0.2, "2": 0.5, "3": 0.1}}
+    with pytest.raises(RequestError, match=what):
+        cranfield.compare(scores, **given)
+
+
+def test_teams_of_one_system_each_leave_nothing_out(scores: str) -> None:
+    found = answer("compare", scores, "--best-per", "^(.+)$")
+    assert len(found["rows"]) == 12
+    assert "one system only" in next(each["problem"] for each in found["warnings"] if each["kind"] == "best-per-team")
+
+
+def bars(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the bars, or the areas, of a chart show."""
+    marks = [layer for layer in chart["layer"] if layer["mark"]["type"] in ("bar", "area")]
+    return [row for layer in marks for row in (layer.get("data") or chart["data"])["values"]]
+
+
+NEW = {"1": 0.5, "2": 0.4, "3": 0.9, "4": 0.1, "5": 0.3}
+OLD = {"1": 0.3, "2": 0.4, "3": 0.2, "4": 0.2, "5": 0.25}
+
+
+def test_differences_on_every_topic_are_drawn_by_size_with_their_counts() -> None:
+    result = cranfield.compare({"new": NEW, "old": OLD})
+    chart = result.chart("topics").to_dict()
+    shown = [(row["topic"], round(row["difference"], 4), row["verdict"]) for row in bars(chart)]
+    assert shown == [
+        ("3", 0.7, "better"),
+        ("1", 0.2, "better"),
+        ("5", 0.05, "better"),
+        ("2", 0.0, "equal"),
+        ("4", -0.1, "worse"),
+    ]
+    pair = result.comparisons["score"].to_dict()[0]
+    said = " ".join(chart["title"]["subtitle"])
+    assert "new − old" in said
+    assert "better on 3 topics, worse on 1, equal on 1" in said
+    assert (
+        f"mean +0.1700 (dashed), 95 % interval [{pair['lower']:+.4f}, {pair['upper']:+.4f}]".replace("-", "−") in said
+    )
+
+
+def test_a_low_score_is_the_better_topic_where_low_is_better() -> None:
+    chart = cranfield.compare({"new": NEW, "old": OLD}, lower_is_better=True).chart("topics").to_dict()
+    shown = [(row["topic"], round(row["difference"], 4), row["verdict"]) for row in bars(chart)]
+    assert shown[0] == ("3", -0.7, "better")  # old minus new
+    assert shown[-1] == ("4", 0.1, "worse")
+
+
+def test_candidates_have_a_panel_each_against_the_baseline(scores: str) -> None:
+    result = cranfield.compare(scores, baseline="aldgate1")
+    chart = result.chart("topics").to_dict()
+    found = result.comparisons["AP"]
+    best = [system for system in found.systems if system != "aldgate1"][:6]
+    assert [panel["title"]["text"] for panel in chart["concat"]] == [f"{system} − aldgate1" for system in best]
+    assert "the first 6 of 11 pairs" in str(chart["title"])
+    table = cranfield.read_scores(scores)
+    gaps = table.of("AP")[:, table.systems.index(best[2])] - table.of("AP")[:, table.systems.index("aldgate1")]
+    shown = {row["topic"]: row["difference"] for row in bars(chart["concat"][2])}
+    assert shown == pytest.approx(dict(zip(table.topics, gaps.tolist(), strict=True)))
+
+
+def test_many_topics_are_an_area_with_both_ends() -> None:
+    rng = np.random.default_rng(4)
+    scores = {name: dict(zip(map(str, range(5000)), rng.random(5000).tolist(), strict=True)) for name in "ab"}
+    result = cranfield.compare(scores)
+    rows = bars(result.chart("topics").to_dict())
+    gaps = [scores["a"][topic] - scores["b"][topic] for topic in scores["a"]]
+    gaps = gaps if result.comparisons["score"].systems[0] == "a" else [-gap for gap in gaps]
+    assert len(rows) <= 800
+    assert (max(row["difference"] for row in rows), min(row["difference"] for row in rows)) == (max(gaps), min(gaps))
+    assert rows[0]["place"] == 1
+    assert rows[-1]["place"] == 5000
+
+
+def test_a_bar_of_the_critical_difference_chart_goes_on_where_its_group_does(scores: str) -> None:
+    from cranfield.rendering.charts import group_diagram
+
+    systems = [(f"s{at}", 1 - at / 100) for at in range(40)]
+    spec = group_diagram(systems, [(0, 3), (2, 35)], axis="mean", title="", best_is_high=True).to_dict()
+    ends = [row["end"] for layer in spec["layer"] for row in layer["data"]["values"] if "end" in row]
+    assert ends[0] == pytest.approx(0.97)
+    assert ends[1] < 0.71  # the last system that is drawn
+    best_low = cranfield.compare(scores, lower_is_better=True).chart("critical-difference").to_dict()
+    scale = next(layer["encoding"]["x"]["scale"] for layer in best_low["layer"] if "x" in layer["encoding"])
+    assert scale["domain"][0] < scale["domain"][1]

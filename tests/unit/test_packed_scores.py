@@ -412,3 +412,18 @@ def test_a_file_that_is_no_score_table_is_said_to_be_none(tmp_path: Path) -> Non
         cf.pack(str(tmp_path / "no.csv"), out=str(tmp_path / "x.cran"))
     assert "`columns`" in refusal.value.fix
     assert not (tmp_path / "x.cran").exists()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_the_best_of_teams_and_differences_on_topics_are_those_of_the_table_in_memory(tmp_path: Path) -> None:
+    table = drawn(topics=240)
+    lines = [f"{system}\tteam{at % 4}\n" for at, system in enumerate(table.systems)]
+    teams = tmp_path / "teams.tsv"
+    teams.write_text("".join(line.replace("système ", "s") for line in lines), encoding="utf-8")
+    table = table.replaced(systems=tuple(name.replace("système ", "s") for name in table.systems))
+    file = packed(table, tmp_path)
+    chosen = [cf.compare(each, best_per="team", teams=str(teams)) for each in (table, file)]
+    assert [each.comparisons["AP"].systems for each in chosen] == [chosen[0].comparisons["AP"].systems] * 2
+    assert len(chosen[0].comparisons["AP"].systems) == 4
+    drawn_charts = [cf.compare(each, baseline="s3").chart("topics").to_dict() for each in (table, file)]
+    assert drawn_charts[0] == drawn_charts[1]

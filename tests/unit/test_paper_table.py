@@ -165,3 +165,42 @@ def test_129_systems_and_three_measures_go_over_pages(shared: Path, tmp_path: Pa
     log = compiled(text, tmp_path)
     assert [points for points in overfull(log) if points > 10] == []
     assert int(re.findall(r"Output written on paper.pdf \((\d+) pages", log)[0]) >= 3
+
+
+def test_a_number_of_topics_without_data_has_a_paragraph_that_compiles(tmp_path: Path) -> None:
+    found = cf.size(difference=0.05, sd=0.2, systems=10)
+    latex = to_latex(found.document())
+    assert "With 262 topics we can detect a difference of 0.05 between two of 10 systems" in latex
+    assert r"does so~\cite{RomanoWolf2005}: the power is 0.8007. With one topic fewer the power is 0.7985." in latex
+    assert "% @article{RomanoWolf2005," in latex
+    assert latex.count(r"\caption{") == 1
+    assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
+
+
+def test_several_goals_have_a_caption_each_and_shared_topics_a_residual_variance(tmp_path: Path) -> None:
+    found = cf.size(min_range=0.1, difference=0.05, variance=0.04, correlation=0.5, systems=10)
+    latex = to_latex(found.document())
+    assert r"\caption{}" not in latex
+    assert "assuming a residual variance of 0.02." in latex  # 0.04 (1 − 0.5)
+    assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
+
+
+def test_what_all_designs_have_in_common_is_in_the_caption(tmp_path: Path) -> None:
+    latex = to_latex(cf.size(difference=[0.03, 0.05], variance=0.04, correlation=0.5, systems=10).document())
+    assert r"In all rows $\alpha$ = 0.05, power 0.8, $\rho$ = 0.5." in latex
+    assert "& {topics} &" in latex
+    assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
+    several = to_latex(cf.size(difference=0.05, sd=0.2, power=[0.8, 0.9]).document())
+    assert r"In all rows $\alpha$ = 0.05." in several
+    assert "& power &" in several
+
+
+def test_daggers_stand_in_the_order_of_the_baselines() -> None:
+    draw = np.random.default_rng(5)
+    names, gaps = ("new", "a", "b", "c"), (0.5, 0.0, 0.0, 0.0)
+    scores = {
+        name: {str(at): gap + 0.1 * draw.random() for at in range(20)} for name, gap in zip(names, gaps, strict=True)
+    }
+    found = cf.compare(scores, baseline=["a", "b", "c"]).document().paper[0]
+    row = next(at for at, each in enumerate(found.rows) if each[1] == "new")
+    assert found.marks[row, 2].above == "†‡§"

@@ -16,8 +16,9 @@ import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.questions.report import SECTIONS, ReportResult
+from cranfield.rendering.output_formats import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words
-from cranfield.rendering.report_files import cite_in_latex, report_json, report_latex, report_markdown
+from cranfield.rendering.report_files import report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 from cranfield.scores import ScoreTable
@@ -332,19 +333,40 @@ def test_the_page_opens_with_the_summary_and_folds_what_is_behind_it(example: Pa
     assert page[:pairs].count("<details") == page[:pairs].count("</details>") + 1
 
 
-def test_the_article_compiles_with_its_figures_and_bibliography(asked: ReportResult, tmp_path: Path) -> None:
+def article_log(asked: ReportResult, folder: Path) -> str:
+    """What pdflatex says of a report; it must come to an end without an error."""
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
-    asked.write(tmp_path / "report.tex")
+    asked.write(folder / "report.tex")
     for _ in range(2):
         done = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],
-            cwd=tmp_path,
+            cwd=folder,
             capture_output=True,
             check=False,
         )
         assert done.returncode == 0
-    log = (tmp_path / "report.log").read_text(encoding="latin-1")
+    return (folder / "report.log").read_text(encoding="latin-1")
+
+
+def overfull(log: str) -> list[float]:
+    """By how many points boxes are too wide or too high."""
+    return [float(points) for points in re.findall(r"Overfull \\[hv]box \(([\d.]+)pt too", log)]
+
+
+def test_the_article_compiles_with_its_figures_and_bibliography(asked: ReportResult, tmp_path: Path) -> None:
+    log = article_log(asked, tmp_path)
     assert len(list((tmp_path / "report-figures").glob("*.pdf"))) > 10
     assert log.count("<report-figures/") > 10
     assert "undefined" not in log
+    assert max(overfull(log), default=0) < 10
+
+
+def test_tables_of_many_systems_and_measures_stay_within_the_pages_of_the_article(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).random((3, 12, 90, 1))
+    systems = tuple(f"team{at % 9}_run{at}" for at in range(90))
+    table = ScoreTable(("AP", "nDCG@10", "P@10"), tuple(map(str, range(401, 413))), systems, values)
+    log = article_log(cranfield.report(table, section=["compare", "scores"]), tmp_path)
+    assert max(overfull(log), default=0) < 10
+    figures = {file.suffix for file in (tmp_path / "report-figures").iterdir()}
+    assert figures == {".pdf", ".png"}  # 4,005 pairs are an image

@@ -56,6 +56,7 @@ COLLECTION = [
     "power?difference=0.1",
     "compare?measure=nDCG@10&test=t&correct=bh",
     "compare?test=unpaired&all_pairs=true",
+    "compare?measure=AP&best_per=team",
     "compare?audit=true&resamples=200&baseline=aldgate1",
     "shards?shards=2,3&samples=2&resamples=100&halvings=0&anova=all&pairs=MD6",
     "pilot?measure=AP&measure=nDCG@10&difference=0.05&leave_out=1:3&topics=20,10&trials=3&depth=10&within=0.1",
@@ -88,6 +89,7 @@ def test_a_collections_page_its_json_and_its_command_agree(
 SCORES = [
     "size?difference=0.05&measure=AP",
     "compare?measure=AP&missing=drop",
+    "compare?measure=AP&best_per=%5E(%5Ba-z%5D%2B)",
     "compare",
     "simulate?measure=AP&means=aldgate1=0.4&margins=empirical&topics=30",
     "verify?measure=AP&difference=0.1&collections=250&one_sided=true&search=false&test=wilcoxon",

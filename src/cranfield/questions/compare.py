@@ -58,8 +58,9 @@ class ComparisonResult(Result):
     examples=(
         "cranfield compare scores.csv -m AP --plot intervals.svg",
         "cranfield compare scores.csv -m AP --baseline bm25 --gate no-worse=0.02",
+        "cranfield compare runs/ -q qrels.txt --best-per team --teams teams.tsv",
     ),
-    charts=("intervals", "matrix", "critical-difference"),
+    charts=("intervals", "matrix", "critical-difference", "topics"),
     working="resampling",
     is_parallel=True,
 )
@@ -67,8 +68,10 @@ def compare(
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
+    teams: sources.Teams = None,
     columns: sources.Columns = None,
     measure: shared.Measures = None,
+    best_per: sources.BestPer = None,
     test: Annotated[
         TestName | None,
         Param(
@@ -185,9 +188,11 @@ def compare(
     no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
     demands = _demands(gate, candidate=candidate, baseline=baseline, test=test)
+    if teams is not None and best_per != sources.TEAM:
+        raise RequestError('`teams` has no effect without `best_per="team"`', fix="Leave it out, or add that.")
     if judge is not None:
         more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "gate": gate}
-        _check_judged(**more, equivalence=equivalence, non_inferiority=non_inferiority)
+        _check_judged(**more, best_per=best_per, equivalence=equivalence, non_inferiority=non_inferiority)
         labels = sources.load_label_sets(scores, judge, qrels=qrels, columns=columns, measure=measure, missing=missing)
         settings = {"test": test, "correct": correct, "alpha": alpha, "baseline": baseline or ()}
         return _judged(
@@ -195,7 +200,9 @@ def compare(
         )
     _check_not_judged(estimator=estimator, sampled=sampled or None)
     source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
-    tables = sources.load_tables(scores, **source, uses_roles=True)
+    named = [*(baseline or ()), *(candidate or ())]
+    chosen = sources.best_per_team(best_per, teams, lower_is_better=lower_is_better, always=named)
+    tables = sources.load_tables(scores, **source, uses_roles=True, choose=chosen)
     if audit:
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
         _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -135,6 +135,7 @@ def report(
     judge: sources.Judge = None,
     columns: sources.Columns = None,
     measure: shared.ReportMeasures = None,
+    best_per: sources.BestPer = None,
     systems: Annotated[
         int | None,
         Param("Number of systems to be compared.", default="all systems in the data", ge=2, le=10_000, metavar="M"),
@@ -188,7 +189,8 @@ def report(
     check_sections(section)
     goal = ReportGoal(systems, min_range, difference, width, alpha, power)
     _check_goal(goal)
-    tables, collection = _load(scores, qrels, teams, columns, measure, missing)
+    chosen = sources.best_per_team(best_per, teams)
+    tables, collection = _load(scores, qrels, teams, columns, measure, missing, chosen)
     counts = [int(each) for each in shards] if isinstance(shards, list) else [2, 5, 10]
     about = ReportInput(
         tables=tables.by_name,
@@ -223,16 +225,25 @@ def _check_goal(goal: ReportGoal) -> None:
 
 
 def _load(
-    scores: Any, qrels: Any, teams: str | None, columns: str | None, measure: Names, missing: str | None
+    scores: Any,
+    qrels: Any,
+    teams: str | None,
+    columns: str | None,
+    measure: Names,
+    missing: str | None,
+    chosen: sources.BestPerTeam | None,
 ) -> tuple[sources.Tables, Collection | None]:
     """Score tables and, where runs or a packed collection were given, the collection itself."""
     if not sources.is_collection(scores, qrels):
-        if teams is not None:
+        if teams is not None and chosen is None:
             raise RequestError("`teams` goes with runs and `qrels`, not with scores", fix="Leave it out.")
-        return sources.load_tables(scores, columns=columns, measure=measure, missing=missing), None
+        return sources.load_tables(scores, columns=columns, measure=measure, missing=missing, choose=chosen), None
     collection = sources.load_collection(scores, qrels=qrels, teams=teams)
     usual = ("AP", "nDCG@10")
-    tables = sources.load_tables(collection, columns=columns, measure=measure, missing=missing, usual=usual)
+    if chosen is not None:
+        chosen = replace(chosen, teams=None)  # the collection has them
+    more: dict[str, Any] = {"usual": usual, "choose": chosen}
+    tables = sources.load_tables(collection, columns=columns, measure=measure, missing=missing, **more)
     by_name = {sources.name_of(scores): tables.only}
     return sources.Tables(by_name, tables.warnings), collection
 
@@ -295,8 +306,6 @@ def _sizes(about: ReportInput) -> dict[str, Any]:
 
 def _size_curve(about: ReportInput, moved: str, values: Sequence[float]) -> list[dict[str, Any]]:
     """n for a difference between two of m systems on shared topics, one curve per measure."""
-    from dataclasses import replace
-
     import numpy as np
 
     rows = []

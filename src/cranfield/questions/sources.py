@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cranfield.errors import Caution, InputError, RequestError
-from cranfield.questions.parameters import JudgmentData, NamedData, Names, Source, path_list
+from cranfield.questions.parameters import JudgmentData, NamedData, Names, Param, Source, path_list
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
@@ -68,6 +68,16 @@ Qrels = Annotated[
     ),
 ]
 Teams = Annotated[str | None, Source("Teams, one run per line: run team.", short="-t", metavar="FILE")]
+BestPer = Annotated[
+    str | None,
+    Param(
+        "Keep only the best system of each team, by the first measure: team, by `teams` or a packed collection, or a "
+        "regular expression with one group: the team in a system's name, such as ^([A-Za-z]+).",
+        default="all systems",
+        label="Best system per",
+        metavar="team|PATTERN",
+    ),
+]
 Intents = Annotated[
     str | None, Source("Per-intent judgments, one per line: topic intent document grade.", metavar="FILE")
 ]
@@ -153,6 +163,54 @@ class Tables:
         return estimate_variance(self.by_name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class BestPerTeam:
+    """How the best system of each team is chosen: by the teams of a list or a collection, or by its name.
+
+    ``always`` are systems that stay whatever their scores.
+    """
+
+    best_per: str
+    teams: str | None = None
+    lower_is_better: bool = False
+    always: Sequence[str] = ()
+    known: Mapping[str, str] | None = None
+
+    def of(self, collection: Collection) -> BestPerTeam:
+        """With the teams that a collection has, where it has some."""
+        if collection.teams is None:
+            return self
+        return replace(self, known=dict(zip(collection.systems, collection.teams, strict=True)))
+
+    def best(self, table: ScoreTable) -> ScoreTable:
+        """The table with the best system of each team."""
+        from cranfield.scores.selection import best_of_teams, teams_by_name
+
+        teams = self._teams if self.best_per == TEAM else teams_by_name(table.systems, self.best_per)
+        return best_of_teams(table, teams, lower_is_better=self.lower_is_better, always=self.always)
+
+    @cached_property
+    def _teams(self) -> Mapping[str, str]:
+        from cranfield.formats.qrels import read_teams
+
+        if self.known is not None:
+            return self.known
+        if self.teams is None:
+            raise RequestError(
+                "nothing says which team a system is of",
+                fix="Give a list of «run team» lines as `teams`, or a regular expression as `best_per`.",
+            )
+        return read_teams(self.teams)
+
+
+TEAM = "team"
+
+
+def best_per_team(best_per: str | None, teams: str | None, **more: Any) -> BestPerTeam | None:
+    """How the best system of each team is chosen; None where all systems stay."""
+    return None if best_per is None else BestPerTeam(best_per=best_per, teams=teams, **more)
+
+
 def load_tables(
     scores: Any,
     *,
@@ -163,11 +221,13 @@ def load_tables(
     replicates: str | None = None,
     usual: Sequence[str] = ("AP",),
     uses_roles: bool = False,
+    choose: BestPerTeam | None = None,
 ) -> Tables:
     """Score tables from files, frames, dicts and tables; runs are scored by the measures, or the ``usual`` ones.
 
     Without a policy for missing scores, runs score 0 where they returned nothing, and tables with such are refused.
     Unless the question ``uses_roles`` of topics (clusters, strata, weights), they are left out with a warning.
+    ``choose`` keeps the best system of each team.
     """
     from cranfield.scores.evaluation import score_collection
     from cranfield.scores.quality import table_warnings
@@ -183,14 +243,20 @@ def load_tables(
 
         wanted = parse_measures(measures or usual)
         collection = load_collection(
-            scores, qrels=qrels, only_judged=not any(each.kind.compares_runs for each in wanted)
+            scores,
+            qrels=qrels,
+            teams=None if choose is None else choose.teams,
+            only_judged=not any(each.kind.compares_runs for each in wanted),
         )
+        choose = None if choose is None else choose.of(collection)
         tables = {name_of(scores): score_collection(collection, measures or usual, missing=missing or "zero")}
     else:
         read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
         tables = complete_tables(read, measures=measures, missing=missing, replicates=replicates)
     if not uses_roles:
         tables = {name: ignoring_roles(table) for name, table in tables.items()}
+    if choose is not None:
+        tables = {name: choose.best(table) for name, table in tables.items()}
     return Tables(tables, table_warnings(tables))
 
 

@@ -302,6 +302,118 @@ def difference_rows(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[s
     return values
 
 
+MOST_BARS = 200  # topics; more are drawn as an area
+MOST_STEPS = 400  # of an area
+
+
+def topic_chart(
+    pairs: Sequence[Mapping[str, Any]],
+    differences: Sequence[Sequence[float]],
+    topics: Sequence[str],
+    *,
+    measure: str,
+    interval: str,
+    title: str = "",
+    lower_is_better: bool = False,
+) -> Any:
+    """Draw the difference of two systems on every topic, the best topic first, with the mean and its interval.
+
+    There is one bar per topic, or an area where topics are more than 200; several ``pairs`` have a panel each.
+    ``differences`` are those of every pair, in the order of ``topics``, whose names an area does not need.
+    """
+    import altair
+
+    several = len(pairs) > 1
+    panels = []
+    for pair, values in zip(pairs, differences, strict=True):
+        rows = topic_rows(values, topics, lower_is_better=lower_is_better)
+        named, size = f"{pair['system_a']} − {pair['system_b']}", (340, 180) if several else (560, 280)
+        heading = altair.Title(
+            named if several else title or named,
+            subtitle=[
+                *([] if several or not title else [named]),
+                *_topic_words(pair, "" if several else f"{interval} "),
+            ],
+        )
+        first = altair.Y("difference:Q", title=f"difference in {measure}")
+        draw = _topic_bars if len(values) <= MOST_BARS else _topic_area
+        layers = [*_reach(pair), *draw(rows, first, size[0], len(values)), *_rules(pair, first)]
+        panels.append(altair.layer(*layers).properties(width=size[0], height=size[1], title=heading))
+    if not several:
+        return styled(panels[0])
+    return styled(altair.concat(*panels, columns=2, title=title).resolve_scale(y="shared"))
+
+
+def topic_rows(
+    differences: Sequence[float], topics: Sequence[str], *, lower_is_better: bool = False
+) -> list[dict[str, Any]]:
+    """One row per topic, the best first; of more than 200 topics some of them, evenly spaced and with both ends."""
+    order = sorted(range(len(differences)), key=lambda at: differences[at] * (1 if lower_is_better else -1))
+    steps = min(len(order), MOST_STEPS if len(order) > MOST_BARS else MOST_BARS)
+    places = [round(at * (len(order) - 1) / max(1, steps - 1)) for at in range(steps)]
+    rows = []
+    for place in places:
+        value = float(differences[order[place]])
+        sign = -value if lower_is_better else value
+        verdict = "better" if sign > 0 else "worse" if sign < 0 else "equal"
+        name = topics[order[place]] if topics else ""
+        rows.append({"place": place + 1, "topic": name, "difference": value, "verdict": verdict})
+    return rows
+
+
+def _topic_words(pair: Mapping[str, Any], interval: str) -> list[str]:
+    known = pair["lower"] == pair["lower"]
+    ends = f", {interval}interval [{pair['lower']:+.4f}, {pair['upper']:+.4f}] (grey)" if known else ""
+    counts = f"better on {pair['wins']:,} topics, worse on {pair['losses']:,}, equal on {pair['ties']:,}"
+    return [f"mean {pair['difference']:+.4f} (dashed){ends}".replace("-", "−"), counts]
+
+
+def _reach(pair: Mapping[str, Any]) -> list[Any]:
+    """The interval of the mean, behind the topics."""
+    if pair["lower"] != pair["lower"]:
+        return []
+    base = _layer([{"lower": pair["lower"], "upper": pair["upper"]}])
+    return [base.mark_rect(color="#999999", opacity=0.25).encode(y="lower:Q", y2="upper:Q")]
+
+
+def _rules(pair: Mapping[str, Any], y: Any) -> list[Any]:
+    """Lines at 0 and, dashed, at the mean."""
+    return [
+        _layer([{"difference": 0}]).mark_rule(color="#000000").encode(y=y),
+        _layer([{"difference": pair["difference"]}]).mark_rule(color="#000000", strokeDash=[4, 3]).encode(y=y),
+    ]
+
+
+_VERDICTS = {"better": COLOURS[0], "equal": "#999999", "worse": COLOURS[1]}
+_TOPICS_AXIS = "topics, the best first"
+
+
+def _topic_bars(rows: Sequence[Mapping[str, Any]], y: Any, width: int, count: int) -> list[Any]:
+    import altair
+
+    named = 9 * count <= width and max(len(row["topic"]) for row in rows) <= 12
+    axis = altair.Axis(labels=named, ticks=False, labelAngle=-90, labelFontSize=9, labelOverlap=False, grid=False)
+    x = altair.X("topic:N", sort=None, title=_TOPICS_AXIS, axis=axis)
+    colours = altair.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
+    hover = [altair.Tooltip("topic:N"), altair.Tooltip("difference:Q")]
+    bars = _layer(rows).mark_bar(binSpacing=0)
+    colour = altair.Color("verdict:N", scale=colours, legend=None)
+    return [bars.encode(x=x, y=y, color=colour, tooltip=hover)]
+
+
+def _topic_area(rows: Sequence[Mapping[str, Any]], y: Any, _: int, count: int) -> list[Any]:
+    import altair
+
+    x = altair.X("place:Q", title=_TOPICS_AXIS, scale=altair.Scale(domain=[1, count], nice=False))
+    layers = []
+    for verdict in ("better", "worse"):
+        # Where it is neither, the area has no height, and so each ends where the other begins.
+        part = [{**row, "difference": row["difference"] if row["verdict"] == verdict else 0.0} for row in rows]
+        area = _layer(part).mark_area(color=_VERDICTS[verdict], interpolate="step")
+        layers.append(area.encode(x=x, y=y))
+    return layers
+
+
 def _order(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [row["system"] for row in rows]
 
@@ -364,13 +476,15 @@ def group_diagram(
     *,
     axis: str,
     title: str,
+    subtitle: str = "",
     critical: float | None = None,
     best_is_high: bool = False,
 ) -> Any:
     """Draw systems on an axis, the best at the left, and bars that join those that are not separable.
 
     The form of Demšar (2006), Fig. 1. ``groups`` are the first and last places of systems that are joined; of many
-    systems the best 30 are drawn. ``critical`` is a difference to draw to scale.
+    systems the best 30 are drawn, and a bar that goes on beyond them ends at the edge. ``critical`` is a difference to
+    draw to scale.
     """
     import altair
 
@@ -386,14 +500,21 @@ def group_diagram(
         "x": altair.Scale(domain=list(ends), nice=False, zero=False),
         "y": altair.Scale(domain=[0, bottom], nice=False, reverse=True),
     }
+    beyond = {first for first, last in groups if last >= len(shown)}
     joined = [
-        {"value": shown[a][1], "end": shown[b][1], "line": _FIRST_BAR + _BAR * level, "systems": b - a + 1}
+        {
+            "value": shown[a][1],
+            "end": ends[1] if a in beyond else shown[b][1],
+            "line": _FIRST_BAR + _BAR * level,
+            "systems": b - a + 1,
+        }
         for a, b, level in bars
     ]
     layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
     if critical is not None:
         layers += _critical_bar({"value": low, "end": low + critical, "line": bottom - 0.4}, scales)
-    return styled(altair.layer(*layers).properties(title=title, width=520, height=_LINE * bottom))
+    heading = altair.Title(title, subtitle=subtitle) if subtitle else title
+    return styled(altair.layer(*layers).properties(title=heading, width=520, height=_LINE * bottom))
 
 
 def _named_points(marks: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], axis: str) -> list[Any]:
@@ -616,10 +737,14 @@ def matrix_figure(rows: Rows, pairs: Rows) -> dict[str, Any]:
 
 
 def _chart(rows: Rows, width: int, height: int) -> Any:
+    return _layer(rows).properties(width=width, height=height)
+
+
+def _layer(rows: Rows) -> Any:
+    """What a layer draws, in the size of the chart that it is a layer of."""
     import altair
 
-    data = altair.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
-    return altair.Chart(data, width=width, height=height)
+    return altair.Chart(altair.Data(values=[dict(row) for row in rows]))  # type: ignore[no-untyped-call]
 
 
 def _hover(rows: Rows, names: Sequence[str]) -> list[Any]:

@@ -17,7 +17,14 @@ from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS
 from cranfield.methods.comparison.tested_pairs import HeldPairs
 from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES
 from cranfield.questions.compare import ComparisonResult
-from cranfield.rendering.charts import MOST_IN_DIAGRAM, difference_rows, group_diagram, interval_chart, matrix_chart
+from cranfield.rendering.charts import (
+    MOST_IN_DIAGRAM,
+    difference_rows,
+    group_diagram,
+    interval_chart,
+    matrix_chart,
+    topic_chart,
+)
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
 from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.paper_table import CITATIONS, group_labels, paper_table
@@ -519,7 +526,16 @@ def document(result: ComparisonResult) -> Document:
     found = compare_document(list(result.comparisons.values()), result.inputs, most_pairs=None if every else MOST_PAIRS)
     found = _beside_labels(found, result.by_labels) if result.by_labels else found
     found = _with_gates(found, result) if result.gates else found
+    found = _of_best_systems(found, result) if result.inputs.get("best_per") else found
     return found.showing("pairs") if every else found
+
+
+def _of_best_systems(document: Document, result: ComparisonResult) -> Document:
+    """With a note that these are the best systems of their teams, also in the caption of a table for a paper."""
+    measure = next(iter(result.comparisons)).rpartition(": ")[2]
+    note = f"Every team is shown by its system with the best mean {measure}."
+    paper = [replace(table, note=f"{table.note} {note}".strip()) for table in document.paper]
+    return replace(document, paper=paper, notes=f"{document.notes}\n{note}".strip())
 
 
 def _with_gates(document: Document, result: ComparisonResult) -> Document:
@@ -670,13 +686,42 @@ def critical_difference(result: ComparisonResult) -> Any:
     if found.baselines:
         raise RequestError("with a baseline not all pairs are tested", fix="Leave out `baseline`.")
     count = len(found.systems)
-    note = f"the best {MOST_IN_DIAGRAM} of {count:,}" if count > MOST_IN_DIAGRAM else ""
+    note = f"the best {MOST_IN_DIAGRAM} of {count:,} systems" if count > MOST_IN_DIAGRAM else ""
     return group_diagram(
         list(zip(found.systems, found.means.tolist(), strict=True)),
         found.groups(),
         axis=f"mean {found.measure}",
-        title=_noted(f"{_title(found)}; bars join systems that do not differ significantly", note),
-        best_is_high=True,
+        title=_title(found),
+        subtitle=_noted("bars join systems that do not differ significantly", note),
+        best_is_high=not found.lower_is_better,
+    )
+
+
+def topics(result: ComparisonResult) -> Any:
+    """The differences on every topic: of the best system from the second, or of the best candidates from a baseline."""
+    found, _ = _only(result)
+    if found.by_topic is None:
+        raise RequestError(
+            "estimates from human labels and a judge's are not differences on topics", fix="Choose another chart."
+        )
+    return differences_by_topic(found, title=_title(found))
+
+
+def differences_by_topic(found: Comparison, *, title: str = "") -> Any:
+    """The chart of the pairs whose scores on every topic a comparison has kept."""
+    assert found.by_topic is not None
+    differences = found.by_topic.differences
+    pairs = found.rows_of(found.pairs.part(0, differences.shape[1]))
+    left = len(found.pairs) - len(pairs)
+    note = f"the first {len(pairs)} of {len(found.pairs):,} pairs" if found.baselines and left else ""
+    return topic_chart(
+        pairs,
+        differences.T.tolist(),
+        found.by_topic.topics,
+        measure=found.measure,
+        interval=found.interval,
+        title=_noted(title, note),
+        lower_is_better=found.lower_is_better,
     )
 
 
@@ -716,6 +761,8 @@ def write_pairs(result: ComparisonResult, path: str) -> None:
 
 VIEWS = {
     "ComparisonResult": View(
-        document, {"intervals": intervals, "matrix": matrix, "critical-difference": critical_difference}, sketch
+        document,
+        {"intervals": intervals, "matrix": matrix, "critical-difference": critical_difference, "topics": topics},
+        sketch,
     )
 }

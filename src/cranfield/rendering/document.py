@@ -90,6 +90,7 @@ class Document:
     answer: str = ""
     notes: str = ""
     paper: Sequence[Table] = ()  # what LaTeX has in place of the tables
+    paragraph: str = ""  # of a paper, with citations as ``[@Key]``; LaTeX has it before the tables
     citations: Sequence[str] = ()
     warnings: Warnings = ()
     seed: int | None = None

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield.formats import scores as formats
 from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, finite, show, warning_lines
+from cranfield.rendering.references import CITED, REFERENCES, to_bibtex
 from cranfield.scores.table import ScoreTable
 
 
@@ -131,14 +132,20 @@ def markdown_text(text: str) -> str:
 
 
 def to_latex(document: Document) -> str:
-    """Return tables that go into a paper as they are: caption, label, booktabs, numbers aligned by siunitx."""
+    """Return tables that go into a paper as they are: caption, label, booktabs, numbers aligned by siunitx.
+
+    Before them stands the paragraph for a paper, where there is one, and behind them the BibTeX of what it cites.
+    """
     tables = document.paper or document.tables
     labels = [
         f"tab:{document.method.replace(' ', '-')}{f'-{at}' if at > 1 else ''}" for at in range(1, 1 + len(tables))
     ]
     captions = [table.title or (document.answer if at == 0 else "") for at, table in enumerate(tables)]
     parts = [latex_float(*each) for each in zip(tables, captions, labels, strict=True)]
-    return "\n\n".join([LATEX_NEEDS, *parts])
+    if not document.paragraph:
+        return "\n\n".join([LATEX_NEEDS, *parts])
+    cited = dict.fromkeys(key for key in CITED.findall(document.paragraph) if key in REFERENCES)
+    return "\n\n".join([LATEX_NEEDS, cite_in_latex(document.paragraph), *parts, bibtex_comments(list(cited))])
 
 
 LATEX_NEEDS = r"% \usepackage{array, booktabs, longtable, siunitx}"
@@ -210,6 +217,27 @@ _LATEX |= {
 def latex_text(text: str) -> str:
     """Escape text for LaTeX."""
     return "".join(_LATEX.get(mark, mark) for mark in text)
+
+
+def cite_in_latex(text: str) -> str:
+    r"""Escape the text for LaTeX, with citations as ``\cite``.
+
+    >>> cite_in_latex("5 % of pairs [@Sakai2014]")
+    '5 \\% of pairs~\\cite{Sakai2014}'
+    """
+    pieces = CITED.split(text)  # text, key, text, key, …
+    said = [latex_text(piece) if at % 2 == 0 else _latex_cite(piece) for at, piece in enumerate(pieces)]
+    return "".join(said).replace(r" \cite{", r"~\cite{")
+
+
+def _latex_cite(key: str) -> str:
+    """Return a citation; text that only looks like one, for example in a name, is unchanged."""
+    return rf"\cite{{{key}}}" if key in REFERENCES else latex_text(f"[@{key}]")
+
+
+def bibtex_comments(citations: Sequence[str]) -> str:
+    """The BibTeX of what is cited, in comments of LaTeX."""
+    return "\n".join(["% BibTeX:", *(f"% {line}" for line in to_bibtex(citations).splitlines())])
 
 
 def latex_table(table: Table) -> str:

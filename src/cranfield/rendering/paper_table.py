@@ -108,11 +108,11 @@ def _differences(found: Comparison, signs: Mapping[str, str]) -> tuple[dict[str,
 def _runs(signs: Iterable[str]) -> str:
     """The signs in order; three letters or more in a row by the first and the last.
 
-    >>> _runs("eabcg")
-    'a–ceg'
+    >>> _runs("eabcg"), _runs("§†‡")
+    ('a–ceg', '†‡§')
     """
     runs: list[str] = []
-    for sign in sorted(signs):
+    for sign in sorted(signs, key=lambda each: (DAGGERS.find(each), each)):
         if runs and ord(sign) == ord(runs[-1][-1]) + 1 and sign in ascii_lowercase:
             runs[-1] += sign
         else:

@@ -15,28 +15,20 @@ from cranfield.errors import RequestError, WriteError, check_part, missing_part
 from cranfield.formats.text import atomic_write
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
-from cranfield.rendering.output_formats import latex_table, latex_text, markdown_table, markdown_text
-from cranfield.rendering.references import CITED, REFERENCES, to_bibtex
+from cranfield.rendering.output_formats import (
+    bibtex_comments,
+    cite_in_latex,
+    latex_table,
+    latex_text,
+    markdown_table,
+    markdown_text,
+)
+from cranfield.rendering.references import REFERENCES, to_bibtex
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 
 MOST_ROWS = 60  # more rows are not useful in print; JSON and the workbook have all of them
-
-
-def cite_in_latex(text: str) -> str:
-    r"""Escape the text for LaTeX, with citations as ``\cite``.
-
-    >>> cite_in_latex("5 % of pairs [@Sakai2014]")
-    '5 \\% of pairs~\\cite{Sakai2014}'
-    """
-    pieces = CITED.split(text)  # text, key, text, key, …
-    said = [latex_text(piece) if at % 2 == 0 else _latex_cite(piece) for at, piece in enumerate(pieces)]
-    return "".join(said).replace(r" \cite{", r"~\cite{")
-
-
-def _latex_cite(key: str) -> str:
-    """Return a citation; text that only looks like one, for example in a name, is unchanged."""
-    return rf"\cite{{{key}}}" if key in REFERENCES else latex_text(f"[@{key}]")
+PAGE_ROWS = 36  # of a table that is not broken, with its title and a heading on the same page
 
 
 def report_json(report: Report) -> str:
@@ -86,10 +78,12 @@ def _origin(report: Report) -> str:
 
 _PREAMBLE = r"""\documentclass{article}
 \usepackage{iftex}
-\ifPDFTeX\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\else\usepackage{fontspec}\fi
+\ifPDFTeX\pdfminorversion=7 \usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\else\usepackage{fontspec}\fi
 \usepackage{booktabs}
+\usepackage{float}
 \usepackage{graphicx}
 \makeatletter\@beginparpenalty=10000\makeatother % a table stays with its title
+\clubpenalty=10000 \widowpenalty=10000 \emergencystretch=3em
 \begin{document}"""
 
 
@@ -98,7 +92,8 @@ def report_latex(report: Report, figures: Mapping[str, str] | None = None) -> st
 
     ``figures`` are the files of charts, by their titles.
     """
-    lines = [_PREAMBLE, rf"\title{{{latex_text(_line(report.title))}}}", rf"\date{{{report.date}}}", r"\maketitle"]
+    lines = [_PREAMBLE, rf"\title{{{latex_text(_line(report.title))}}}", r"\author{}"]
+    lines += [rf"\date{{{report.date}}}", r"\maketitle"]
     lines += [rf"\paragraph{{{point.title}.}} {latex_text(' '.join(point.lines))}" for point in report.points]
     drawn = dict(figures or {})
     for section in report.sections:
@@ -117,13 +112,14 @@ def report_latex(report: Report, figures: Mapping[str, str] | None = None) -> st
     lines += [r"\section{Methods}", cite_in_latex(report.methods), r"\section{Seed and versions}"]
     items = [rf"\bibitem{{{key}}} {latex_text(REFERENCES[key])}" for key in report.citations]
     books = [r"\begin{thebibliography}{99}\raggedright", *items, r"\end{thebibliography}"] if items else []
-    lines += [latex_text(_origin(report)), "\n".join(books), r"\end{document}"]
-    comments = "\n".join(f"% {line}" for line in to_bibtex(report.citations).splitlines())
-    return "\n\n".join(lines) + f"\n\n% BibTeX:\n{comments}"
+    # Hyphens of flags are no dash, and a long path is broken after a slash.
+    origin = latex_text(_origin(report)).replace(" --", " -{}-").replace("/", r"/\allowbreak{}")
+    lines += [origin, "\n".join(books), r"\end{document}"]
+    return "\n\n".join([*lines, bibtex_comments(report.citations)])
 
 
 def _latex_figure(title: str, file: str) -> str:
-    return rf"""\begin{{figure}}[htbp]
+    return rf"""\begin{{figure}}[H]
 \centering
 \includegraphics[width=.85\linewidth, height=.75\textheight, keepaspectratio]{{{file}}}
 \caption{{{latex_text(title)}}}
@@ -131,20 +127,26 @@ def _latex_figure(title: str, file: str) -> str:
 
 
 def write_figures(report: Report, path: str | Path) -> dict[str, str]:
-    """Write the charts of a report as PDF into a folder beside ``path``; return their files by their titles."""
+    """Write the charts of a report into a folder beside ``path``; return their files by their titles.
+
+    They are PDF, or PNG where they have very many marks.
+    """
     if missing_part("charts"):
         return {}
     import vl_convert
 
-    from cranfield.rendering.report_page import page_spec
+    from cranfield.rendering.report_page import has_many_marks, page_spec
 
     folder, files = Path(path).with_suffix("").with_name(f"{Path(path).stem}-figures"), {}
     pictures = [picture for section in report.sections for part in section.parts for picture in part.pictures]
     for at, picture in enumerate(pictures, start=1):
         folder.mkdir(exist_ok=True)
-        with atomic_write(folder / f"{at}.pdf") as stream:
-            stream.write(vl_convert.vegalite_to_pdf(json.dumps(finite(page_spec(picture.chart)))))
-        files[picture.title] = f"{folder.name}/{at}.pdf"
+        spec = finite(page_spec(picture.chart))
+        is_image, text = has_many_marks(spec), json.dumps(spec)
+        name = f"{at}.{'png' if is_image else 'pdf'}"
+        with atomic_write(folder / name) as stream:
+            stream.write(vl_convert.vegalite_to_png(text, scale=2) if is_image else vl_convert.vegalite_to_pdf(text))
+        files[picture.title] = f"{folder.name}/{name}"
     return files
 
 
@@ -154,10 +156,21 @@ def _latex_tables(tables: Sequence[Table]) -> list[str]:
         kept, left = _kept(table)
         title = [rf"\medskip\noindent\textbf{{{latex_text(table.title)}}}"] if table.title else []
         more = [f"… and {left:,} more rows."] if left else []
-        # A table wider than the page is scaled to fit; others keep their size.
-        fitted = "\\begin{center}\\small\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
-        lines += [*title, f"{fitted}{latex_table(kept)}}}\n\\end{{center}}", *(latex_text(each) for each in more)]
+        parts = "\n\n\\pagebreak[2]\n\n".join(map(_fitted, _page_tables(kept)))
+        lines += [*title, parts, *(latex_text(each) for each in more)]
     return lines
+
+
+def _page_tables(table: Table) -> list[Table]:
+    """The table in parts of which each fits a page."""
+    starts = range(0, max(1, len(table.rows)), PAGE_ROWS)
+    return [Table(table.columns, table.rows[start : start + PAGE_ROWS]) for start in starts]
+
+
+def _fitted(table: Table) -> str:
+    """A table wider than the page is scaled to fit; others keep their size."""
+    fitted = "\\begin{center}\\small\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+    return f"{fitted}{latex_table(table)}}}\n\\end{{center}}"
 
 
 BROWSERS = (

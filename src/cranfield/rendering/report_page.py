@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import PARTS, missing_part
 from cranfield.rendering.document import Column, Table, finite, show, warning_lines
+from cranfield.rendering.output_formats import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words, to_bibtex
-from cranfield.rendering.report_files import cite_in_latex
 from cranfield.rendering.report_model import Part, Report, Section
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def inline_picture(chart: Any, title: str, name: str) -> str:
     import vl_convert
 
     spec = finite(page_spec(chart))
-    if _marks(spec) > MOST_MARKS:
+    if has_many_marks(spec):
         png = vl_convert.vegalite_to_png(json.dumps(spec))
         width, height = struct.unpack(">II", png[16:24])  # where every PNG has them
         source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
@@ -78,6 +78,11 @@ def _wordy(spec: dict[str, Any]) -> bool:
         for name in layer.get("encoding", {}).get("color", {}).get("scale", {}).get("domain", [])
     ]
     return max((len(str(name)) for name in domains), default=0) > 16
+
+
+def has_many_marks(spec: dict[str, Any]) -> bool:
+    """Whether a chart is smaller as an image than as a drawing."""
+    return _marks(spec) > MOST_MARKS
 
 
 def _marks(spec: dict[str, Any]) -> int:

@@ -213,7 +213,7 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
 def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
     """Return which systems differ, by the default test of all pairs."""
-    from cranfield.rendering.comparison_document import charted, compare_document
+    from cranfield.rendering.comparison_document import charted, compare_document, differences_by_topic
     from cranfield.rendering.paper_table import CITATIONS
 
     parts, said, tests = [], [], []
@@ -227,6 +227,9 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
                 f"{title}: differences{of} with their intervals", interval_chart, rows, document.extra, pairs=pairs
             ),
             Picture.drawn(f"{title}: every pair of {note or 'systems'}", matrix_figure, rows, pairs),
+            Picture.drawn(
+                f"{title}: {each.systems[0]} minus {each.systems[1]} on every topic", differences_by_topic, each
+            ),
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.errors import InputError, PackedFileError, RequestError
-from cranfield.scores.stored import SHOWN
+from cranfield.errors import Caution, InputError, PackedFileError, RequestError
+from cranfield.scores.stored import SHOWN, system_means
 from cranfield.scores.table import ScoreTable
+from cranfield.types import Array
 
 LONGEST = 40  # characters of a name in a message: a topic may be a whole question
 REMEDY = (
@@ -132,3 +135,89 @@ def only_table(tables: Mapping[str, ScoreTable]) -> ScoreTable:
     if len(tables) != 1:
         raise RequestError(f"one collection at a time, and {len(tables)} were named", fix="Name one of them.")
     return next(iter(tables.values()))
+
+
+def teams_by_name(systems: Sequence[str], pattern: str) -> dict[str, str]:
+    """The team of every system: what the one group of a regular expression matches in its name.
+
+    A name that does not match is left out.
+
+    >>> teams_by_name(["ok8amxc", "ok8alx", "INQ603"], "^([a-z]+)8")
+    {'ok8amxc': 'ok', 'ok8alx': 'ok'}
+    """
+    fix = 'Use "team" for the teams in `teams`, or an expression with one group, such as "^([A-Za-z]+)".'
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise RequestError(f"«{pattern}» is no regular expression: {error.msg}", fix=fix) from None
+    if compiled.groups != 1:
+        raise RequestError(f"the regular expression «{pattern}» has {compiled.groups} groups, not one", fix=fix)
+    matches = {system: compiled.search(system) for system in systems}
+    teams = {system: match[1] for system, match in matches.items() if match and match[1]}
+    if not teams:
+        raise RequestError(f"no system has a team by «{pattern}», such as «{_short(systems[0])}»", fix=fix)
+    return teams
+
+
+def best_of_teams(
+    table: ScoreTable, teams: Mapping[str, str], *, lower_is_better: bool = False, always: Sequence[str] = ()
+) -> ScoreTable:
+    """Only the system of each team with the best mean of the first measure, and with a warning that says so.
+
+    Parameters
+    ----------
+    table
+        Scores of systems on topics, none of them missing.
+    teams
+        The team of each system; one without is a team of its own.
+    lower_is_better
+        Whether the best mean is the lowest.
+    always
+        Systems that stay whatever their scores, such as a baseline.
+
+    Returns
+    -------
+    ScoreTable
+        The systems kept, in their order.
+    """
+    means = _first_means(table)
+    best: dict[str, int] = {}
+    for at in np.argsort(means if lower_is_better else -means, kind="stable").tolist():
+        system = table.systems[at]
+        best.setdefault(teams.get(system, system), at)
+    kept = set(best.values())
+    systems = [name for at, name in enumerate(table.systems) if at in kept or name in always]
+    if len(best) < 2:
+        raise RequestError(f"all systems are of the team «{next(iter(best))}»", fix="Leave out `best_per`.")
+    chosen = table.select(systems=systems)
+    return chosen.replaced(warnings=(*table.warnings, _selected(table, teams, len(best), systems)))
+
+
+def _first_means(table: ScoreTable) -> Array:
+    """The mean of every system under the first measure, weighted as its topics are."""
+    if table.stored is not None and not table.shards:
+        return system_means(table.matrix(table.measures[0]))
+    return np.average(table.values[0].mean(axis=2), axis=0, weights=table.weights)
+
+
+def _selected(table: ScoreTable, teams: Mapping[str, str], count: int, systems: Sequence[str]) -> Caution:
+    """Which systems were left out, by which measure, and what that does to the others."""
+    left = len(table.systems) - len(systems)
+    if not left:
+        return Caution(
+            "best-per-team",
+            f"each of the {count:,} teams has one system only, and none is left out",
+            "Look at what tells the teams: `best_per`, or the list in `teams`.",
+        )
+    sizes = Counter(teams.get(system, system) for system in table.systems)
+    largest, most = sizes.most_common(1)[0]
+    alone = sum(system not in teams for system in table.systems)
+    others = f"; {alone:,} of no team count as teams of their own" if alone else ""
+    return Caution(
+        "best-per-team",
+        f"of {len(table.systems):,} systems the best of each of {count:,} teams by mean {table.measures[0]} is "
+        f"compared, and {left:,} are left out (most systems: {largest}, {most:,}{others}). They are chosen by the "
+        "topics that compare them, which favours teams with many systems: means and differences of the chosen are "
+        "too high (winner's curse)",
+        "Choose the system of each team on other topics, or compare all of them.",
+    )

@@ -49,6 +49,7 @@ BUDGET = make_page(
 )
 COMPARE = make_page(
     "compare",
+    files=("qrels", "teams"),
     front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "gate", "audit"),
     without=("estimator", "sampled"),  # of labels of a judge, which come with the command
 )

@@ -17,6 +17,7 @@ from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.questions.parameters import command_line
 from cranfield.questions.report import ReportResult
+from cranfield.questions.sources import TEAM
 from cranfield.rendering.document import Document, StreamedRows, view
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
@@ -82,6 +83,8 @@ class Asked:
     def _named(self) -> tuple[list[str], dict[str, str]]:
         """The files as the command names them: as they came, or packed where it has no flag for one that matters."""
         given = {flag: name for flag, name in self.about["options"].items() if flag in self.question.files}
+        if self.question.name == "compare" and self.query.best_per != TEAM:
+            given.pop("teams", None)  # nothing else there asks for teams
         if self.is_about_files:
             others = [name for flag, name in self.about["options"].items() if flag not in given]
             return [*(self.about["arguments"] or self.about["files"]), *others], given

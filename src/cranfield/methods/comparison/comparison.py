@@ -52,7 +52,7 @@ from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.scores.selection import REMEDY, check_balance
-from cranfield.scores.stored import StoredMatrix, ordered, system_means, whole
+from cranfield.scores.stored import Matrix, OrderedMatrix, StoredMatrix, columns, ordered, system_means, whole
 from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
@@ -70,6 +70,8 @@ HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for them
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
 ROWS_AT_ONCE = 20_000
 RESAMPLES = 10_000
+CHARTED_PAIRS = 6  # with a baseline, whose differences on every topic are kept for a chart
+NAMED_TOPICS = 200  # more names cannot be shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,23 @@ class LabelsUsed:
     estimator: str
     judged_topics: int
     fallback: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TopicScores:
+    """The scores of the first pairs on every topic: those of their first systems, then those of their second ones.
+
+    ``topics`` are the names of the topics, unless they are too many to be shown.
+    """
+
+    topics: tuple[str, ...]
+    scores: Matrix
+
+    @property
+    def differences(self) -> Array:
+        """Topics × pairs: the score of the first system minus that of the second."""
+        first, second = np.hsplit(whole(self.scores), 2)
+        return np.asarray(first - second)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,6 +121,8 @@ class Comparison:
     are not all of one kind; ``design_effect`` what clusters, strata and weights do, where topics have any. With
     ``lower_is_better`` the best system has the lowest mean, so that better minus worse is below 0, and a win is a topic
     with a lower score. ``is_mcnemar`` says that the test is McNemar's exact test: the sign test of scores of 0 and 1.
+    ``by_topic`` has the differences on every topic of the best system from the second, or of the best candidates from
+    the baseline.
     """
 
     measure: str
@@ -125,6 +146,7 @@ class Comparison:
     design_effect: DesignEffect | None = None
     lower_is_better: bool = False
     is_mcnemar: bool = False
+    by_topic: TopicScores | None = None
 
     @property
     def first(self) -> Array:
@@ -502,8 +524,19 @@ def compare(
         seed=seed if test in RESAMPLED else None,
         resamples=resamples if test in RESAMPLED else None,
         is_mcnemar=test == "sign" and _is_passes(whole(scores)),
+        by_topic=_by_topic(table, scores, order, which),
         **{**found, "warnings": tuple(each for each in (aloud, *found["warnings"]) if each)},
     )
+
+
+def _by_topic(
+    table: ScoreTable, scores: Array | StoredMatrix, order: Array, which: tuple[Array, Array] | None
+) -> TopicScores:
+    """The scores on every topic of the first pairs; those in a file are left there until they are asked for."""
+    first, second = (np.array([0]), np.array([1])) if which is None else which
+    systems = order[np.concatenate([first[:CHARTED_PAIRS], second[:CHARTED_PAIRS]])]
+    kept = columns(scores, systems) if isinstance(scores, np.ndarray) else OrderedMatrix(scores, systems)
+    return TopicScores(topics=table.topics if len(scores) <= NAMED_TOPICS else (), scores=kept)
 
 
 def _is_passes(scores: Array) -> bool:
@@ -520,6 +553,7 @@ def _turned(found: Comparison) -> Comparison:
         equivalence=None if found.equivalence is None else found.equivalence.turned(),
         non_inferiority=None if found.non_inferiority is None else found.non_inferiority.turned(),
         lower_is_better=True,
+        by_topic=None if found.by_topic is None else replace(found.by_topic, scores=-whole(found.by_topic.scores)),
     )
 
 

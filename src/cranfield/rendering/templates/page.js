@@ -34,7 +34,6 @@
   if (!form) return;
   const starts = JSON.parse(find("#starts").textContent);
   const GOALS = { "max-t": "difference", blocked: "min_range", exact: "min_range", sakai: "min_range", t: "difference", interval: "width" };
-  const FLAGS = { min_range: "--min-range", difference: "--difference", width: "--width" };
   const NAMES = { min_range: "smallest range to find", difference: "smallest difference to find", width: "widest interval" };
   const estimateOf = (method) => (method === "exact" || method === "sakai" ? "two-way" : "residual");
   const amongSystems = (method) => method === "max-t" || GOALS[method] === "min_range";
@@ -83,14 +82,18 @@
     return `Between ${words[0]} and ${words[1]}, reflecting the uncertainty of the pilot variance.`;
   }
 
-  function command(wanted) {
+  // The design and its n as a sentence to quote.
+  function sentence(wanted, topics) {
+    const lead = `${chosen().measure}: ${topics.toLocaleString("en")} topics`;
     const goal = GOALS[wanted.method];
-    const parts = ["cranfield size", `${FLAGS[goal]} ${wanted[goal]}`];
-    if (amongSystems(wanted.method)) parts.push(`--systems ${wanted.systems}`);
-    parts.push(goal === "min_range" ? `--variance ${wanted.variance}` : `--sd ${shown(wanted.sd)}`);
-    parts.push(`--alpha ${wanted.alpha}`);
-    if (goal !== "width") parts.push(`--power ${wanted.power}`);
-    return `${parts.join(" ")} ${goal === "difference" ? "--test" : "--method"} ${wanted.method}`;
+    const among = { "max-t": `between two of ${wanted.systems} systems`, t: "between two systems named in advance" };
+    const spread = goal === "min_range" ? `a variance of ${wanted.variance}` : `an sd of paired differences of ${shown(wanted.sd)}`;
+    const level = `α = ${wanted.alpha} and ${spread}`;
+    if (goal === "width") return `${lead} make the interval of a difference ${wanted.width} wide, as expected for ${level}.`;
+    const found = goal === "difference"
+      ? `difference of ${wanted.difference} ${among[wanted.method]}`
+      : `range of ${wanted.min_range} among ${wanted.systems} systems`;
+    return `${lead} detect a ${found} (${wanted.method}) with power ${wanted.power} at ${level}.`;
   }
 
   function valid() {
@@ -111,7 +114,7 @@
     if (!valid()) {
       result.textContent = "–";
       find("#achieved").textContent = "Every number must be above 0, power between α and 1, and systems 2 or more.";
-      find("#between").textContent = find("#command").textContent = "";
+      find("#between").textContent = find("#design").textContent = "";
       return;
     }
     const wanted = design();
@@ -122,7 +125,7 @@
       ? `No number up to ${Design.MOST_TOPICS.toLocaleString("en")} does this.`
       : `${word} ${shown(found.achieved)} with n` + (Number.isNaN(found.below) ? "." : `, ${shown(found.below)} with n − 1.`);
     find("#between").textContent = between(wanted);
-    find("#command").textContent = command(wanted);
+    find("#design").textContent = found.topics === null ? "" : sentence(wanted, found.topics);
     draw(wanted, found.topics);
   }
 
