@@ -188,40 +188,39 @@ def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> 
 
 
 ROWS = 1 << 18  # of a Parquet file at a time; Polars writes groups of so many
+CELLS = 1 << 20  # of a Parquet file at a time, where whole columns can be read: fewer columns rather than fewer rows
 _MANY = 1 << 12  # distinct texts above which a library's categories cost more than a dictionary
 
 
 @dataclass(frozen=True, eq=False)
 class FrameSource:
-    """Parts of a table one after the other, each with all its columns; ``number`` reads what is no number already."""
+    """A table in parts: the first row of each, and some columns by name. ``number`` reads what is no number already."""
 
     names: Sequence[str]
     count: int
-    parts: Callable[[Sequence[str]], Iterator[Any]]
+    parts: Callable[[Sequence[str]], Iterator[tuple[int, Mapping[str, Any]]]]
     number: ParseNumber
 
     def read(self, ids: Sequence[str], numbers: Sequence[str], *, optional: bool = False) -> CodedRows:
         """Columns of ids and of numbers; `OddTableError` where a row has to be looked at by itself."""
-        coders = [_Coder(self.count) for _ in ids]
+        coders = {name: _Coder(self.count) for name in ids}
         values, texts = np.empty((self.count, len(numbers))), set[int]()
-        first = 0
-        for part in self.parts(list(dict.fromkeys([*ids, *numbers]))):
-            last = first + len(part)
-            for coder, name in zip(coders, ids, strict=True):
-                coder.add(first, *_coded(part[name]))
-            found = {at: _numbers(part[name]) for at, name in enumerate(numbers) if at not in texts}
-            for at in [at for at, column in found.items() if column is None]:
-                del found[at]
-                if not optional or not self._is_text(part[numbers[at]]):
+        for first, part in self.parts(list(dict.fromkeys([*ids, *numbers]))):
+            for name in [name for name in coders if name in part]:
+                coders[name].add(first, *_coded(part[name]))
+            columns: dict[int, Array] = {}
+            for at in [at for at, name in enumerate(numbers) if name in part and at not in texts]:
+                column = _numbers(part[numbers[at]])
+                if column is not None and not np.isinf(column).any():
+                    columns[at] = column
+                elif column is None and optional and self._is_text(part[numbers[at]]):
+                    texts.add(at)
+                else:
                     raise OddTableError
-                texts.add(at)
-            _fill(values[first:last], found)
-            first = last
-        if np.isinf(values).any():
-            raise OddTableError
+            _fill(values[first:], columns)
         kept = [at for at in range(len(numbers)) if at not in texts]
         return CodedRows(
-            {name: coder.column() for name, coder in zip(ids, coders, strict=True)},
+            {name: coder.column() for name, coder in coders.items()},
             tuple(numbers[at] for at in kept),
             values[:, kept] if texts else values,
         )
@@ -232,17 +231,17 @@ class FrameSource:
         return first is None or self.number(first) is None
 
 
-def _fill(values: Array, columns: Mapping[int, Array | None]) -> None:
-    """Write columns into a table of rows, a few rows at a time, which stay in the processor's cache meanwhile."""
+def _fill(values: Array, columns: Mapping[int, Array]) -> None:
+    """Write columns into the first rows of a table, a few rows at a time: these stay in the processor's cache."""
 
     def fill(span: tuple[int, int]) -> None:
         for first in range(*span, 8192):
             block = slice(first, min(first + 8192, span[1]))
             for at, column in columns.items():
-                if column is not None:
-                    values[block, at] = column[block]
+                values[block, at] = column[block]
 
-    spread(fill, slices(len(values), 2 if values.size > 1_000_000 else 1))
+    rows = max(map(len, columns.values()), default=0)
+    spread(fill, slices(rows, 2 if rows * len(columns) > 1_000_000 else 1))
 
 
 class _Coder:
@@ -392,7 +391,7 @@ def _numbers(column: Any) -> Array | None:
 
 def frame_source(frame: Any, names: Sequence[str], number: ParseNumber) -> FrameSource:
     """The columns of a data frame."""
-    return FrameSource(names, len(frame), lambda _: iter([frame]), number)
+    return FrameSource(names, len(frame), lambda wanted: iter([(0, {name: frame[name] for name in wanted})]), number)
 
 
 def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
@@ -403,10 +402,15 @@ def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
         return None
     whole = polars.scan_parquet(path)
     count = int(whole.select(polars.len()).collect().item())
+    step = max(1, min(count, CELLS))
 
-    def parts(names: Sequence[str]) -> Iterator[Any]:
-        chosen = whole.select(names)
-        return ahead(lambda first: chosen.slice(first, ROWS).collect(), range(0, count, ROWS))
+    def part(at: tuple[int, Sequence[str]]) -> tuple[int, Mapping[str, Any]]:
+        return at[0], whole.select(at[1]).slice(at[0], step).collect().to_dict()
+
+    def parts(names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        together = max(1, CELLS // step)
+        groups = [names[at : at + together] for at in range(0, len(names), together)]
+        return ahead(part, [(first, group) for first in range(0, count, step) for group in groups])
 
     return FrameSource(whole.collect_schema().names(), count, parts, number)
 
