@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.column_scan import CodedColumn, CodedRows, OddTableError, ParseNumber
 from cranfield.formats.records import Record
+from cranfield.formats.scores import LONGEST_NAME
 from cranfield.formats.text import is_ascending
 from cranfield.runtime.threads import ahead, slices, spread
 from cranfield.scores.columnar import table_from_source, usual_table
@@ -25,6 +26,7 @@ from cranfield.scores.columns import (
     suggest,
     table_from_records,
 )
+from cranfield.scores.stored import UnreadNames
 from cranfield.scores.table import COLUMNS, PLACE, TOPIC_ROLES, ScoreTable, natural
 from cranfield.types import Array
 
@@ -252,10 +254,14 @@ class _Coder:
 
     def __init__(self, count: int) -> None:
         self._codes: Array = np.empty(count, np.uint16)
-        self._values: list[Any] = []
+        self._values: Any = None  # a list, or a series of Polars as long as it is sorted
         self._known: dict[Any, int] | None = None
 
-    def add(self, first: int, codes: Array, values: list[Any]) -> None:
+    def add(self, first: int, codes: Array, values: Any) -> None:
+        if self._values is None:
+            self._values = values[:0]
+        if isinstance(values, list) or isinstance(self._values, list):
+            self._values, values = _listed(self._values), _listed(values)
         moved = self._ascended(values)
         if moved is None:
             moved = self._looked_up(values)
@@ -263,15 +269,21 @@ class _Coder:
             self._codes = self._codes.astype(np.int32)
         self._codes[first : first + len(codes)] = moved[codes]
 
-    def _ascended(self, values: list[Any]) -> Array | None:
-        known = self._values
-        if self._known is not None or not values or not is_ascending(values) or (known and values[0] < known[-1]):
+    def _ascended(self, values: Any) -> Array | None:
+        before = len(self._values)
+        if self._known is not None or not len(values) or (before and values[0] < self._values[-1]):
             return None
-        same = bool(known) and known[-1] == values[0]
-        known += values[1:] if same else values
-        return np.arange(len(known) - len(values), len(known), dtype=np.int32)
+        if isinstance(values, list) and not is_ascending(values):
+            return None
+        same = before > 0 and self._values[-1] == values[0]
+        if isinstance(values, list):
+            self._values += values[same:]
+        else:
+            self._values.append(values[same:])
+        return np.arange(before - same, before - same + len(values), dtype=np.int32)
 
-    def _looked_up(self, values: list[Any]) -> Array:
+    def _looked_up(self, values: Any) -> Array:
+        self._values, values = _listed(self._values), _listed(values)
         if self._known is None:
             self._known = dict(zip(self._values, range(len(self._values)), strict=True))
         known = self._known
@@ -281,7 +293,48 @@ class _Coder:
 
     def column(self) -> CodedColumn:
         values = self._values
+        if not isinstance(values, list) and values is not None and _are_natural(values):
+            return CodedColumn(self._codes, SeriesNames(values))
+        values = _listed(values)
         return CodedColumn(self._codes, values if values and type(values[0]) is str else list(map(str, values)))
+
+
+def _listed(values: Any) -> list[Any]:
+    if values is None:
+        return []
+    return values if isinstance(values, list) else list(values.to_list())
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesNames(UnreadNames):
+    """Names in a series of Polars: a million take less memory, and less time, than as objects of Python.
+
+    They are different, have no blanks around them, and are in natural order.
+    """
+
+    series: Any
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    def __contains__(self, name: object) -> bool:
+        return bool((self.series == name).any())
+
+    def read(self) -> tuple[str, ...]:
+        return tuple(self.series.to_list())
+
+
+def _are_natural(texts: Any) -> bool:
+    """Whether sorted texts are names, without blanks around them, that are in natural order too."""
+    lengths, text = texts.str.len_bytes(), texts.str.join("").item()
+    if not lengths[0] or lengths.max() > LONGEST_NAME or not text.isprintable():  # a blank is the only printable space
+        return False
+    if " " in text and bool((texts.str.strip_chars(" ") != texts).any()):
+        return False
+    if texts[0] >= ":":  # which follows 9
+        return True
+    numbers = texts.str.contains("^[0-9]+$")
+    return not bool(numbers.any()) or (bool(numbers.all()) and lengths.min() == lengths.max())
 
 
 def _library(column: Any) -> str:
@@ -292,8 +345,11 @@ def _iterated(column: Any) -> Any:
     return (each.as_py() for each in column) if _library(column) == "pyarrow" else column
 
 
-def _coded(column: Any) -> tuple[Array, list[Any]]:
-    """One code per row and the values that they stand for, as Python iterates them; odd where one is missing."""
+def _coded(column: Any) -> tuple[Array, Any]:
+    """One code per row and the values that they stand for, as Python iterates them; odd where one is missing.
+
+    The values are a list, or a sorted series of Polars.
+    """
     library = _library(column)
     if library == "polars":
         return _coded_polars(column)
@@ -304,7 +360,7 @@ def _coded(column: Any) -> tuple[Array, list[Any]]:
     raise OddTableError
 
 
-def _coded_polars(column: Any) -> tuple[Array, list[Any]]:
+def _coded_polars(column: Any) -> tuple[Array, Any]:
     import polars
 
     if column.null_count():
@@ -321,7 +377,7 @@ def _coded_polars(column: Any) -> tuple[Array, list[Any]]:
         runs = column.rle().struct.unnest()
         column, repeats = runs["value"], runs["len"].to_numpy()
     if bool((column.head(len(column) - 1) < column.tail(len(column) - 1)).all()):
-        codes, values = np.arange(len(column), dtype=np.int32), column.to_list()
+        codes, values = np.arange(len(column), dtype=np.int32), column
     elif len(distinct := column.unique().sort()) <= _MANY:
         codes = column.cast(polars.Enum(distinct)).to_physical().to_numpy()
         values = distinct.to_list()
