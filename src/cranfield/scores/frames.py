@@ -190,7 +190,8 @@ def _from_wide(columns: list[str], rows: Iterator[Any], measure: str | None) -> 
 
 
 ROWS = 1 << 18  # of a Parquet file at a time; Polars writes groups of so many
-CELLS = 1 << 20  # of a Parquet file at a time, where whole columns can be read: fewer columns rather than fewer rows
+CELLS = 1 << 22  # of a Parquet file at a time, where columns are read: some columns of at most so many rows
+ROWS_OF_COLUMNS = 1 << 19
 _MANY = 1 << 12  # distinct texts above which a library's categories cost more than a dictionary
 
 
@@ -458,7 +459,7 @@ def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
         return None
     whole = polars.scan_parquet(path)
     count = int(whole.select(polars.len()).collect().item())
-    step = max(1, min(count, CELLS))
+    step = max(1, min(count, CELLS, ROWS_OF_COLUMNS))
 
     def part(at: tuple[int, Sequence[str]]) -> tuple[int, Mapping[str, Any]]:
         return at[0], whole.select(at[1]).slice(at[0], step).collect().to_dict()

@@ -617,4 +617,5 @@ def squared_deviations(scores: Matrix, means: Array) -> Array:
 
 
 def _block_deviations(block: Array, _: int, means: Array) -> Array:
-    return np.asarray(np.square(block - means).sum(axis=0))
+    away = block - means
+    return np.asarray(np.square(away, out=away).sum(axis=0))
