@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import struct
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 
 from cranfield.errors import CranfieldError
 from cranfield.formats.text_blocks import MARGIN, MOST_WORDS, IdCodes, parse_decimals
-from cranfield.scores import ScoreTable
+from cranfield.scores import ScoreTable, read_scores
 from cranfield.scores.frames import make_frame
 from cranfield.types import Array
 from sizes import sized
@@ -86,7 +88,12 @@ def test_codes_stand_for_the_ids_that_were_coded(longest: int) -> None:
 
 def frames(draw: random.Random) -> tuple[dict[str, list[Any]], str | None]:
     """The columns of a frame, long or wide or with other names, with gaps and repeats now and then."""
-    topics = draw.sample(["q1", "a b", " x", "10", "9", "ä"], 4) if draw.random() < 0.7 else [3, 20, 1, 100]
+    names = ["q1", "q2", "q10", "a b", "ä", "1x"], ["q1", "a b", " x", "b\x1f", "c\u2003"], ["10", "09", "07", "9", "x"]
+    topics: list[Any] = draw.sample(draw.choice(names), 4) if draw.random() < 0.7 else [3, 20, 1, 100]
+    if draw.random() < 0.5:
+        topics.sort()
+    if draw.random() < 0.02:
+        topics = ["" if draw.random() < 0.5 else "z\0", *map(str, topics)]
     systems = draw.sample(["s1", "s2", "10", "7"], 3)
     cells = [(topic, system) for topic in topics for system in systems]
     if draw.random() < 0.3:
@@ -132,11 +139,50 @@ def test_frames_are_the_same_by_columns_and_by_rows(
     assert read["table"] > 100
 
 
-def outcome(frame: object, given: str | None) -> ScoreTable | str:
+@pytest.mark.parametrize("cells", [1, 3, 7, 20])
+def test_a_parquet_file_is_the_same_in_parts_and_by_rows(
+    cells: int, fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, read, file = random.Random(cells), Counter[str](), str(tmp_path / "scores.parquet")
+    monkeypatch.setattr("cranfield.scores.frames.CELLS", cells)
+    for _ in range(120):
+        columns, given = frames(draw)
+        make_frame(columns, "polars").write_parquet(file)
+        in_parts = outcome(file, given)
+        with monkeypatch.context() as patch:
+            patch.setattr("cranfield.scores.frames.table_by_columns", lambda *_, **__: None)
+            patch.setattr("cranfield.scores.score_files.table_by_columns", lambda *_, **__: None)
+            by_rows = outcome(file, given)
+        if isinstance(in_parts, str) or isinstance(by_rows, str):
+            assert in_parts == by_rows
+            continue
+        read["table"] += 1
+        read["unread"] += "topics" not in vars(in_parts)
+        for name, look in fuzz.LOOKS.items():
+            found, expected = (repr(look(table)).replace(f"{file}, ", "") for table in (in_parts, by_rows))
+            assert found == expected, (name, columns, given)
+    assert read["table"] > 40
+    assert read["unread"] > 3
+
+
+def outcome(data: object, given: str | None) -> ScoreTable | str:
     try:
-        return ScoreTable.from_frame(frame, columns=given)
+        return read_scores(data, columns=given) if isinstance(data, str) else ScoreTable.from_frame(data, columns=given)
     except CranfieldError as error:
         return str(error)
+
+
+def test_names_of_topics_that_nobody_asked_for_are_those_of_the_file(tmp_path: Path) -> None:
+    file, topics = tmp_path / "scores.parquet", [f"q{at:04}" for at in range(5000)]
+    make_frame({"topic": topics, "b": [at % 7 / 7 for at in range(5000)], "a": [0.5] * 5000}, "polars").write_parquet(
+        file
+    )
+    table = read_scores(file)
+    same = pickle.loads(pickle.dumps(table.replaced(measures=("AP",)).select(measures=["AP"])))
+    assert (table.topic_count, table.has_topic("q0007"), table.has_topic("all")) == (5000, True, False)
+    assert "topics" not in vars(same)
+    assert same.topics == tuple(topics)
+    assert table.select(topics=["q0007", "q0003"]).of()[:, 1].tolist() == [0.0, 3 / 7]
 
 
 def test_repeats_are_averaged_without_a_table_that_has_them_apart() -> None:

@@ -36,6 +36,7 @@ from cranfield.formats.scores import (
 )
 from cranfield.formats.text import BOM
 from cranfield.scores.columns import Columns, as_number, guess_caution, repeats_caution
+from cranfield.scores.stored import UnreadNames
 from cranfield.scores.table import TOPIC_ROLES, Cell, ScoreTable, natural, own
 from cranfield.types import Array
 
@@ -49,7 +50,7 @@ Place = Callable[[int, int], str]
 class Axis:
     """Names of one axis of a table, and the position of every row on it; None where all are at 0."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] | UnreadNames
     positions: Array | None = None
 
     @property
@@ -65,6 +66,8 @@ def named_axis(
 ) -> Axis | None:
     """The axis of a column of ids: in natural order, or in that of the rows; None where ``clean`` refuses one."""
     texts = column.names
+    if isinstance(texts, UnreadNames) and len(texts) > 1:  # in order already, as are the rows
+        return Axis(texts, column.codes)
     if clean is not str:  # names are texts already, and there may be millions
         names = [clean(name) for name in texts]
         texts = [name for name in names if name is not None]
@@ -103,7 +106,12 @@ class CodedScores:
 
     @property
     def shards(self) -> tuple[str, ...]:
-        return () if self.shard is None or self.shard.names == ("",) else self.shard.names
+        return () if self.shard is None or tuple(self.shard.names) == ("",) else tuple(self.shard.names)
+
+    @property
+    def _names(self) -> tuple[Any, Any, Any]:
+        """Of measures, topics and systems; a table can do without those of topics until somebody asks for them."""
+        return tuple(self.measure.names), self.topic.names, tuple(self.system.names)
 
     @cached_property
     def _rows(self) -> Array:
@@ -128,14 +136,12 @@ class CodedScores:
         if _has_repeats(self._rows, shard):
             return None
         if averaged:
-            return ScoreTable(self.measure.names, self.topic.names, self.system.names, own(self._means(shard)))
+            return ScoreTable(*self._names, own(self._means(shard)))
         numbered = _numbered(self, shard) if replicates == "nested" else None
         table = ScoreTable(
-            self.measure.names,
-            self.topic.names,
-            self.system.names,
+            *self._names,
             own(self._values(shard if numbered is None else numbered)),
-            self.shards if numbered is None else numbered.names,
+            self.shards if numbered is None else tuple(numbered.names),
             empty=self.empty(),
             replicates=replicates if numbered is not None else "",
         )
@@ -312,7 +318,7 @@ def rows_table(
         raise _first_error(found, shard, wrong, columns[score])
     values = own(found._values(shard))
     empty = {} if stands is None else dict(found.empty())
-    return ScoreTable(measure.names, topic.names, system.names, values, found.shards, empty=empty)
+    return ScoreTable(*found._names, values, found.shards, empty=empty)
 
 
 def _row_names(values: Sequence[Any], part: str, where: Callable[[int], str]) -> list[str]:
@@ -490,7 +496,7 @@ def _have_two_scores(rows: CodedRows, keys: set[Key], title: str) -> bool:
 def _name_or_none(name: str) -> str | None:
     """A name; None where a row-by-row reader has to say what is wrong with it, or may take it for a blank line."""
     name = name.strip()
-    return name if 0 < len(name) <= LONGEST_NAME else None
+    return name if 0 < len(name) <= LONGEST_NAME and "\0" not in name else None
 
 
 def _ordered(scores: CodedScores) -> CodedScores:
@@ -522,13 +528,10 @@ def usual_table(source: Source, measure: str | None, place: Callable[[int], str]
         rows = source.read(ids, numbers, optional=False)
     except OddTableError:
         return None
-    texts = {name: list(map(str.strip, column.names)) for name, column in rows.ids.items()}
-    if not all(are_names(found) for name, found in texts.items() if name != "shard"):
+    columns = {name: _stripped(column) for name, column in rows.ids.items()}
+    if not all(_has_names(column) for name, column in columns.items() if name != "shard"):
         return None
-    axes = {
-        name: named_axis(replace(column, names=texts[name]), str, sort=name != "measure")
-        for name, column in rows.ids.items()
-    }
+    axes = {name: named_axis(column, str, sort=name != "measure") for name, column in columns.items()}
     topic, system = axes["topic"], axes["system"] if long else Axis(tuple(numbers))
     named = axes["measure"] if "measure" in axes else Axis((measure or "score",))
     if topic is None or system is None or named is None or not numbers:
@@ -539,6 +542,16 @@ def usual_table(source: Source, measure: str | None, place: Callable[[int], str]
         named, topic, system, axes.get("shard"), rows.numbers, lambda row, _: place(row), wide=not long
     )
     return _ordered(scores).dense()
+
+
+def _stripped(column: CodedColumn) -> CodedColumn:
+    """Without blanks around names."""
+    is_plain = isinstance(column.names, UnreadNames)
+    return column if is_plain else replace(column, names=list(map(str.strip, column.names)))
+
+
+def _has_names(column: CodedColumn) -> bool:
+    return isinstance(column.names, UnreadNames) or are_names(column.names)
 
 
 # --- tables whose columns have other names
@@ -582,7 +595,7 @@ def table_from_source(
         scores = None if roles is None else _named(source, roles, system, named, place)
     except OddTableError:
         return None
-    if scores is None or without in scores.topic.names:
+    if scores is None or (without is not None and without in scores.topic.names):
         return None
     table = _ordered(scores).dense(averaged=averaged, replicates=given.replicates)
     if table is not None and given.topic_roles:

@@ -40,7 +40,6 @@ BOUND_SHARE = 0.3
 AT_BOUND = 1e-9  # that near a score is at it
 ALPHA = 0.05
 ROUNDED = 5.1e-5  # scores printed with four decimals may lie outside by half a unit of the last
-BLOCK = 1_000_000  # comparisons at a time
 MOST_SYSTEMS, MOST_CELLS = 200, 10_000_000  # systems whose pairs are looked at: 19,900; and topics × systems²
 
 
@@ -109,13 +108,12 @@ class _Pairs:
     @cached_property
     def zeros(self) -> Array:
         """Topics on which each pair has equal scores."""
-        equal = np.zeros((len(self.systems), len(self.systems)), np.int64)
         rounded = self.scores.round(12)
-        step = max(1, BLOCK // equal.size)
-        for start in range(0, self.count, step):
-            part = rounded[start : start + step]
-            equal += (part[:, :, np.newaxis] == part[:, np.newaxis]).sum(axis=0)
-        return np.asarray(equal[self.which])
+        equal = [
+            np.count_nonzero(rounded[:, at, np.newaxis] == rounded[:, at + 1 :], axis=0)
+            for at in range(len(self.systems))
+        ]
+        return np.concatenate(equal)
 
     def name(self, at: int, join: str = " and ") -> str:
         return join.join(self.systems[int(index[at])] for index in self.which)
@@ -260,7 +258,9 @@ def _bounds(measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
 
 def _counts_at(block: Array, _: int, bounds: tuple[float, ...]) -> Array:
     """How many scores are at each bound."""
-    return np.array([np.count_nonzero(np.abs(block - bound) < AT_BOUND) for bound in bounds])
+    return np.array(
+        [np.count_nonzero((block > bound - AT_BOUND) & (block < bound + AT_BOUND)) for bound in bounds]
+    )  # without copies of the scores
 
 
 def _near_duplicates(pairs: _Pairs) -> Caution | None:

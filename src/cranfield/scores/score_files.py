@@ -110,9 +110,9 @@ def read_scores(
 
 def _noting_means(table: ScoreTable, file: str) -> ScoreTable:
     """With a warning where a topic has the name of the means in the output of trec_eval."""
-    if SUMMARY not in table.topics:
+    if not table.has_topic(SUMMARY):
         return table
-    return replace(table, warnings=(*table.warnings, Problem("topic-all", file)))
+    return table.replaced(warnings=(*table.warnings, Problem("topic-all", file)))
 
 
 def open_scores(path: str | Path, *, columns: Any = None) -> ScoreTable:
@@ -171,7 +171,7 @@ def _noting_missing(table: ScoreTable, why: str) -> ScoreTable:
     if not table.missing or any(warning.slug == "cell-missing" for warning in table.warnings):
         return table
     what = f"{table.missing:,} of {table.size:,} scores are missing{why}"
-    return replace(table, warnings=(*table.warnings, Caution("cell-missing", what, "Choose with `missing`.")))
+    return table.replaced(warnings=(*table.warnings, Caution("cell-missing", what, "Choose with `missing`.")))
 
 
 def read_score_files(

@@ -146,7 +146,7 @@ def open_stored(path: str | Path) -> OpenScores:
         path=path, stamp=opened.stamp, shape=shape, block=header["block"], measures=tuple(range(shape[0]))
     )
     warnings = restored_warnings(header["warnings"], file)
-    topics = StoredNames(path=path, stamp=opened.stamp, count=shape[1])
+    topics = StoredNames(path=path, stamp=opened.stamp, total=shape[1])
     return OpenScores(**named, replicates=header["replicates"], warnings=warnings, topics=topics, scores=scores)
 
 
@@ -195,17 +195,35 @@ def _shape(opened: PackedFile, sizes: Sequence[int]) -> tuple[int, int, int, int
     return shape
 
 
+class UnreadNames(Sequence[str]):
+    """Names that are read when one is asked for."""
+
+    def read(self) -> tuple[str, ...]:
+        """All of them."""
+        raise NotImplementedError
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._names[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return self.read()
+
+
 @dataclass(frozen=True, eq=False)
-class StoredNames:
-    """The names of topics in a packed score file, which are read when they are asked for."""
+class StoredNames(UnreadNames):
+    """The names of topics in a packed score file."""
 
     path: str
     stamp: int
-    count: int
+    total: int
     kept: Array | None = None
 
     def __len__(self) -> int:
-        return self.count if self.kept is None else len(self.kept)
+        return self.total if self.kept is None else len(self.kept)
 
     def read(self) -> tuple[str, ...]:
         opened = _same_file(self.path, self.stamp)
@@ -599,4 +617,5 @@ def squared_deviations(scores: Matrix, means: Array) -> Array:
 
 
 def _block_deviations(block: Array, _: int, means: Array) -> Array:
-    return np.asarray(np.square(block - means).sum(axis=0))
+    away = block - means
+    return np.asarray(np.square(away, out=away).sum(axis=0))

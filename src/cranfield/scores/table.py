@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.formats.text import is_ascending, natural_key
-from cranfield.scores.stored import StoredMatrix, StoredNames, StoredScores, is_large
+from cranfield.scores.stored import StoredMatrix, StoredNames, StoredScores, UnreadNames, is_large
 from cranfield.types import Array
 
 COLUMNS = ("measure", "topic", "system", "score")
@@ -88,10 +88,12 @@ class ScoreTable:
 
     def __post_init__(self) -> None:
         self._check_roles()
+        if isinstance(self.topics, UnreadNames):
+            vars(self)["_topic_names"] = vars(self).pop("topics")
         if isinstance(self.values, StoredScores):
-            self._leave_in_file()
+            vars(self)["stored"] = vars(self).pop("values")
             return
-        shape = (len(self.measures), len(self.topics), len(self.systems), max(1, len(self.shards)))
+        shape = (len(self.measures), self.topic_count, len(self.systems), max(1, len(self.shards)))
         if self.values.shape != shape:
             raise RequestError(f"scores of shape {self.values.shape} do not fit a table of {shape}")
         # A copy, so that nobody else can change a table; in one layout, so that sums round alike wherever it is from.
@@ -122,14 +124,8 @@ class ScoreTable:
         }
         return named | ({} if self.weights is None else {"weights": self.weights[list(places)]})
 
-    def _leave_in_file(self) -> None:
-        """Read neither scores nor names of topics before somebody asks for them."""
-        vars(self)["stored"] = vars(self).pop("values")
-        if isinstance(self.topics, StoredNames):
-            vars(self)["_topic_names"] = vars(self).pop("topics")
-
     def __getattr__(self, name: str) -> Any:
-        """``values`` and ``topics`` of a table in a file, when they are first asked for."""
+        """``values`` and ``topics`` that were left in a file, or in a column, when they are first asked for."""
         held = vars(self)
         if name == "values" and "stored" in held:
             held[name] = own(held["stored"].whole())
@@ -149,14 +145,18 @@ class ScoreTable:
         kept = {each.name: held[each.name] for each in fields(self) if each.name in held and each.name not in changes}
         if self.stored is not None and "values" not in changes:
             kept["values"] = self.stored
-        if "_topic_names" in held and "topics" not in changes:
+        if "_topic_names" in held and "topics" not in {**kept, **changes}:
             kept["topics"] = held["_topic_names"]
         return ScoreTable(**kept, **changes)
 
     @property
     def topic_count(self) -> int:
-        """The number of topics, whose names may still be in a file."""
+        """The number of topics, whose names may not have been read yet."""
         return len(vars(self).get("_topic_names") or self.topics)
+
+    def has_topic(self, name: str) -> bool:
+        """Whether there is a topic of that name."""
+        return name in (vars(self).get("_topic_names") or self.topics)
 
     @property
     def size(self) -> int:
@@ -221,12 +221,13 @@ class ScoreTable:
         systems: Sequence[str] | None = None,
     ) -> ScoreTable:
         """Return a smaller table, in the given order."""
-        if self.stored is not None and topics is None and systems is None:
+        if topics is None and systems is None:
             places = _positions("measure", self.measures, measures)
             if places == list(range(len(self.measures))):
                 return self
             names = tuple(self.measures[at] for at in places)
-            return self.replaced(measures=names, values=self.stored.with_measures(places))
+            values: Any = self.values[places] if self.stored is None else self.stored.with_measures(places)
+            return self.replaced(measures=names, values=values)
         parts = {
             "measures": _positions("measure", self.measures, measures),
             "topics": _positions("topic", self.topics, topics),
@@ -276,7 +277,7 @@ class ScoreTable:
         assert self.stored is not None
         before = self.stored.kept
         kept = topics if before is None else before[topics]
-        names = StoredNames(path=self.stored.path, stamp=self.stored.stamp, count=self.stored.shape[1], kept=kept)
+        names = StoredNames(path=self.stored.path, stamp=self.stored.stamp, total=self.stored.shape[1], kept=kept)
         return self.replaced(topics=names, values=replace(self.stored, kept=kept), **self.topic_roles(topics))
 
     def _noting(self, settled: Caution) -> ScoreTable:

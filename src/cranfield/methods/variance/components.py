@@ -70,7 +70,8 @@ def _block_sums(scores: Matrix) -> tuple[float, _Sums]:
 
 def _sums_of_block(block: Array, _: int, centre: float) -> _Sums:
     part = block - centre
-    return part.sum(axis=0), np.square(part).sum(), np.square(part.mean(axis=1)).sum()
+    sums, means = part.sum(axis=0), part.mean(axis=1)
+    return sums, np.square(part, out=part).sum(), np.square(means).sum()
 
 
 def _whole_squares(shape: tuple[int, ...], sums: _Sums) -> Squares:
