@@ -17,11 +17,7 @@ from typing import Any
 _QUOTED_OR_MARKED = re.compile(r"«[^»]*»|`([^`\n]+)`")
 _CALL = re.compile(r"([a-z_]+)\((.*)\)")
 _PARAMETER = re.compile(r"([a-z][a-z_0-9]*)(?:=(.+))?")
-COMMANDS_ONLY = (
-    "measures",
-    "pack",
-    *(f"study_{step}" for step in ("new", "next", "add", "test", "edit", "log", "width")),
-)
+COMMANDS_ONLY = ("measures", "pack", "study_width")
 """Questions that messages name and no page answers."""
 
 

@@ -36,6 +36,7 @@ MEDIA = {
     "scores": "text/csv; charset=utf-8",
     "badge": "image/svg+xml",
     "board": "text/html; charset=utf-8",
+    "study": "application/jsonl",
 }
 WORDS = {
     "html": "report",
@@ -50,6 +51,7 @@ WORDS = {
     "scores": "scores of every topic",
     "badge": "badge",
     "board": "board as a page",
+    "study": "study file with this step",
 }
 ENDINGS = {
     "scores": "scores.csv",

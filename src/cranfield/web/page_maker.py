@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -112,6 +115,16 @@ class Asked:
     @property
     def collection(self) -> Collection:
         return open_collection(PACKED)
+
+    @property
+    def study_scores(self) -> Collection | list[str]:
+        """The scores that came with a study."""
+        return self.collection if self.about["added"] == "collection" else self.about["names"][1:]
+
+    def scores_of_study(self) -> tuple[list[str], dict[str, str]]:
+        """The same as the command names them, and its flags for them."""
+        arguments, files = self._named()
+        return arguments, files | self._columns
 
 
 LONGEST_TEXT, MOST_NAMES = 1000, 50  # all texts of a question fit into one address
@@ -321,6 +334,44 @@ def judges_answer(asked: Asked) -> Answer:
     return Answer(document=result.document(), command=command, **shown(result, asked.query.chart))
 
 
+NEW_STUDY, CANDIDATES = "new.study", "topics.txt"  # as the command line calls what has no name yet
+
+
+def study_answer(asked: Asked) -> Answer:
+    """A question about a study, asked of a copy of its file: with a step more, the copy is among the downloads."""
+    question = find_question(asked.question.name.replace("-", "_"))
+    file = asked.about["study"] or NEW_STUDY
+    given = asked.query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"chart"})
+    told = values(question, asked.query)
+    scores, options = asked.scores_of_study() if "scores" in question.parameters else ([], {})
+    if scores:
+        told |= {"scores": asked.study_scores, "columns": asked.about["columns"] or None}
+    with TemporaryDirectory(dir=".") as copies:
+        for each in Path(FILES).iterdir():
+            (shutil.copy if each.name == file else os.link)(each, Path(copies, each.name))
+        before = Path(copies, file).read_bytes() if asked.about["study"] else b""
+        if "topics" in given:
+            Path(copies, CANDIDATES).write_text("\n".join(given["topics"].split()), encoding="utf-8")
+            told["topics"] = given["topics"] = CANDIDATES
+        with reporting(asked.progress), chdir(copies):
+            result = question.ask(file, **told)
+        after = Path(copies, file).read_bytes()
+    made = shown(result, given.get("chart"))
+    if after != before:
+        made["more"] = {**made["more"], "study": after.decode()}
+    result = result.with_inputs(file=file, **({"scores": scores} if scores else {}))
+    command = command_line(question.command, [file, *scores], {**options, **given})
+    return Answer(document=result.document(), command=command, **made)
+
+
+CANDIDATE_TOPICS = (
+    Annotated[str | None, Given],
+    Field(
+        default=None,
+        title="Candidate topics",
+        description="Their identifiers, separated by blanks; a random order of them is drawn.",
+    ),
+)
 HUMAN_FILE = (
     Annotated[str | None, Given],
     Field(
