@@ -148,6 +148,17 @@ class RequestError(CranfieldError, ValueError):
     """An invalid request: an unknown measure, an impossible option."""
 
 
+class NoEffectError(RequestError):
+    """A request with a ``parameter`` that would have no effect."""
+
+    def __init__(self, what: str, *, parameter: str, where: str = "", fix: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.parameter = parameter
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), parameter=self.parameter, where=self.where, fix=self.fix), (self.what,)
+
+
 class PackedFileError(InputError):
     """A packed file that is truncated, altered or of a newer format, or a file that is no packed file."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cranfield.web.forms import labels_of
 from cranfield.web.page import Reply, download
 from cranfield.web.page_maker import (
     CANDIDATE_TOPICS,
@@ -59,7 +60,18 @@ BUDGET = make_page(
 )
 COMPARE = make_page(
     "compare",
-    front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "gate", "audit"),
+    front=(
+        "measure",
+        "test",
+        "correct",
+        "alpha",
+        "equivalence",
+        "non_inferiority",
+        "baseline",
+        "gate",
+        "candidate",
+        "audit",
+    ),
     without=("estimator", "sampled"),  # of labels of a judge, which come with the command
 )
 JUDGES = make_page(
@@ -118,7 +130,15 @@ STUDY_PEEK = make_page(
     example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))},
 )
 GROWING = tuple(
-    make_page(name, front=front, of=("study",), scored_by="", answer=study_answer)
+    # What writes into the file, and the test, which is a look, wait to be asked.
+    make_page(
+        name,
+        front=front,
+        of=("study",),
+        scored_by="",
+        answer=study_answer,
+        waits=name in ("study_add", "study_test", "study_edit"),
+    )
     for name, front in {
         "study_status": (),
         "study_next": ("count",),
@@ -196,7 +216,7 @@ def answer(
     question = (WITHOUT_DATA if about["kind"] == "nothing" else QUESTIONS)[name]
     asked = Asked(question, about, question.query(**values), progress)
     found = question.answer(asked)
-    found = found.noting(_note(about, found.command)).kept()
+    found = found.noting(_note(about, found.command), labels_of(question.query)).kept()
     folder.mkdir(parents=True, exist_ok=True)
     links = {kind: f"{page}.{kind}{address}" for kind in found.files()}
     (folder / SHOWN).write_text(found.html(links), encoding="utf-8")

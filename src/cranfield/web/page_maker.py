@@ -28,7 +28,7 @@ from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
 from cranfield.web.forms import Flag, Given, Names, Query
-from cranfield.web.page import Answer, Makers, render
+from cranfield.web.page import Answer, Drawing, Makers, render
 from cranfield.web.settings import parse_numbers
 from cranfield.web.uploads import FILES, PACKED
 
@@ -48,7 +48,7 @@ class DataPage:
     ``name`` is the address and, with spaces for dashes, the command; ``files`` are the command's flags for files other
     than the first argument, ``word`` is how JSON calls that; ``of`` are the kinds of upload it can be asked of, where
     it is ``alone`` one table at a time, and ``tables`` are the fewest it takes; ``example`` is what a page asks when
-    nothing is asked.
+    nothing is asked, unless it ``waits`` to be asked.
     """
 
     name: str
@@ -62,6 +62,7 @@ class DataPage:
     alone: bool = False
     tables: int = 1
     example: Callable[[About], dict[str, Any]] = lambda about: {}
+    waits: bool = False
 
     @property
     def command(self) -> str:
@@ -145,6 +146,7 @@ def make_page(
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
     tables: int = 1,
+    waits: bool = False,
     **extra: tuple[Any, Any],
 ) -> DataPage:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
@@ -163,6 +165,7 @@ def make_page(
         alone=alone,
         tables=tables,
         example=example,
+        waits=waits,
     )
 
 
@@ -301,9 +304,11 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
     """The charts of a result, as quickly as they can be drawn, or the one that was chosen; and the files it offers."""
     how = view(type(result))
     more = {ending: make(result) for ending, make in how.files.items()}
-    sketch, caption = how.sketch(result) if how.sketch and chart is None else ("", "")
-    if sketch:
-        return {"sketch": sketch, "caption": caption, "more": more}
+    parts = how.by_measure(result)
+    sketched = {name: how.sketch(part) for name, part in parts.items()} if how.sketch and chart is None else {}
+    sketches = tuple(Drawing(caption, markup, name) for name, (markup, caption) in sketched.items() if markup)
+    if sketches:
+        return {"sketches": sketches, "more": more}
     try:
         return {"pictures": _pictures(result, chart), "more": more}
     except ImportError:
@@ -312,11 +317,12 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
         return {"lacking": charts_missing(), "more": more}
 
 
-def _pictures(result: Result, chart: str | None) -> tuple[Picture, ...]:
-    make = view(type(result)).pictures
+def _pictures(result: Result, chart: str | None) -> tuple[tuple[str, Picture], ...]:
+    how = view(type(result))
     if chart is not None:
-        return (Picture(chart.capitalize(), result.chart(chart)),)
-    return tuple(Picture(title, each) for title, each in make(result)) if make else ()
+        parts = how.by_measure(result)
+        return tuple((name, Picture(chart.capitalize(), part.chart(chart))) for name, part in parts.items())
+    return tuple(("", Picture(title, each)) for title, each in how.pictures(result)) if how.pictures else ()
 
 
 def judges_answer(asked: Asked) -> Answer:
@@ -401,7 +407,7 @@ class WholeAnswer:
     def _file(self, ending: str) -> bytes:
         return FORMATS[ending](make_report(self.result))
 
-    def noting(self, note: str) -> WholeAnswer:
+    def noting(self, note: str, labels: Mapping[str, str]) -> WholeAnswer:
         return replace(self, note=" ".join(filter(None, (self.note, note))))
 
     def kept(self) -> WholeAnswer:

@@ -105,9 +105,12 @@ def result_page(request: Request, data: Known, name: str) -> Response:
         return waiting
     typed, labels = given(request, data, question), labels_of(question.query)
     shown = typed or question.example(data.about)
+    if question.waits and not request.query_params:
+        return _page(data, question, shown, "", 200)
     try:
         query = parse(question.query, shown)
-        if any(value in ("", [""]) for value in typed.values()):  # a link to keep says only what was said
+        is_said = asked(query) or not question.waits
+        if is_said and any(value in ("", [""]) for value in typed.values()):  # a link to keep has only what was said
             return RedirectResponse(f"{data.link}/{name}{asked(query)}", 303)
         job = _job(request, data, question, query)
     except CranfieldError as error:
@@ -240,11 +243,11 @@ def _file(request: Request, data: Data, question: DataPage, kind: str, query: An
 def _path(request: Request, data: Data, question: DataPage, kind: str, query: Any) -> Path | Response:
     """A file of an answer; or what to respond where it is not there yet, or never will be."""
     job = _job(request, data, question, query)
-    back, labels = data.link or "/", labels_of(question.query)
+    back = data.link or "/"
     if job.is_open:
         return progress_page(request, job, back)
     if job.state != "done":
-        return respond(request, 400, (job.fault or CANCELLED).spoken(labels), back)
+        return respond(request, 400, job.fault or CANCELLED, back, labels=labels_of(question.query))
     if kind not in (data.folder / job.id / page_list.KINDS).read_text(encoding="utf-8").split():
         raise HTTPException(404)
     path = data.folder / job.id / kind

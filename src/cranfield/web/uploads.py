@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.collection import Collection, open_collection, read_collection
-from cranfield.errors import CranfieldError, InputError, visible
+from cranfield.errors import CranfieldError, InputError, speak, visible
 from cranfield.formats.archives import is_archive, is_workbook, open_archive, sheet_as_csv
 from cranfield.formats.file_check import FileKind
 from cranfield.formats.packed import SCORES, packed_kind
@@ -155,7 +155,7 @@ def _with_study(about: dict[str, Any], studies: list[str]) -> dict[str, Any]:
         "added": about["kind"] if about["names"] else "",
         "names": [*studies, *about["names"]],
         "files": [*studies, *about["files"]],
-        "summary": status.summary(),
+        "summary": speak(status.summary(), "page"),
     }
 
 
