@@ -12,10 +12,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, NoEffectError, RequestError
+from cranfield.errors import CranfieldError, NoEffectError
 from cranfield.methods.design.power_card import AXES
-from cranfield.methods.design.request import parse_grid
-from cranfield.methods.sequential.trial import MOST_SIZES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
@@ -24,7 +22,6 @@ from cranfield.web.forms import Given, Query, absent, field, labels_of, make_for
 from cranfield.web.page import MEDIA, Answer, Drawing, ResultAnswer, as_file, download, links_of, render
 from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
 from cranfield.web.runner import Calculators
-from cranfield.web.settings import MOST_ROWS, check_cells
 
 GOALS = {
     "difference": "a difference between two systems",
@@ -101,8 +98,6 @@ TrialPlanQuery = make_query(
 )
 EXAMPLE_PLANS = PlansQuery.model_validate({"difference": 0.033, "sd": 0.15})
 EXAMPLE_TRIAL = TrialPlanQuery.model_validate({"difference": 0.033, "sd": "0.12,0.15,0.18"})
-MOST_LOOKS = 10  # more take seconds
-MOST_TRIALS = 20_000  # sds and sizes of a trial, also where the sizes are not given
 EXAMPLE_CARD = PowerQuery.model_validate(
     {"topics": "50", "systems": "10", "sd": "0.15", "difference": "0.05", "alpha": "0.05", "power": "0.8"}
 )
@@ -132,19 +127,12 @@ def _command(name: str, query: Any) -> str:
 
 def plans_answer(query: Any) -> Answer:
     """What every plan of a study guarantees, and how many topics to expect of it."""
-    looks = parse_grid(query.looks, name="looks", most=MOST_LOOKS)
-    if len(looks) > MOST_LOOKS or max(looks) > MOST_LOOKS:
-        raise RequestError(
-            f"more than {MOST_LOOKS} looks are too many for a page", fix="The command takes them, and takes its time."
-        )
     result = PLANS.ask(**values(PLANS, query))
     return Answer(document=result.document(), command=_command(PLANS.command, query), **shown(result))
 
 
 def trial_answer(query: Any) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
-    sds = parse_grid(query.sd or "0", name="sd", most=MOST_ROWS)
-    check_cells(len(sds) * (1 if query.trial_size else MOST_SIZES), MOST_TRIALS)
     result = TRIAL.ask(**values(TRIAL, query))
     return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
 

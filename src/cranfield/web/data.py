@@ -88,7 +88,6 @@ def progress_page(request: Request, job: Job, back: str) -> Response:
     return HTMLResponse(render("progress.html", here="data", job=job, state=job.to_dict(), back=back), 202)
 
 
-LONGEST_COLUMNS = 500  # characters
 WAIT = 1.0  # seconds a page waits for its answer before it shows how far the work is
 UPLOAD = {
     "requestBody": {
@@ -105,7 +104,6 @@ UPLOAD = {
                         "study": {"type": "string", "description": "The key of an upload with a study to add to."},
                         "columns": {
                             "type": "string",
-                            "maxLength": LONGEST_COLUMNS,
                             "description": "What the columns of score files are, where they have other names.",
                             "example": "topic=question,system=model,score=faithfulness",
                         },
@@ -212,8 +210,6 @@ async def upload(request: Request) -> Response:
 
 def check_columns(columns: str) -> None:
     """Refuse what cannot be columns now, not when the files are read."""
-    if len(columns) > LONGEST_COLUMNS:
-        raise CranfieldError(f"columns are told in {LONGEST_COLUMNS} characters at most")
     if columns:
         Columns.of(columns)
 

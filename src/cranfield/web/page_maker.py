@@ -20,7 +20,7 @@ from cranfield.questions import find_question
 from cranfield.questions import parameters as declared
 from cranfield.questions.parameters import command_line
 from cranfield.questions.report import ReportResult
-from cranfield.rendering.document import Document, StreamedRows, view
+from cranfield.rendering.document import view
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import charts_missing
@@ -29,7 +29,6 @@ from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
 from cranfield.web.forms import Flag, Given, Names, Query
 from cranfield.web.page import Answer, Drawing, Makers, render
-from cranfield.web.settings import parse_numbers
 from cranfield.web.uploads import FILES, PACKED
 
 if TYPE_CHECKING:
@@ -128,8 +127,6 @@ class Asked:
         return arguments, files | self._columns
 
 
-LONGEST_TEXT, MOST_NAMES = 1000, 50  # all texts of a question fit into one address
-MOST_LISTED = 500_000  # rows of a file to download
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
 
 
@@ -232,10 +229,6 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     if parameter.kind in ("count", "number"):
         about = parameter.about
         limits = {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
-    elif parameter.kind == "names":
-        limits = {"max_length": MOST_NAMES}
-    elif not parameter.choices and parameter.kind != "flag":
-        limits = {"max_length": LONGEST_TEXT}
     is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
     default = ... if parameter.is_required else parameter.default
     default = str(default) if kind is str and isinstance(default, int | float) else default
@@ -257,19 +250,8 @@ def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
-    check_length(document)
     document = replace(document, notes=f"{document.notes} {remark}".strip())
     return Answer(document=document, command=asked.command(), **shown(result, getattr(asked.query, "chart", None)))
-
-
-def check_length(document: Document) -> None:
-    """Refuse lists that are made while they are written and take minutes."""
-    for part in document.extra.values():
-        if isinstance(part, StreamedRows) and len(part) > MOST_LISTED:
-            raise RequestError(
-                f"{len(part):,} rows are too many for a page",
-                fix=f"A page lists at most {MOST_LISTED:,}; the command has no such limit.",
-            )
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
@@ -291,13 +273,8 @@ def _sources(question: declared.Question, asked: Asked) -> dict[str, Any]:
 
 
 def values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
-    """What was asked, as the question takes it; RequestError for a grid that is too much for a page."""
-    asked = type(query).model_fields
-    found = {name: getattr(query, name) for name in question.parameters if name in asked}
-    kinds = {name: question.parameters[name].kind for name, value in found.items() if value is not None}
-    grids = {name: found[name] for name, kind in kinds.items() if kind in ("numbers", "counts")}
-    parse_numbers(grids, counts=tuple(name for name, kind in kinds.items() if kind == "counts"))
-    return found
+    """What was asked, as the question takes it."""
+    return {name: getattr(query, name) for name in question.parameters if name in type(query).model_fields}
 
 
 def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
@@ -384,7 +361,6 @@ HUMAN_FILE = (
         default=None,
         title="Human labels",
         description="The file with the scores under human labels; the others are judges. Default: the first.",
-        max_length=200,
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -164,16 +164,27 @@ CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it
 
 
 def given(request: Request, data: Data, question: DataPage) -> dict[str, Any]:
-    """The query of an address, repeated names as lists; measures of a collection may also stand side by side."""
+    """The query of an address, repeated names as lists; one field may also name several."""
     several = {name for name, each in question.query.model_fields.items() if "list" in str(each.annotation)}
     asked_for = request.query_params
     found: dict[str, Any] = {
         name: asked_for.getlist(name) if name in several else asked_for[name] for name in asked_for
     }
+    known = {"measure": data.about["measures"], "baseline": data.about["systems"], "candidate": data.about["systems"]}
     for name in several & set(found):
-        if name == "section" or (name == "measure" and data.about["kind"] == "collection"):
-            found[name] = [word for each in found[name] for word in each.split()] or [""]
+        found[name] = [word for each in found[name] for word in _names(each, known.get(name, ()))] or [""]
     return found
+
+
+def _names(text: str, known: Sequence[str]) -> list[str]:
+    """The names in a field, separated by commas or blanks; a name that is ``known`` may have some within.
+
+    >>> _names("a, b c", ["a, b c"]), _names("a, b c", ["a", "b c"]), _names("AP nDCG@10", [])
+    (['a, b c'], ['a', 'b c'], ['AP', 'nDCG@10'])
+    """
+    words = [word.strip(",") for word in text.split()]
+    ways = ([text], [each.strip() for each in text.split(",")], words) if known else ()
+    return next((names for names in ways if set(names) <= set(known)), [text] if known else words)
 
 
 def _question(data: Data, name: str) -> DataPage:

@@ -31,7 +31,7 @@ from cranfield.methods.sequential.journal import is_journal
 from cranfield.methods.sequential.study import open_study
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.columnar import HEAD
-from cranfield.scores.columns import Columns, as_number, guess, known_layout, likely
+from cranfield.scores.columns import DOCUMENTS, Columns, as_number, guess, known_layout, likely
 from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
 
@@ -227,7 +227,7 @@ def preview(folder: str, files: list[str]) -> Preview | None:
         files = [each for each in files if not is_journal(each)]
         if not files:
             return None
-        kinds = {_kind(each) for each in files[:FEW]}
+        kinds = {FileKind.SCORES if _has_header(each) else _kind(each) for each in files[:FEW]}
         names, rows = _first_rows(files[0]) if FileKind.PACKED not in kinds else ([], [])
         columns = list(zip(*rows, strict=True))
         if len(columns) < 2 or len(set(names)) < len(names) or not all(names):
@@ -242,6 +242,16 @@ def preview(folder: str, files: list[str]) -> Preview | None:
             is_unclear=bool(numbers) and not usual and kinds <= {FileKind.SCORES, FileKind.UNKNOWN},
         )
     return None
+
+
+def _has_header(file: str) -> bool:
+    """Whether a table with tabs begins with names of columns, which no list of runs, judgments or teams does."""
+    first, *others = read_head(file, HEAD).removeprefix(BOM).decode("utf-8", "replace").splitlines()[: ROWS + 1] or [""]
+    names = [name.strip() for name in first.split("\t")]
+    rows = [line.split("\t") for line in others if line.strip()]
+    if len(names) < 2 or not all(names) or any(map(_is_number, names)) or {*map(str.lower, names)} & DOCUMENTS:
+        return False
+    return any(_are_scores(cells) for cells in zip(*rows, strict=False)) if rows else False
 
 
 def _first_rows(file: str) -> tuple[list[str], list[tuple[Any, ...]]]:

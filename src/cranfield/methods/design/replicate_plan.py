@@ -328,8 +328,9 @@ def planned_test(request: Request, replicates: str, systems: int) -> str:
     if test != "t" and test not in LEVELS:
         raise RequestError(f"there is no test «{test}» for replicates", fix="Choose max-t, tukey, holm, dunnett or t.")
     if shared and test not in ("t", "tukey"):
-        raise RequestError(
+        raise NoEffectError(
             f"`test` {test} does not generalise to other {STRUCTURES[replicates].shared}",
+            parameter="test",
             fix='With prompts or seeds as a sample the test is "tukey", or "t" for a pair named in advance.',
         )
     if test != "t" and request.sides == 1:
