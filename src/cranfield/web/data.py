@@ -85,7 +85,9 @@ def progress_page(request: Request, job: Job, back: str) -> Response:
     """Not done yet: how far, and a way to end it."""
     if wants_json(request):
         return JSONResponse(job.to_dict(), 202, {"location": f"/jobs/{job.id}.json"})
-    return HTMLResponse(render("progress.html", here="data", job=job, state=job.to_dict(), back=back), 202)
+    return HTMLResponse(
+        render("progress.html", here="data" if job.owner else "", job=job, state=job.to_dict(), back=back), 202
+    )
 
 
 WAIT = 1.0  # seconds a page waits for its answer before it shows how far the work is
