@@ -17,11 +17,7 @@ from typing import Any
 _QUOTED_OR_MARKED = re.compile(r"«[^»]*»|`([^`\n]+)`")
 _CALL = re.compile(r"([a-z_]+)\((.*)\)")
 _PARAMETER = re.compile(r"([a-z][a-z_0-9]*)(?:=(.+))?")
-COMMANDS_ONLY = (
-    "measures",
-    "pack",
-    *(f"study_{step}" for step in ("new", "next", "add", "test", "edit", "log", "width")),
-)
+COMMANDS_ONLY = ("measures", "pack", "study_width")
 """Questions that messages name and no page answers."""
 
 
@@ -150,6 +146,17 @@ class InputError(CranfieldError, ValueError):
 
 class RequestError(CranfieldError, ValueError):
     """An invalid request: an unknown measure, an impossible option."""
+
+
+class NoEffectError(RequestError):
+    """A request with a ``parameter`` that would have no effect."""
+
+    def __init__(self, what: str, *, parameter: str, where: str = "", fix: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.parameter = parameter
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), parameter=self.parameter, where=self.where, fix=self.fix), (self.what,)
 
 
 class PackedFileError(InputError):

@@ -166,6 +166,25 @@ def test_replicates_are_answered_when_they_are_chosen(open_page: Open) -> None:
     api.expect(sentence(tab)).to_contain_text("150 topics")
 
 
+def test_what_has_no_effect_on_the_goal_is_left_out_and_named(open_page: Open) -> None:
+    tab = open_page("/")
+    tab.get_by_text("More choices").click()
+    tab.get_by_label("one-sided test").check()
+    api.expect(tab.locator("#answer")).to_contain_text("Left out, without effect on this goal: Systems m.")
+    tab.get_by_label("a range among several systems").check()
+    api.expect(sentence(tab)).to_contain_text("167 topics")
+    api.expect(tab.get_by_label("one-sided test")).to_be_hidden()
+    for method in ("tukey", "interval", "exact"):
+        tab.select_option("#method", method)
+        api.expect(tab.locator("#answer")).to_contain_text("exact" if method == "exact" else "Left out")
+        api.expect(tab.get_by_role("alert")).to_have_count(0)
+    tab.get_by_label("an effect size d_z").check()
+    tab.fill("#systems", "")
+    tab.select_option("#test", "tukey")  # which needs a number of systems
+    api.expect(tab.locator("[data-filled]")).to_contain_text("Systems m")
+    api.expect(tab.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_test_of_all_pairs_is_chosen(open_page: Open) -> None:
     tab = open_page("/")
     tab.select_option("#test", "tukey")
@@ -193,7 +212,7 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     press = tab.keyboard.press
     press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
-    for _ in range(8):
+    for _ in range(10):
         press("Tab")
     assert tab.evaluate("document.activeElement.name") == "goal"
     press("ArrowDown")
@@ -205,7 +224,7 @@ def test_the_keyboard_is_enough(open_page: Open) -> None:
     assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     tab.keyboard.type("0.05")
     api.expect(sentence(tab)).to_contain_text("150 topics detect a difference of 0.05")
-    for _ in range(30):
+    for _ in range(60):
         press("Tab")
         if tab.evaluate("document.activeElement.textContent") == "CSV":
             break
@@ -262,7 +281,8 @@ def test_columns_with_other_names_are_chosen_beside_their_first_rows(
 ) -> None:
     table = tmp_path / "mine.csv"
     rows = [f"{q};{m};{k};0.{q}{at}" for q in (1, 2, 3) for at, m in enumerate("ab") for k in ("AP", "P@10")]
-    table.write_text("\n".join(["qid;engine;metric;val", *rows]))
+    mark = ";" if scripts else "\t"
+    table.write_text("\n".join(["qid;engine;metric;val", *rows]).replace(";", mark))
     window = {"width": width, "height": 800}
     tab = open_page("/data", java_script_enabled=scripts, viewport=window, color_scheme=scheme)
     upload(tab, [table])
@@ -279,6 +299,140 @@ def test_columns_with_other_names_are_chosen_beside_their_first_rows(
     tab.select_option("#measure", "metric")
     tab.get_by_role("button", name="Read it").click()
     api.expect(tab.locator("main .sentence")).to_contain_text("2 systems, 3 topics; AP, P@10")
+
+
+SIZES = [(1280, "light"), (390, "dark")]
+
+
+@pytest.fixture
+def score_table(tmp_path: Path) -> Path:
+    """Three systems on 12 topics by two measures: c is best by AP, and a by P@10."""
+    table = tmp_path / "scores.csv"
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{measure},{topic},{system},{0.4 + rng.normal(0, 0.05) + 0.15 * (system == best):.4f}"
+        for measure, best in (("AP", "c"), ("P@10", "a"))
+        for topic in range(1, 13)
+        for system in "abc"
+    ]
+    table.write_text("\n".join(["measure,topic,system,score", *rows]))
+    return table
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_one_measure_is_shown_at_a_time_and_its_table_sorted(
+    open_page: Open, score_table: Path, width: int, scheme: str
+) -> None:
+    tab = open_page("/data", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    upload(tab, [score_table])
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+    tab.goto(f"{tab.url}/compare")
+    api.expect(sentence(tab)).to_have_text(re.compile("^AP: c has the highest mean"))
+    visible = tab.locator("#answer table:visible")
+    api.expect(visible).to_have_count(1)  # pairs are folded
+    api.expect(tab.locator("#answer figure:visible")).to_have_count(1)
+    tab.get_by_label("Show").select_option(label="P@10")
+    api.expect(visible.locator("caption")).to_have_text(re.compile("^P@10: "))
+    api.expect(tab.locator("#answer .sentence [data-measure]:visible")).to_have_text(re.compile("^P@10: a has"))
+    api.expect(tab.locator("#answer figure:visible")).to_contain_text("difference in P@10")
+    systems = visible.locator("tbody tr td:nth-child(2)")
+    before = systems.all_inner_texts()
+    heading = visible.get_by_role("columnheader", name="score")
+    heading.get_by_role("button").click()
+    api.expect(heading).to_have_attribute("aria-sort", "descending")
+    assert systems.all_inner_texts() == before
+    heading.get_by_role("button").press("Enter")
+    assert systems.all_inner_texts() == before[::-1]
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") is None
+    assert systems.all_inner_texts() == before
+    tab.get_by_text("P@10: pairs").click()
+    api.expect(visible).to_have_count(2)
+    tab.get_by_label("Show").select_option(label="all measures")
+    api.expect(visible).to_have_count(3)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_without_scripts_all_measures_are_shown(open_page: Open, score_table: Path) -> None:
+    tab = open_page("/data", java_script_enabled=False)
+    upload(tab, [score_table])
+    tab.get_by_role("link", name="Which systems differ").click()
+    api.expect(tab.locator("#answer table:visible")).to_have_count(2)
+    api.expect(tab.locator("#answer th button, #answer select")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_a_gate_is_asked_for_and_its_verdict_said_in_words(
+    open_page: Open, score_table: Path, width: int, scheme: str
+) -> None:
+    tab = open_page("/data", expect_errors=True, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    upload(tab, [score_table])
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+    tab.goto(f"{tab.url}/compare")
+    tab.get_by_role("checkbox", name="AP").check()
+    tab.get_by_label("Gate").fill("no-worse=0.02")
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(tab.get_by_role("alert")).to_contain_text("Name it with «Baseline».")
+    tab.get_by_label("Baseline").fill("a")
+    tab.get_by_label("Candidate").fill("b, c")
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(tab.locator("#answer .failed")).to_contain_text("no-worse=0.02 FAILED: b − a may be as low as")
+    api.expect(tab.locator("#answer .failed")).to_contain_text("no-worse=0.02 passed: c − a is at least")
+    mark = "getComputedStyle(document.querySelector('#answer .sentence'), '::before').content"
+    assert "Gate failed" in tab.evaluate(mark)
+    tab.get_by_label("Candidate").fill("c")
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(tab.locator("#answer .passed")).to_contain_text("no-worse=0.02 passed: c − a is at least")
+    assert "Gate passed" in tab.evaluate(mark)
+    api.expect(tab.locator("#command")).to_contain_text("--gate no-worse=0.02 --candidate c")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    paper = luminance(tab.evaluate("getComputedStyle(document.querySelector('#answer .passed')).backgroundColor"))
+    ink = luminance(tab.evaluate("getComputedStyle(document.querySelector('#answer .passed')).color"))
+    assert (max(paper, ink) + 0.05) / (min(paper, ink) + 0.05) >= 4.5  # WCAG AA
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_a_study_is_started_grows_and_is_tested(
+    open_page: Open, score_table: Path, tmp_path: Path, width: int, scheme: str
+) -> None:
+    tab = open_page("/study-new", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    api.expect(sentence(tab)).to_contain_text("new.study fixes the goal: a difference of 0.03")
+    named = {"Smallest difference of interest": "0.1", "Sd": "0.08", "System": "c", "Baseline": "a", "Measure": "AP"}
+    for label, value in named.items():
+        tab.get_by_label(label, exact=True).fill(value)
+    tab.get_by_label("Candidate topics").fill(" ".join(map(str, range(1, 13))))
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(sentence(tab)).to_contain_text("Judge topics in the order drawn")
+    with tab.expect_download() as kept:
+        tab.get_by_role("link", name="study file with this step").click()
+    assert kept.value.suggested_filename == "cranfield-study-new.study"
+    tab.get_by_role("button", name="Continue with this study").click()
+    api.expect(tab.locator("main .sentence")).to_contain_text("before the test may be run")
+    tab.set_input_files("#files", str(score_table))
+    tab.get_by_role("button", name="Upload").click()
+    tab.get_by_role("link", name="Add topics to a study").click()
+    api.expect(sentence(tab)).to_have_count(0)  # until it is asked for
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(sentence(tab)).to_contain_text("12 topics added")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.get_by_role("button", name="Continue with this study").click()
+    tab.get_by_role("link", name="The test of a study").click()
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(sentence(tab)).to_contain_text("c is better than a")
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_a_design_is_checked_without_data_with_its_progress(open_page: Open, width: int, scheme: str) -> None:
+    path = "/verify?difference=0.05&sd=0.15&systems=10&test=tukey&collections=1000000&tolerance=0.0001&search=false"
+    tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    api.expect(tab.locator("[data-progress]")).to_have_text(re.compile(r"Check a design: [1-9][\d,]* of [\d,]+"))
+    tab.get_by_role("button", name="Cancel").click()
+    api.expect(tab.locator("h1")).to_have_text("How many topics?")
+    tab.goto(tab.url.rstrip("/") + "/verify?difference=0.05&sd=0.15&collections=500&search=false")
+    api.expect(sentence(tab)).to_contain_text("73 topics were meant to give a power of 0.8")
+    api.expect(tab.locator("#answer caption").first).to_contain_text("Power, on normal scores")
+    api.expect(tab.get_by_role("columnheader", name="formula", exact=True)).to_be_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_what_is_too_large_or_wrong_is_said_beside_the_form(browser: Any, serving: Any, tmp_path: Path) -> None:
@@ -516,7 +670,18 @@ def test_text_can_be_read_in_light_and_dark(open_page: Open, scheme: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/power", "/plans", "/trial", "/data", "/api", "/size?difference=0.01:0.1:0.01&sd=0.1,0.2,0.3"]
+    "path",
+    [
+        "/",
+        "/power",
+        "/plans",
+        "/trial",
+        "/verify",
+        "/study-new",
+        "/data",
+        "/api",
+        "/size?difference=0.01:0.1:0.01&sd=0.1,0.2,0.3",
+    ],
 )
 def test_nothing_is_wider_than_a_phone(open_page: Open, path: str) -> None:
     tab = open_page(path, viewport={"width": 360, "height": 700})
@@ -524,7 +689,7 @@ def test_nothing_is_wider_than_a_phone(open_page: Open, path: str) -> None:
 
 
 def test_every_field_has_a_label_and_every_page_one_heading(open_page: Open) -> None:
-    for path in ("/", "/power", "/plans", "/trial", "/data"):
+    for path in ("/", "/power", "/plans", "/trial", "/verify", "/study-new", "/data"):
         tab = open_page(path)
         unnamed = tab.evaluate(
             "[...document.querySelectorAll('input, select')].filter(each => !each.labels.length).map(each => each.name)"

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from cranfield.methods.design.request import Request
 from cranfield.rendering.document import Column, Document, Table, spoken
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_model import LeftOut, Part, Report, Section
-from cranfield.web.page_list import QUESTIONS
+from cranfield.web.page_list import QUESTIONS, WITHOUT_DATA
 
 ROOT = Path(cranfield.__file__).parent
 OWN_FLAGS = {
@@ -124,7 +125,7 @@ def _flags(command: Any) -> set[str]:
 
 def test_every_parameter_in_a_message_is_a_flag_and_every_function_a_command() -> None:
     app = typer.main.get_command(make_app())
-    flags, known = _flags(app), {each.name.replace("-", "_") for each in QUESTIONS.values()}
+    flags, known = _flags(app), {name.replace("-", "_") for name in (*QUESTIONS, *WITHOUT_DATA)}
     words = _marked()
     assert {"topics", 'test="tukey"', "shards()", "pack()"} <= set(words)
     for word, place in words.items():
@@ -223,5 +224,8 @@ def test_a_warning_names_the_keyword_in_json_the_flag_in_text_and_the_field_on_a
     assert json.loads(found.stdout)["warnings"][0]["fix"] == raw
     assert httpx.get(f"{page}/size.json", params=asked, timeout=600).json()["warnings"][0]["fix"] == raw
     for face in ("", ".md", ".html"):
-        answer = httpx.get(f"{page}/size{face}", params=asked, timeout=600).text
-        assert "Give «correlation», the sd of paired differences («sd»)" in answer
+        answer = unescape(httpx.get(f"{page}/size{face}", params=asked, timeout=600).text)
+        labelled = (
+            "Give «correlation of two systems' scores», the sd of paired differences («Sd of paired differences»)"
+        )
+        assert labelled in answer

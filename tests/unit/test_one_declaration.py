@@ -22,8 +22,12 @@ ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "lat
 PAGE_EXTRAS = {"goal", "curve", "chart", "human"}  # of those in a form, over what; the chart; the file of human labels
 COMMANDS_ALONE = {"verify": {"gate"}, "compare": {"estimator", "sampled"}}  # what changes the exit code; with a judge
 QUESTION_NAMES = sorted(MODULES)
-STUDIES_OWN = ("add", "edit", "log", "new", "next", "plans", "status", "test", "width")
-WITHOUT_PAGE = {"pack", *(f"study_{name}" for name in STUDIES_OWN)}  # about files that stay with their owner
+WITHOUT_PAGE = {
+    "pack",
+    "study_new",
+    "study_plans",
+    "study_width",
+}  # a file that is written; no data; two kinds of scores
 PAGE_NAMES = [name for name in QUESTION_NAMES if name not in WITHOUT_PAGE]
 
 

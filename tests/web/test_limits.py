@@ -105,18 +105,29 @@ def test_questions_that_cannot_wait_are_sent_away(monkeypatch: pytest.MonkeyPatc
     crowded.close()
 
 
+def test_a_grid_that_takes_too_long_is_ended(hasty: str) -> None:
+    query = {"difference": "0.00001", "sd": "0.001:2:0.001"}  # every sd has a thousand sizes of its own
+    answer = _get(f"{hasty}/trial.json", query)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["what"] == "this takes more than 1 s"
+
+
 @pytest.mark.parametrize(
-    "query",
+    ("path", "query"),
     [
-        {"difference": "0.00001", "sd": "0.001:2:0.001"},  # every sd has a thousand sizes of its own
-        {"difference": "0.05", "sd": "0.01:0.3:0.01"},
-        {"difference": "0.05", "sd": "0.1:1:0.01", "trial_size": "10:1000"},
+        ("size", {**PAIR, "alpha": "1e-50"}),
+        ("size", {"systems": "200000", "min_range": "0.1", "variance": "0.05"}),
+        ("size", {"difference": "0.05:3.05:0.001", "sd": "0.15"}),
+        ("size", {"difference": "900", "sd": "5000"}),
+        ("power", {**PAIR, "topics": "20000000"}),
+        ("plans", {**PAIR, "looks": "12"}),
+        ("trial", {**PAIR, "trial_size": "150000"}),
     ],
 )
-def test_a_grid_is_counted_with_the_axes_that_are_not_given(page: str, query: dict[str, str]) -> None:
-    answer = http.get(f"{page}/trial.json", params=query)
-    assert answer.status_code == 400
-    assert "cells" in answer.json()["error"]["what"]
+def test_a_page_takes_what_the_command_takes(page: str, path: str, query: dict[str, str]) -> None:
+    answer = http.get(f"{page}/{path}", params=query)
+    assert answer.status_code == 200, answer.text
+    assert 'role="alert"' not in answer.text
 
 
 @pytest.mark.parametrize("alpha", ["1e-300", "1e-100", "1e-30", "5e-324", "1e-7"])

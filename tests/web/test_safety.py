@@ -206,8 +206,9 @@ def test_refused_uploads_leave_nothing_behind(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with serving(max_unpacked=1000) as page:
         (folder,) = tmp_path.glob("cranfield-*")
+        before = os.listdir(folder)
         assert upload(page, [("a", b"0" * 5000)]).status_code == 413
-        assert os.listdir(folder) == []
+        assert os.listdir(folder) == before
 
 
 @pytest.mark.parametrize(
@@ -291,9 +292,8 @@ def test_work_that_dies_is_an_answer_and_the_server_lives(page: str, upload: Upl
 
 def test_time_to_refuse_does_not_grow_with_the_question(page: str) -> None:
     began = time.monotonic()
-    for text in ("1:1e99:1e-99", "9" * 100, ",".join(["2:2500"] * 14), "1e" + "9" * 90):
-        assert (
-            http.get(f"{page}/size.json", params={"systems": text, "min_range": "1", "variance": "1"}).status_code
-            == 400
-        )
+    texts = {"1:1e99:1e-99": 400, "9" * 100: 200, ",".join(["2:2500"] * 14): 200, "1e" + "9" * 90: 400}
+    for text, status in texts.items():
+        answer = http.get(f"{page}/size.json", params={"systems": text, "min_range": "1", "variance": "1"})
+        assert answer.status_code == status, text[:40]
     assert time.monotonic() - began < 30  # hours without the limits; no measure of speed

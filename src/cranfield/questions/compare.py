@@ -116,8 +116,8 @@ def compare(
     gate: Annotated[
         Names,
         Param(
-            "Exit code 1 unless the candidate is shown to be not worse than the baseline by this margin or more "
-            "(no-worse=0.02, or no-worse=2% of the baseline's mean), or to be better (better); may be repeated.",
+            "Whether the candidate is shown to be not worse than the baseline by this margin or more (no-worse=0.02, "
+            "or no-worse=2% of the baseline's mean), or to be better (better); may be repeated. Exit code 1 otherwise.",
             metavar="no-worse=M|better",
         ),
     ] = None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.methods.names import METHOD_TITLES, REPLICATES_TITLES, MethodName, ReplicatesName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -454,7 +454,8 @@ def _with_replicates(
 
     for name, value in others.items():
         if value is not None:
-            raise RequestError(f"`{name}` has no effect on a design with replicates", fix="Leave it out.")
+            what = f"`{name}` has no effect on a design with replicates"
+            raise NoEffectError(what, parameter=name, fix="Leave it out.")
     check_replicates(request)
     wanted = ReplicateRequest(**given)
     if wanted.budget is not None and request.power is not None:

@@ -25,7 +25,7 @@ from cranfield.rendering.charts import (
     matrix_chart,
     topic_chart,
 )
-from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings
+from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings, of_measure
 from cranfield.rendering.output_formats import csv_pieces
 from cranfield.rendering.paper_table import CITATIONS, group_labels, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
@@ -285,8 +285,8 @@ def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: in
     title = _title(found) + (f"; {_best(shown, rows)}, CSV and JSON have all" if len(shown) < len(rows) else "")
     ranking = Table(columns, [tuple(row[each.word] for each in columns) for row in shown], title)
     if most_pairs is not None and len(found.pairs) > most_pairs:
-        return [ranking]
-    return [ranking, _pairs_table(found, found.to_dict())]
+        return of_measure(found.measure, [ranking])
+    return of_measure(found.measure, [ranking, _pairs_table(found, found.to_dict())])
 
 
 def _title(found: Comparison) -> str:
@@ -339,7 +339,7 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
             Column("non_inferior", "non-inferior", "yes"),
         ]
     rows = [tuple(pair[column.word] for column in columns) for pair in pairs]
-    return Table(tuple(columns), rows, f"{found.measure}: pairs, intervals {found.interval}")
+    return Table(tuple(columns), rows, f"{found.measure}: pairs, intervals {found.interval}", is_folded=True)
 
 
 def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
@@ -513,7 +513,7 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     left = len(found.disagreements) - len(shown)
     title = "Pairs whose verdict changes, the most contested first"
     pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""))
-    return [tests, reasons, pairs] if shown else [tests]
+    return of_measure(measure, [tests, reasons, replace(pairs, is_folded=True)] if shown else [tests])
 
 
 MOST_PAIRS = 66  # listed unless all are wanted
@@ -557,7 +557,7 @@ def _with_gates(document: Document, result: ComparisonResult) -> Document:
     lines = [f"{each.measure}: {each.verdict}." if several else f"{each.verdict}." for each in result.gates]
     return replace(
         document,
-        tables=[Table(columns, cells, "Gates"), *document.tables],
+        tables=[Table(columns, cells, "Gates", measure="*"), *document.tables],
         answer="\n".join(lines),
         notes=document.sentence,
         extra={"gates": rows, "passed": result.exit_code == 0, **document.extra},
@@ -749,6 +749,12 @@ def sketch(result: ComparisonResult) -> tuple[str, str]:
     return interval_sketch(rows, title=_noted(f"difference in {found.measure} from {against}", note)), ""
 
 
+def by_measure(result: ComparisonResult) -> dict[str, ComparisonResult]:
+    if result.audits:
+        return {"": result}
+    return {name: replace(result, comparisons={name: each}) for name, each in result.comparisons.items()}
+
+
 def write_pairs(result: ComparisonResult, path: str) -> None:
     """Write all pairs of all measures, as `ComparisonResult.write_pairs` says."""
     name = path.removesuffix(".gz")
@@ -764,5 +770,6 @@ VIEWS = {
         document,
         {"intervals": intervals, "matrix": matrix, "critical-difference": critical_difference, "topics": topics},
         sketch,
+        by_measure=by_measure,
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import islice
@@ -50,7 +50,8 @@ class Mark:
 class Table:
     """A table with columns and rows; numbers have full precision.
 
-    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers.
+    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers. Pages show
+    one ``measure`` at a time and those of ``*`` always, and fold tables that ``is_folded``.
     """
 
     columns: tuple[Column, ...]
@@ -58,6 +59,8 @@ class Table:
     title: str = ""
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
     note: str = ""
+    measure: str = ""
+    is_folded: bool = False
 
     def in_words(self) -> Table:
         """The same with the marks behind the numbers, for output formats that have no signs above the line."""
@@ -73,6 +76,11 @@ class Table:
 
     def _in_words(self, row: int, at: int, value: Any) -> str:
         return f"{show(value, self.columns[at].kind)}{self.marks.get((row, at), '')}"
+
+
+def of_measure(measure: str, tables: Iterable[Table]) -> list[Table]:
+    """The tables, as those of one measure."""
+    return [replace(table, measure=measure) for table in tables]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,40 +141,43 @@ def first_sentence(text: str) -> tuple[str, str]:
     return first, "".join(others)
 
 
-def spoken(document: Document, interface: str) -> Document:
+def spoken(document: Document, interface: str, labels: Mapping[str, str] | None = None) -> Document:
     """The document as people read it on the ``interface``: answer, notes, warnings, table titles and what to do.
 
-    JSON and CSV are made from the document itself, and are the same everywhere.
+    JSON and CSV are made from the document itself, and are the same everywhere. ``labels`` are those of fields.
     """
     return replace(
         document,
-        tables=[_spoken_table(table, interface) for table in document.tables],
-        paper=tuple(_spoken_table(table, interface) for table in document.paper),
-        answer=speak(document.answer, interface),
-        notes=speak(document.notes, interface),
-        warnings=spoken_warnings(document.warnings, interface),
+        tables=[_spoken_table(table, interface, labels) for table in document.tables],
+        paper=tuple(_spoken_table(table, interface, labels) for table in document.paper),
+        answer=speak(document.answer, interface, labels),
+        notes=speak(document.notes, interface, labels),
+        warnings=spoken_warnings(document.warnings, interface, labels),
     )
 
 
-def spoken_warnings(warnings: Warnings, interface: str) -> tuple[Caution, ...]:
+def spoken_warnings(warnings: Warnings, interface: str, labels: Mapping[str, str] | None = None) -> tuple[Caution, ...]:
     """The same warnings in the words of the ``interface``; problems of files name no parameters in `warning_lines`."""
     return tuple(
         each
         if isinstance(each, Problem)
-        else replace(each, what=speak(each.what, interface), fix=speak(each.fix, interface))
+        else replace(each, what=speak(each.what, interface, labels), fix=speak(each.fix, interface, labels))
         for each in warnings
     )
 
 
-def _spoken_table(table: Table, interface: str) -> Table:
+def _spoken_table(table: Table, interface: str, labels: Mapping[str, str] | None) -> Table:
     advice = [column.word == "fix" for column in table.columns]
     rows = table.rows
     if any(advice):
         rows = [
-            tuple(speak(value, interface) if is_advice else value for value, is_advice in zip(row, advice, strict=True))
+            tuple(
+                speak(value, interface, labels) if is_advice else value
+                for value, is_advice in zip(row, advice, strict=True)
+            )
             for row in rows
         ]
-    return replace(table, rows=rows, title=speak(table.title, interface))
+    return replace(table, rows=rows, title=speak(table.title, interface, labels))
 
 
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -331,7 +342,7 @@ class View:
 
     ``charts`` go by kind, the default first. A page shows the ``sketch`` (plain SVG, drawn in no time, and its caption)
     where there is one, and else the ``pictures``, charts with their titles. ``files`` are texts offered besides the
-    output formats, by kind.
+    output formats, by kind; ``by_measure`` are the parts of a result that are drawn apart.
     """
 
     document: Callable[[Any], Document]
@@ -339,6 +350,7 @@ class View:
     sketch: Callable[[Any], tuple[str, str]] | None = None
     pictures: Callable[[Any], list[tuple[str, Any]]] | None = None
     files: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+    by_measure: Callable[[Any], Mapping[str, Any]] = lambda result: {"": result}
 
 
 def view(kind: type[Result]) -> View:

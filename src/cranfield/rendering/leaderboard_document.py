@@ -14,7 +14,7 @@ from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
 from cranfield.rendering.comparison_document import design_sentences, design_summary
-from cranfield.rendering.document import Column, Document, Table, View, known
+from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.stats.tails import t_critical
 
@@ -254,7 +254,7 @@ def _tables(board: Board) -> list[Table]:
     rows = _rows(board)
     left = f"; the first {SHOWN} of {len(rows):,}, CSV and JSON have all" if len(rows) > SHOWN else ""
     title = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
-    return [_table(words, rows[:SHOWN], title), *tables_beside(board)]
+    return of_measure(board.measure, [_table(words, rows[:SHOWN], title), *tables_beside(board)])
 
 
 def tables_beside(board: Board) -> list[Table]:

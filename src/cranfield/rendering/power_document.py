@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,7 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
             (Column("question", "what"), Column("value", "value", "score")),
             [(text, getattr(card, word)) for word, text in card_rows(card)],
             f"{card.measure + ': ' if card.measure else ''}{_topics(card)}, α = {card.alpha:g}, {card.design}",
+            measure=card.measure,
         )
         for card in cards
     ]
@@ -352,4 +354,10 @@ def _escape(text: str) -> str:
     return text
 
 
-VIEWS = {"PowerResult": View(document, {"curve": curve}, sketch, files={"badge": badge})}
+def by_measure(result: PowerResult) -> dict[str, PowerResult]:
+    if result.labels or not _is_one_each(result):
+        return {"": result}
+    return {card.measure: replace(result, cards=(card,)) for card in result.cards}
+
+
+VIEWS = {"PowerResult": View(document, {"curve": curve}, sketch, files={"badge": badge}, by_measure=by_measure)}

@@ -503,7 +503,8 @@ def _anova_tables(found: ShardStudy, once: Sequence[ShardResult], models: Sequen
             effects = [{**row, "df": _readable(row["df"])} for row in result.table.to_dict()]
             rows = [tuple(row[word] for word in words) for row in effects]
             where = found.whole if result.shards == 1 else f"{result.shards} {found.replicate}"
-            tables.append(Table(columns, rows, f"ANOVA of {result.measure}: {result.model}, {where}"))
+            title = f"ANOVA of {result.measure}: {result.model}, {where}"
+            tables.append(Table(columns, rows, title, measure=result.measure))
     return tables
 
 

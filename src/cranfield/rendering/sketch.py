@@ -82,7 +82,11 @@ def log_ticks(low: float, high: float) -> list[float]:
 def line_sketch(
     curves: Sequence[Curve], *, x_title: str, y_title: str, log: bool = False, here: tuple[float, float] | None = None
 ) -> str:
-    """Draw curves, with a mark at the current design."""
+    """Draw curves where they have finite values, with a mark at the current design; empty where there is none."""
+    curves = [Curve(each.name, [point for point in each.points if all(map(math.isfinite, point))]) for each in curves]
+    curves = [curve for curve in curves if curve.points]
+    if not curves:
+        return ""
     points = [point for curve in curves for point in curve.points]
     named = [curve for curve in curves if curve.name]
     bottom = HIGH - BOTTOM - LEGEND * len(named)
@@ -96,7 +100,7 @@ def line_sketch(
         y = HIGH - LEGEND * (len(named) - at) + 8
         parts.append(f'<path class="curve c{at % len(COLOURS)}" d="M{LEFT} {y}h22"{_dash(at)}/>')
         parts.append(f'<text x="{LEFT + 28}" y="{y + 4}">{escape(curve.name)}</text>')
-    if here is not None:
+    if here is not None and all(map(math.isfinite, here)):
         parts.append(_point(here, "here", 6, across, up, (x_title, y_title)))
     return _svg(parts, f"{y_title} against {x_title}")
 

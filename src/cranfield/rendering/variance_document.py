@@ -11,7 +11,7 @@ from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
 from cranfield.rendering.charts import variance_figure
-from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.document import Column, Document, Table, View, of_measure
 
 
 def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
@@ -123,7 +123,7 @@ def _pair_tables(measure: str, found: PairSizes) -> list[Table]:
     )
     star = f"* significant at α = {found.alpha:g}"
     title = f"{measure}: differences below the diagonal, topics they need above it; {star}"
-    return [Table(columns, matrix, title), bins]
+    return of_measure(measure, [Table(columns, matrix, title), bins])
 
 
 def _pair_sentence(measure: str, found: PairSizes) -> str:

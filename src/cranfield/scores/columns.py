@@ -168,7 +168,7 @@ USUAL = {
     "shard": ("shard",),
 }
 _SCORE = ("score", "value")
-_DOCUMENTS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id", "rank"}  # runs and judgments
+DOCUMENTS = {"corpus-id", "doc", "doc_id", "docid", "docno", "document", "document_id", "rank"}  # runs and judgments
 _UNSURE = {"name", "prompt"}  # a prompt may be a system or a replicate, and anything has a name
 _NO_SYSTEMS = {
     *("accuracy", "acc", "answer_relevancy", "bleu", "category", "correct", "correctness", "cost", "count", "em"),
@@ -244,7 +244,7 @@ def likely(names: Sequence[str], numbers: Collection[str]) -> Columns:
 def may_be_scores(names: Sequence[str]) -> bool:
     """Whether a table has a column for the topics, so that it can be read once its columns are named."""
     small = {name.lower() for name in names}
-    return len(names) > 1 and not small.isdisjoint(USUAL["topic"]) and small.isdisjoint(_DOCUMENTS)
+    return len(names) > 1 and not small.isdisjoint(USUAL["topic"]) and small.isdisjoint(DOCUMENTS)
 
 
 def guess(names: Sequence[str]) -> Columns | None:
@@ -260,7 +260,7 @@ def guess(names: Sequence[str]) -> Columns | None:
         return None
     found = {part: [names[at] for at, word in enumerate(small) if word in usual] for part, usual in USUAL.items()}
     shards = [(part, name) for part in ("seed", "judge", "shard") for name in found[part]]
-    if not _DOCUMENTS.isdisjoint(small) or {name.lower() for name in found["system"]} & _UNSURE:
+    if not DOCUMENTS.isdisjoint(small) or {name.lower() for name in found["system"]} & _UNSURE:
         return None
     if len(found["topic"]) != 1 or max(len(found["system"]), len(found["measure"]), len(shards)) > 1:
         return None

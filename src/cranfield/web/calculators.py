@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -12,19 +12,16 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, RequestError
+from cranfield.errors import CranfieldError, NoEffectError
 from cranfield.methods.design.power_card import AXES
-from cranfield.methods.design.request import parse_grid
-from cranfield.methods.sequential.trial import MOST_SIZES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
 from cranfield.web.forms import Given, Query, absent, field, labels_of, make_form
-from cranfield.web.page import MEDIA, Answer, ResultAnswer, as_file, download, links_of, render
+from cranfield.web.page import MEDIA, Answer, Drawing, ResultAnswer, as_file, download, links_of, render
 from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
 from cranfield.web.runner import Calculators
-from cranfield.web.settings import MOST_ROWS, check_cells
 
 GOALS = {
     "difference": "a difference between two systems",
@@ -37,14 +34,15 @@ GOALS = {
 }
 _PAIR = ("sd", "variance", "correlation", "alpha", "power")
 _JUDGE = ("judge_correlation", "human_cost", "judge_cost", "judged_topics")
+_OF_PAIR = ("one_sided", "unpaired")
 GOAL_INPUTS: dict[str, tuple[str, ...]] = {
-    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE, *REPLICATE_FIELDS),
+    "difference": ("difference", "systems", "test", *_PAIR, *_JUDGE, *REPLICATE_FIELDS, *_OF_PAIR),
     "min_range": ("systems", "min_range", "variance", "correlation", "alpha", "power"),
-    "effect_size": ("effect_size", "systems", "test", "alpha", "power", *_JUDGE),
+    "effect_size": ("effect_size", "systems", "test", "alpha", "power", *_JUDGE, *_OF_PAIR),
     "equivalence": ("equivalence", "true_difference", *_PAIR),
     "non_inferiority": ("non_inferiority", "true_difference", *_PAIR),
     "width": ("width", "probability", "sd", "variance", "correlation", "alpha", *_JUDGE),
-    "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha"),
+    "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha", "one_sided"),
 }
 _OF_GOALS = ("true_difference", "probability")
 _SPREAD = {"sd": "0.15"}
@@ -60,6 +58,7 @@ EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
         "width": {"width": "0.1", **_SPREAD},
         "sensitivity": {"sensitivity": "0.05", **_SPREAD},
     },
+    "test": {test: {"systems": "10"} for test in ("max-t", "tukey", "holm", "dunnett")},
     "replicates": {"variations": _OWN, "fixed-prompts": _OWN, "clusters": _OWN, "prompts": _SHARED, "seeds": _SHARED},
 }
 """What a choice needs, with values to start from."""
@@ -99,8 +98,6 @@ TrialPlanQuery = make_query(
 )
 EXAMPLE_PLANS = PlansQuery.model_validate({"difference": 0.033, "sd": 0.15})
 EXAMPLE_TRIAL = TrialPlanQuery.model_validate({"difference": 0.033, "sd": "0.12,0.15,0.18"})
-MOST_LOOKS = 10  # more take seconds
-MOST_TRIALS = 20_000  # sds and sizes of a trial, also where the sizes are not given
 EXAMPLE_CARD = PowerQuery.model_validate(
     {"topics": "50", "systems": "10", "sd": "0.15", "difference": "0.05", "alpha": "0.05", "power": "0.8"}
 )
@@ -109,11 +106,12 @@ EXAMPLE_CARD = PowerQuery.model_validate(
 def size_answer(query: Any, *, drawn: bool = True) -> Answer:
     """How many topics, and where it is to be ``drawn`` the curve the design lies on."""
     hidden = GOAL_FIELDS - set(GOAL_INPUTS[query.goal]) if query.goal else frozenset()
-    asked = query.model_copy(update=dict.fromkeys(hidden))
+    asked = query.model_copy(update={name: SizeQuery.model_fields[name].default for name in hidden})
     result = SIZE.ask(**values(SIZE, asked))
     # A curve that cannot be drawn is refused also where none is shown.
     sketch, caption = size_sketch(result, query.curve) if drawn or query.curve else ("", "")
-    return Answer(document=result.document(), command=_command("size", asked), sketch=sketch, caption=caption)
+    sketches = (Drawing(caption, sketch),) if sketch else ()
+    return Answer(document=result.document(), command=_command("size", asked), sketches=sketches)
 
 
 def power_answer(query: Any) -> Answer:
@@ -129,19 +127,12 @@ def _command(name: str, query: Any) -> str:
 
 def plans_answer(query: Any) -> Answer:
     """What every plan of a study guarantees, and how many topics to expect of it."""
-    looks = parse_grid(query.looks, name="looks", most=MOST_LOOKS)
-    if len(looks) > MOST_LOOKS or max(looks) > MOST_LOOKS:
-        raise RequestError(
-            f"more than {MOST_LOOKS} looks are too many for a page", fix="The command takes them, and takes its time."
-        )
     result = PLANS.ask(**values(PLANS, query))
     return Answer(document=result.document(), command=_command(PLANS.command, query), **shown(result))
 
 
 def trial_answer(query: Any) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
-    sds = parse_grid(query.sd or "0", name="sd", most=MOST_ROWS)
-    check_cells(len(sds) * (1 if query.trial_size else MOST_SIZES), MOST_TRIALS)
     result = TRIAL.ask(**values(TRIAL, query))
     return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
 
@@ -232,11 +223,29 @@ def _json(asked: Calculator) -> Callable[..., Response]:
 def compute(name: str, values: dict[str, Any], kind: str) -> str | bytes | None:
     """The answer of a calculator as a file, or as what a page shows; None where there is no such file of it."""
     asked = CALCULATORS[name]
+    labels = labels_of(asked.query)
     query = asked.query.model_validate(values)
-    found = (asked.numbers if kind == "json" else asked.answer)(query)
+    if kind == "json":
+        return download(asked.numbers(query), kind)
+    query, found, idle = _with_effect(asked, query)
+    found = replace(found.noting("", labels), left_out=tuple(labels[name] for name in idle))
     if kind == PAGE:
         return found.html(links_of(f"/{name}", query, found))
     return download(found, kind) if kind in found.files() else None
+
+
+def _with_effect(asked: Calculator, query: Any) -> tuple[Any, Answer, list[str]]:
+    """The answer without what has no effect on the chosen goal: choices are made for one goal and stay for the next."""
+    idle: list[str] = []
+    while True:
+        try:
+            return query, asked.answer(query), idle
+        except NoEffectError as error:
+            goal = getattr(query, "goal", None)
+            if goal is None or error.parameter == goal or not getattr(query, error.parameter, None):
+                raise
+            idle.append(error.parameter)
+            query = query.model_copy(update={error.parameter: asked.query.model_fields[error.parameter].default})
 
 
 PAGE = "page"  # in place of the kind of a file
@@ -321,8 +330,9 @@ def with_examples(typed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]
         unused.add("curve")
     kept = {name: value for name, value in typed.items() if name not in unused and absent(value) is not None}
     needed = dict(EXAMPLES["goal"][goal])
-    if "replicates" in GOAL_INPUTS[goal]:
-        needed |= EXAMPLES["replicates"].get(kept.get("replicates", ""), {})
+    for choice in ("replicates", "test"):
+        if choice in GOAL_INPUTS[goal]:
+            needed |= EXAMPLES[choice].get(kept.get(choice, ""), {})
     filled = {
         name: value
         for name, value in needed.items()

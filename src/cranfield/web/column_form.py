@@ -30,8 +30,7 @@ from cranfield.web.upload_form import Received
 from cranfield.web.uploads import Data, Preview
 
 router = APIRouter()
-LONGEST_FORM = 100_000  # bytes
-MOST_TICKS = 60  # columns that can be ticked as scores
+LONGEST_FORM = 1_000_000  # bytes
 PARTS = {"topic": "Topic", "system": "System", "measure": "Measure"}
 REPEATED = {
     "shard": "shards",
@@ -123,7 +122,7 @@ def _preview(request: Request, data: Data) -> Preview:
 def _page(data: Data, table: Preview, chosen: Chosen, fault: Fault | None, status: int = 200) -> Response:
     ticked = set(chosen.get("score", ()))
     inside = [name for name in ticked if name not in (*table.names, "*")]  # of objects, by their way
-    ticks = [*(name for name in table.names if name in table.numbers or name in ticked), *inside][:MOST_TICKS]
+    ticks = [*(name for name in table.names if name in table.numbers or name in ticked), *inside]
     single: dict[str, Any] = {name: values[0] for name, values in chosen.items() if values}
     page = render(
         "columns.html",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
@@ -77,17 +78,18 @@ def cancel(request: Request, job: JobId) -> Response:
         if data is not None:
             request.app.state.store.remove(data)
         return RedirectResponse("/data", 303)
-    return RedirectResponse(f"/data/{found.owner}", 303)
+    return RedirectResponse(f"/data/{found.owner}" if found.owner else "/", 303)
 
 
 def progress_page(request: Request, job: Job, back: str) -> Response:
     """Not done yet: how far, and a way to end it."""
     if wants_json(request):
         return JSONResponse(job.to_dict(), 202, {"location": f"/jobs/{job.id}.json"})
-    return HTMLResponse(render("progress.html", here="data", job=job, state=job.to_dict(), back=back), 202)
+    return HTMLResponse(
+        render("progress.html", here="data" if job.owner else "", job=job, state=job.to_dict(), back=back), 202
+    )
 
 
-LONGEST_COLUMNS = 500  # characters
 WAIT = 1.0  # seconds a page waits for its answer before it shows how far the work is
 UPLOAD = {
     "requestBody": {
@@ -101,9 +103,9 @@ UPLOAD = {
                         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
                         "order": {"type": "string", "enum": ["score", "rank"], "default": "score"},
                         "name": {"type": "string", "enum": ["auto", "tag", "file"], "default": "auto"},
+                        "study": {"type": "string", "description": "The key of an upload with a study to add to."},
                         "columns": {
                             "type": "string",
-                            "maxLength": LONGEST_COLUMNS,
                             "description": "What the columns of score files are, where they have other names.",
                             "example": "topic=question,system=model,score=faithfulness",
                         },
@@ -131,7 +133,7 @@ class DataAnswer(BaseModel):
     """What was found in an upload."""
 
     key: str
-    kind: Literal["scores", "shards", "collection"]
+    kind: Literal["scores", "shards", "collection", "study"]
     names: list[str]
     systems: list[str]
     topics: int
@@ -196,6 +198,7 @@ async def upload(request: Request) -> Response:
             max_unpacked=settings.max_unpacked,
         )
         _check(received)
+        await run_in_threadpool(_bring_study, store, received, data)
     except BaseException:  # also when the browser goes away in the middle
         await run_in_threadpool(store.remove, data)
         raise
@@ -209,8 +212,6 @@ async def upload(request: Request) -> Response:
 
 def check_columns(columns: str) -> None:
     """Refuse what cannot be columns now, not when the files are read."""
-    if len(columns) > LONGEST_COLUMNS:
-        raise CranfieldError(f"columns are told in {LONGEST_COLUMNS} characters at most")
     if columns:
         Columns.of(columns)
 
@@ -222,6 +223,19 @@ def _check(received: Received) -> None:
     if order not in ("score", "rank") or name not in ("auto", "tag", "file"):
         raise CranfieldError("order is score or rank; name is auto, tag or file")
     check_columns(received.fields.get("columns", "").strip())
+
+
+def _bring_study(store: Store, received: Received, data: Data) -> None:
+    """Put the study that an upload is for beside its files."""
+    if key := received.fields.get("study", ""):
+        there = store.get(key)
+        if there is None or not there.is_known or not there.about["study"]:
+            raise CranfieldError("the study is not there any more", fix="Upload its file together with the scores.")
+        file = there.about["study"]
+        if file in received.files:
+            raise CranfieldError(f"«{file}» is what the study is called", fix="Give the scores another name.")
+        shutil.copy(there.files / file, data.files / file)
+        received.files.append(file)
 
 
 def start_reading(request: Request, data: Data, received: Received) -> Job:

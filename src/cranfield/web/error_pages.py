@@ -90,13 +90,20 @@ def wants_json(request: Request) -> bool:
 
 
 def respond(
-    request: Request, status: int, fault: Fault, back: str = "/", also: Mapping[str, str] | None = None
+    request: Request,
+    status: int,
+    fault: Fault,
+    back: str = "/",
+    also: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Response:
-    """A refusal as the asker reads it; ``back`` is where a page leads from there, ``also`` where else."""
-    fault = fault.spoken()
+    """A refusal as the asker reads it; ``back`` is where a page leads from there, ``also`` where else.
+
+    A page calls its fields by their ``labels``, JSON by their names.
+    """
     if wants_json(request):
-        return JSONResponse({"error": asdict(fault)}, status)
-    return HTMLResponse(render("error.html", fault=fault, here="", back=back, also=also or {}), status)
+        return JSONResponse({"error": asdict(fault.spoken())}, status)
+    return HTMLResponse(render("error.html", fault=fault.spoken(labels), here="", back=back, also=also or {}), status)
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
@@ -26,9 +26,10 @@ def field(title: str, about: str = "", default: Any = None, **bounds: Any) -> An
 
 
 LISTS = " A number, a list or a range (from:to:step)."
+EXIT_CODE = " Exit code 1 otherwise."
 
 
-Names = Annotated[list[Annotated[str, Field(max_length=200)]] | None, Given]
+Names = Annotated[list[str] | None, Given]
 Flag = Annotated[bool, BeforeValidator(lambda value: False if absent(value) is None else value)]
 
 
@@ -59,7 +60,7 @@ USUAL = {"alpha": "0.05", "power": "0.8"}  # of those that may also be lists
 
 @dataclass(frozen=True)
 class FormField:
-    """One field of a form. ``kind`` is text, choice, tick, measure or system."""
+    """One field of a form. ``kind`` is text, choice, tick, measure, measures or system; ``values`` are several."""
 
     name: str
     label: str
@@ -68,6 +69,7 @@ class FormField:
     hint: str = ""
     usual: str = ""  # what it is when left empty
     choices: Mapping[str, str] | None = None
+    values: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -108,25 +110,29 @@ def labels_of(model: type[Query]) -> dict[str, str]:
 
 
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormField:
-    values = _values(info.annotation)
+    words_of = _values(info.annotation)
     usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
     words = model.choices.get(name, {})
-    choices = words if set(words) >= set(values) else {**words, **{value: value for value in values}}
+    choices = words if set(words) >= set(words_of) else {**words, **{value: value for value in words_of}}
     choices = choices if usual or "" in choices or not choices else {"": "–", **choices}
-    kind = "measure" if name == "measure" else "system" if name in ("system", "baseline", "candidate") else "text"
+    is_list = "list" in str(info.annotation)
+    measure = "measures" if is_list else "measure"
+    kind = measure if name == "measure" else "system" if name in ("system", "baseline", "candidate") else "text"
     if info.annotation is bool:
         kind = "choice" if info.default else "tick"
         choices = {"true": "yes", "false": "no"} if info.default else {}
-    elif choices and "list" not in str(info.annotation):
+    elif choices and not is_list:
         kind = "choice"
         choices = {value: text for value, text in choices.items() if value or not usual}
-    usual = model.scored_by if kind == "measure" else usual
-    return FormField(name, info.title or name, kind, _text(typed), _hint(info), usual, choices)
+    usual = model.scored_by if name == "measure" else usual
+    values = typed if isinstance(typed, list) else []
+    mark = ", " if kind == "system" else " "
+    return FormField(name, info.title or name, kind, _text(typed, mark), _hint(info), usual, choices, values)
 
 
 def _hint(info: FieldInfo) -> str:
-    """What a parameter means, without what all lists of numbers have in common."""
-    return (info.description or "").replace(LISTS, "").strip()
+    """What a parameter means, without what all lists of numbers have in common and what only a command has."""
+    return (info.description or "").replace(LISTS, "").removesuffix(EXIT_CODE).strip()
 
 
 def _values(annotation: Any) -> tuple[str, ...]:
@@ -136,9 +142,9 @@ def _values(annotation: Any) -> tuple[str, ...]:
     return next((found for each in get_args(annotation) if (found := _values(each))), ())
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, mark: str = " ") -> str:
     if isinstance(value, list):
-        return " ".join(map(str, value))
+        return mark.join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

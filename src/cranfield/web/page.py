@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 import cranfield
 from cranfield.rendering import output_formats
-from cranfield.rendering.document import Document, show, spoken, warning_lines
+from cranfield.rendering.document import Document, Table, show, spoken, warning_lines
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import asset
@@ -36,6 +36,7 @@ MEDIA = {
     "scores": "text/csv; charset=utf-8",
     "badge": "image/svg+xml",
     "board": "text/html; charset=utf-8",
+    "study": "application/jsonl",
 }
 WORDS = {
     "html": "report",
@@ -50,6 +51,7 @@ WORDS = {
     "scores": "scores of every topic",
     "badge": "badge",
     "board": "board as a page",
+    "study": "study file with this step",
 }
 ENDINGS = {
     "scores": "scores.csv",
@@ -71,7 +73,7 @@ class Reply(Protocol):
 
     def files(self) -> Makers: ...
 
-    def noting(self, note: str) -> Reply: ...
+    def noting(self, note: str, labels: Mapping[str, str]) -> Reply: ...
 
     def kept(self) -> Reply: ...
 
@@ -79,30 +81,49 @@ class Reply(Protocol):
     def is_slow(self) -> bool: ...
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A chart as SVG, of one measure where there are several."""
+
+    title: str
+    markup: str
+    measure: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it needs a row of its own."""
+        if 'class="sketch"' in self.markup[:100]:
+            return False
+        from cranfield.rendering.report_page import WIDE, picture_width
+
+        return picture_width(self.markup) > WIDE
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a page shows: a document, its charts where there are some, and the command that gives the same.
 
-    A ``sketch`` is SVG of ours; ``pictures`` are Altair's, drawn once; ``more`` are files to take along.
+    ``sketches`` are SVG of ours; ``pictures`` are Altair's by measure, drawn once; ``more`` are files to take along.
     """
 
     document: Document
     command: str
-    sketch: str = ""
-    caption: str = ""
+    sketches: tuple[Drawing, ...] = ()
     note: str = ""  # on what the names in the command stand for
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[tuple[str, Picture], ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
     lacking: str = ""  # what is to be installed for the charts that would stand here
-    drawn: tuple[tuple[str, str], ...] = ()  # titles and markup of charts, once they are drawn
+    labels: Mapping[str, str] = field(default_factory=dict)  # what messages call the fields of the form
+    left_out: Sequence[str] = ()  # fields that have no effect on this answer
+    drawn: tuple[Drawing, ...] = ()
 
     def html(self, links: Mapping[str, str]) -> str:
         """The part of a page that changes with the question."""
-        return render("answer.html", answer=self._spoken, links=links, drawn=self._shown())
+        return render("answer.html", answer=self._spoken, links=links, **self._shown())
 
-    def noting(self, note: str) -> Answer:
-        """With what the names in the command stand for."""
-        return replace(self, note=note)
+    def noting(self, note: str, labels: Mapping[str, str]) -> Answer:
+        """With what the names in the command stand for, and the labels of fields that messages name."""
+        return replace(self, note=note, labels=labels)
 
     @property
     def is_slow(self) -> bool:
@@ -117,46 +138,60 @@ class Answer:
         """The files there are of an answer, each made when it is asked for."""
         made: dict[str, Callable[[], str | bytes]] = {
             "html": lambda: render(
-                "report.html", answer=self._spoken, style=static("page.css").decode(), drawn=self._shown()
+                "report.html", answer=self._spoken, style=static("page.css").decode(), **self._shown()
             ),
             "json": lambda: output_formats.to_json(self.document) + "\n",
             "csv": lambda: output_formats.to_csv(self.document) + "\n",
             "md": lambda: output_formats.to_markdown(self._spoken.document) + "\n",
             "tex": lambda: output_formats.to_latex(self._spoken.document) + "\n",
         }
-        if self.sketch:
-            made["svg"] = lambda: standalone(self.sketch)
-        elif self.pictures or self.drawn:
-            made["svg"] = lambda: stacked([markup for _, markup in self._drawn])
+        if len(self.sketches) == 1:
+            made["svg"] = lambda: standalone(self.sketches[0].markup)
+        elif self.sketches or self.pictures or self.drawn:
+            made["svg"] = lambda: stacked([each.markup for each in self._drawn])
         return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
 
     @cached_property
     def _spoken(self) -> Answer:
         """The same in the words of a page."""
-        return replace(self, document=spoken(self.document, "page"))
+        return replace(self, document=spoken(self.document, "page", self.labels))
 
     @cached_property
-    def _drawn(self) -> Sequence[tuple[str, str]]:
-        """Titles and markup of the charts."""
-        if self.drawn:
-            return self.drawn
-        if self.sketch:
-            return [(self.caption, self.sketch)]
+    def _drawn(self) -> Sequence[Drawing]:
+        if self.drawn or self.sketches:
+            return self.drawn or self.sketches
         from cranfield.rendering.report_page import inline_svg
 
-        return [(each.title, inline_svg(each.chart, each.title, f"chart{at}")) for at, each in enumerate(self.pictures)]
+        return [
+            Drawing(each.title, inline_svg(each.chart, each.title, f"chart{at}"), measure)
+            for at, (measure, each) in enumerate(self.pictures)
+        ]
 
-    def _shown(self) -> list[tuple[str, str, bool]]:
-        """The charts that a page shows, and whether each needs a row of its own."""
-        return [(title, markup, _is_wide(markup)) for title, markup in self._drawn if len(markup) <= LARGEST]
+    def _shown(self) -> dict[str, Any]:
+        """The charts that a page shows, and the measures that it shows one at a time."""
+        drawn = [each for each in self._drawn if len(each.markup) <= LARGEST]
+        measures = list(dict.fromkeys(measure for table in self.document.tables for measure in measures_of(table)))
+        return {"drawn": drawn, "measures": measures if len(measures) > 1 else []}
 
 
-def _is_wide(markup: str) -> bool:
-    if 'class="sketch"' in markup[:100]:
-        return False
-    from cranfield.rendering.report_page import WIDE, picture_width
+def measures_of(table: Table) -> list[str]:
+    """The measure of a table, or those of its rows."""
+    at = next((place for place, column in enumerate(table.columns) if column.word == "measure"), None)
+    found = [table.measure.strip("*")] if at is None else [row[at] for row in table.rows]
+    return [str(each) for each in found if each]
 
-    return picture_width(markup) > WIDE
+
+def measure_of_row(table: Table, row: Sequence[Any]) -> str:
+    return next((str(row[at]) for at, column in enumerate(table.columns) if column.word == "measure"), "")
+
+
+def lines_of(text: str, measures: Sequence[str]) -> list[tuple[str, str]]:
+    """The lines of an answer, each with the measure that it begins with.
+
+    >>> lines_of("AP: a is best.\\nP@10: b is best.", ["AP", "P@10"])
+    [('AP', 'AP: a is best.'), ('P@10', 'P@10: b is best.')]
+    """
+    return [(next((name for name in measures if line.startswith(f"{name}: ")), ""), line) for line in text.splitlines()]
 
 
 @cache
@@ -169,7 +204,13 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(
-        version=cranfield.__version__, show=show, warning_lines=warning_lines, references=REFERENCES, words=WORDS
+        version=cranfield.__version__,
+        show=show,
+        warning_lines=warning_lines,
+        references=REFERENCES,
+        words=WORDS,
+        lines_of=lines_of,
+        measure_of_row=measure_of_row,
     )
     made.filters["svg"] = Markup  # only ever given what report's charts and sketches have made, which escape
     return made

@@ -8,8 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cranfield.web.forms import labels_of
 from cranfield.web.page import Reply, download
-from cranfield.web.page_maker import HUMAN_FILE, Asked, DataPage, judges_answer, make_page, report_answer
+from cranfield.web.page_maker import (
+    CANDIDATE_TOPICS,
+    CANDIDATES,
+    HUMAN_FILE,
+    Asked,
+    DataPage,
+    judges_answer,
+    make_page,
+    report_answer,
+    study_answer,
+)
 from cranfield.web.uploads import PACKED
 
 if TYPE_CHECKING:
@@ -50,7 +61,18 @@ BUDGET = make_page(
 COMPARE = make_page(
     "compare",
     files=("qrels", "teams"),
-    front=("measure", "test", "correct", "alpha", "equivalence", "non_inferiority", "baseline", "gate", "audit"),
+    front=(
+        "measure",
+        "test",
+        "correct",
+        "alpha",
+        "equivalence",
+        "non_inferiority",
+        "baseline",
+        "gate",
+        "candidate",
+        "audit",
+    ),
     without=("estimator", "sampled"),  # of labels of a judge, which come with the command
 )
 JUDGES = make_page(
@@ -108,6 +130,49 @@ STUDY_PEEK = make_page(
     alone=True,
     example=lambda about: {"first": str(max(2, min(50, about["topics"] // 2)))},
 )
+GROWING = tuple(
+    # What writes into the file, and the test, which is a look, wait to be asked.
+    make_page(
+        name,
+        front=front,
+        of=("study",),
+        scored_by="",
+        answer=study_answer,
+        waits=name in ("study_add", "study_test", "study_edit"),
+    )
+    for name, front in {
+        "study_status": (),
+        "study_next": ("count",),
+        "study_add": ("measure",),
+        "study_test": (),
+        "study_edit": ("because", "difference", "alpha", "power", "sd", "plan"),
+        "study_log": ("expect",),
+    }.items()
+)
+STUDY_NEW = make_page(
+    "study_new",
+    front=("difference", "sd", "plan", "alpha", "power", "system", "baseline", "measure", "topics"),
+    of=("nothing",),
+    scored_by="",
+    without=("cautious", "missing"),  # of earlier scores
+    example=lambda about: {"difference": "0.03", "sd": "0.13"},
+    answer=study_answer,
+    topics=CANDIDATE_TOPICS,
+)
+VERIFY_ALONE = make_page(
+    "verify",
+    front=("difference", "sd", "min_range", "variance", "systems", "topics", "test", "alpha", "power"),
+    of=("nothing",),
+    without=("gate", "measure", "missing", "shards", "model", "margins", "dependence"),  # of scores
+    example=lambda about: {
+        "systems": "10",
+        "difference": "0.05",
+        "sd": "0.15",
+        "test": "tukey",
+        "collections": "2000",  # seconds, not a minute
+        "search": "false",
+    },
+)
 REPORT = make_page(
     "report",
     front=("measure", "systems", "min_range", "difference", "width", "alpha", "power"),
@@ -122,13 +187,19 @@ GROUPS: dict[str, tuple[DataPage, ...]] = {
     "Systems": (COMPARE, LEADERBOARD, JUDGES, SHARDS, RELIABILITY),
     "Simulation": (SIMULATE, VERIFY),
     "Studies": (STUDY_PAST, STUDY_TRIAL, STUDY_SIMULATE, STUDY_PEEK),
+    "The study": GROWING,
     "Everything": (REPORT,),
 }
 QUESTIONS: dict[str, DataPage] = {each.name: each for group in GROUPS.values() for each in group}
+WITHOUT_DATA: dict[str, DataPage] = {each.name: each for each in (VERIFY_ALONE, STUDY_NEW)}
 
 
 def askable(about: Mapping[str, Any]) -> list[DataPage]:
-    """The questions that make sense for an upload."""
+    """The questions that make sense for an upload, or for none."""
+    if about["kind"] == "nothing":
+        return [*WITHOUT_DATA.values()]
+    if about["kind"] == "study":
+        return [each for each in GROWING if about["added"] or each.name != "study-add"]
     several = about["kind"] != "collection" and len(about["names"]) > 1
     there = [each for each in QUESTIONS.values() if about["kind"] in each.of and not (several and each.alone)]
     there = [each for each in there if each.tables <= len(about["names"])]
@@ -149,10 +220,11 @@ def answer(
     name: str, page: str, address: str, about: dict[str, Any], values: dict[str, Any], out: str, *, progress: Progress
 ) -> None:
     """Answer one question; what the page shows is made now, files when somebody asks for them."""
-    folder, question = Path(f"{out}.part"), QUESTIONS[name]
+    folder = Path(f"{out}.part")
+    question = (WITHOUT_DATA if about["kind"] == "nothing" else QUESTIONS)[name]
     asked = Asked(question, about, question.query(**values), progress)
     found = question.answer(asked)
-    found = found.noting(_note(about, found.command)).kept()
+    found = found.noting(_note(about, found.command), labels_of(question.query)).kept()
     folder.mkdir(parents=True, exist_ok=True)
     links = {kind: f"{page}.{kind}{address}" for kind in found.files()}
     (folder / SHOWN).write_text(found.html(links), encoding="utf-8")
@@ -175,4 +247,6 @@ def _note(about: dict[str, Any], command: str) -> str:
     """What the names in a command stand for, where they are not those of the files."""
     if f" {PACKED}" in command:
         return f"{PACKED} is the packed collection that the page «What was read» offers."
+    if f" {CANDIDATES}" in command:
+        return f"{CANDIDATES} has the candidate topics, one per line."
     return "runs/ is the folder with the run files." if "runs/" in about["arguments"] else ""

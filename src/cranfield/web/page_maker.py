@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
@@ -18,7 +21,7 @@ from cranfield.questions import parameters as declared
 from cranfield.questions.parameters import command_line
 from cranfield.questions.report import ReportResult
 from cranfield.questions.sources import TEAM
-from cranfield.rendering.document import Document, StreamedRows, view
+from cranfield.rendering.document import view
 from cranfield.rendering.report_files import FORMATS, find_browser
 from cranfield.rendering.report_model import Picture
 from cranfield.rendering.report_page import charts_missing
@@ -26,8 +29,7 @@ from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
 from cranfield.web.forms import Flag, Given, Names, Query
-from cranfield.web.page import Answer, Makers, render
-from cranfield.web.settings import parse_numbers
+from cranfield.web.page import Answer, Drawing, Makers, render
 from cranfield.web.uploads import FILES, PACKED
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class DataPage:
     ``name`` is the address and, with spaces for dashes, the command; ``files`` are the command's flags for files other
     than the first argument, ``word`` is how JSON calls that; ``of`` are the kinds of upload it can be asked of, where
     it is ``alone`` one table at a time, and ``tables`` are the fewest it takes; ``example`` is what a page asks when
-    nothing is asked.
+    nothing is asked, unless it ``waits`` to be asked.
     """
 
     name: str
@@ -60,6 +62,7 @@ class DataPage:
     alone: bool = False
     tables: int = 1
     example: Callable[[About], dict[str, Any]] = lambda about: {}
+    waits: bool = False
 
     @property
     def command(self) -> str:
@@ -116,9 +119,17 @@ class Asked:
     def collection(self) -> Collection:
         return open_collection(PACKED)
 
+    @property
+    def study_scores(self) -> Collection | list[str]:
+        """The scores that came with a study."""
+        return self.collection if self.about["added"] == "collection" else self.about["names"][1:]
 
-LONGEST_TEXT, MOST_NAMES = 1000, 50  # all texts of a question fit into one address
-MOST_LISTED = 500_000  # rows of a file to download
+    def scores_of_study(self) -> tuple[list[str], dict[str, str]]:
+        """The same as the command names them, and its flags for them."""
+        arguments, files = self._named()
+        return arguments, files | self._columns
+
+
 _TYPES: dict[str, Any] = {"count": int, "number": float, "flag": Flag, "names": Names}
 
 
@@ -135,6 +146,7 @@ def make_page(
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
     tables: int = 1,
+    waits: bool = False,
     **extra: tuple[Any, Any],
 ) -> DataPage:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
@@ -153,6 +165,7 @@ def make_page(
         alone=alone,
         tables=tables,
         example=example,
+        waits=waits,
     )
 
 
@@ -219,10 +232,6 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     if parameter.kind in ("count", "number"):
         about = parameter.about
         limits = {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
-    elif parameter.kind == "names":
-        limits = {"max_length": MOST_NAMES}
-    elif not parameter.choices and parameter.kind != "flag":
-        limits = {"max_length": LONGEST_TEXT}
     is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
     default = ... if parameter.is_required else parameter.default
     default = str(default) if kind is str and isinstance(default, int | float) else default
@@ -244,19 +253,8 @@ def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
 def _answer(question: declared.Question, asked: Asked, remark: str) -> Answer:
     result = result_of(question, asked)
     document = result.document()
-    check_length(document)
     document = replace(document, notes=f"{document.notes} {remark}".strip())
     return Answer(document=document, command=asked.command(), **shown(result, getattr(asked.query, "chart", None)))
-
-
-def check_length(document: Document) -> None:
-    """Refuse lists that are made while they are written and take minutes."""
-    for part in document.extra.values():
-        if isinstance(part, StreamedRows) and len(part) > MOST_LISTED:
-            raise RequestError(
-                f"{len(part):,} rows are too many for a page",
-                fix=f"A page lists at most {MOST_LISTED:,}; the command has no such limit.",
-            )
 
 
 def result_of(question: declared.Question, asked: Asked, progress: Step | None = None) -> Any:
@@ -278,22 +276,19 @@ def _sources(question: declared.Question, asked: Asked) -> dict[str, Any]:
 
 
 def values(question: declared.Question, query: BaseModel) -> dict[str, Any]:
-    """What was asked, as the question takes it; RequestError for a grid that is too much for a page."""
-    asked = type(query).model_fields
-    found = {name: getattr(query, name) for name in question.parameters if name in asked}
-    kinds = {name: question.parameters[name].kind for name, value in found.items() if value is not None}
-    grids = {name: found[name] for name, kind in kinds.items() if kind in ("numbers", "counts")}
-    parse_numbers(grids, counts=tuple(name for name, kind in kinds.items() if kind == "counts"))
-    return found
+    """What was asked, as the question takes it."""
+    return {name: getattr(query, name) for name in question.parameters if name in type(query).model_fields}
 
 
 def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
     """The charts of a result, as quickly as they can be drawn, or the one that was chosen; and the files it offers."""
     how = view(type(result))
     more = {ending: make(result) for ending, make in how.files.items()}
-    sketch, caption = how.sketch(result) if how.sketch and chart is None else ("", "")
-    if sketch:
-        return {"sketch": sketch, "caption": caption, "more": more}
+    parts = how.by_measure(result)
+    sketched = {name: how.sketch(part) for name, part in parts.items()} if how.sketch and chart is None else {}
+    sketches = tuple(Drawing(caption, markup, name) for name, (markup, caption) in sketched.items() if markup)
+    if sketches:
+        return {"sketches": sketches, "more": more}
     try:
         return {"pictures": _pictures(result, chart), "more": more}
     except ImportError:
@@ -302,11 +297,12 @@ def shown(result: Result, chart: str | None = None) -> dict[str, Any]:
         return {"lacking": charts_missing(), "more": more}
 
 
-def _pictures(result: Result, chart: str | None) -> tuple[Picture, ...]:
-    make = view(type(result)).pictures
+def _pictures(result: Result, chart: str | None) -> tuple[tuple[str, Picture], ...]:
+    how = view(type(result))
     if chart is not None:
-        return (Picture(chart.capitalize(), result.chart(chart)),)
-    return tuple(Picture(title, each) for title, each in make(result)) if make else ()
+        parts = how.by_measure(result)
+        return tuple((name, Picture(chart.capitalize(), part.chart(chart))) for name, part in parts.items())
+    return tuple(("", Picture(title, each)) for title, each in how.pictures(result)) if how.pictures else ()
 
 
 def judges_answer(asked: Asked) -> Answer:
@@ -324,13 +320,50 @@ def judges_answer(asked: Asked) -> Answer:
     return Answer(document=result.document(), command=command, **shown(result, asked.query.chart))
 
 
+NEW_STUDY, CANDIDATES = "new.study", "topics.txt"  # as the command line calls what has no name yet
+
+
+def study_answer(asked: Asked) -> Answer:
+    """A question about a study, asked of a copy of its file: with a step more, the copy is among the downloads."""
+    question = find_question(asked.question.name.replace("-", "_"))
+    file = asked.about["study"] or NEW_STUDY
+    given = asked.query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"chart"})
+    told = values(question, asked.query)
+    scores, options = asked.scores_of_study() if "scores" in question.parameters else ([], {})
+    if scores:
+        told |= {"scores": asked.study_scores, "columns": asked.about["columns"] or None}
+    with TemporaryDirectory(dir=".") as copies:
+        for each in Path(FILES).iterdir():
+            (shutil.copy if each.name == file else os.link)(each, Path(copies, each.name))
+        before = Path(copies, file).read_bytes() if asked.about["study"] else b""
+        if "topics" in given:
+            Path(copies, CANDIDATES).write_text("\n".join(given["topics"].split()), encoding="utf-8")
+            told["topics"] = given["topics"] = CANDIDATES
+        with reporting(asked.progress), chdir(copies):
+            result = question.ask(file, **told)
+        after = Path(copies, file).read_bytes()
+    made = shown(result, given.get("chart"))
+    if after != before:
+        made["more"] = {**made["more"], "study": after.decode()}
+    result = result.with_inputs(file=file, **({"scores": scores} if scores else {}))
+    command = command_line(question.command, [file, *scores], {**options, **given})
+    return Answer(document=result.document(), command=command, **made)
+
+
+CANDIDATE_TOPICS = (
+    Annotated[str | None, Given],
+    Field(
+        default=None,
+        title="Candidate topics",
+        description="Their identifiers, separated by blanks; a random order of them is drawn.",
+    ),
+)
 HUMAN_FILE = (
     Annotated[str | None, Given],
     Field(
         default=None,
         title="Human labels",
         description="The file with the scores under human labels; the others are judges. Default: the first.",
-        max_length=200,
     ),
 )
 
@@ -353,7 +386,7 @@ class WholeAnswer:
     def _file(self, ending: str) -> bytes:
         return FORMATS[ending](make_report(self.result))
 
-    def noting(self, note: str) -> WholeAnswer:
+    def noting(self, note: str, labels: Mapping[str, str]) -> WholeAnswer:
         return replace(self, note=" ".join(filter(None, (self.note, note))))
 
     def kept(self) -> WholeAnswer:

@@ -1,15 +1,13 @@
-"""Where the page listens, whom it answers, how much it takes, and how much it answers in a moment."""
+"""Where the page listens, whom it answers, and how much it takes."""
 
 from __future__ import annotations
 
 import ipaddress
 import secrets
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cranfield.errors import RequestError
-from cranfield.methods.design.request import parse_grid
 from cranfield.runtime.memory import most_memory
 from cranfield.runtime.threads import available_workers
 
@@ -87,44 +85,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-MOST_ROWS = 2_000  # of a grid
-REACH = {
-    "systems": (2, 1e4),
-    "correlation": (1e-6, 1),
-    "topics": (2, 1e7),
-    "trial_size": (2, 1e5),
-    "alpha": (1e-6, 1),
-    "power": (1e-6, 1),
-}
-
-
-def parse_numbers(given: Mapping[str, str], *, counts: tuple[str, ...] = ()) -> dict[str, list[float]]:
-    """The numbers, as many and as extreme as a page answers in a moment; ``counts`` are whole and may be large."""
-    found = {name: parse_grid(text, name=name, most=MOST_ROWS) for name, text in given.items()}
-    cells = 1
-    for name, values in found.items():
-        _check_reach(name, values, REACH.get(name, (0, 1e7) if name in counts else (1e-5, 1e3)))
-        cells *= len(values)
-    check_cells(cells, MOST_ROWS)
-    return found
-
-
-def check_cells(cells: int, most: int) -> None:
-    """Refuse a grid that is too much for a page, before any of it is computed."""
-    if cells > most:
-        raise RequestError(
-            f"the grid has {cells:,} cells", fix=f"A page shows at most {most:,}; the command has no such limit."
-        )
-
-
-def _check_reach(name: str, values: list[float], reach: tuple[float, float]) -> None:
-    """Far out, the distributions take minutes; that is for the command, which can be interrupted."""
-    low, high = reach
-    bad = next((value for value in values if not value <= high or 0 < value < low), None)
-    if bad is not None:
-        raise RequestError(
-            f"`{name}` cannot be {bad:g} on a page",
-            fix=f"A page takes {low:g} to {high:,g}; the command has no such limit.",
-        )

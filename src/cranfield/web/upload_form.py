@@ -114,7 +114,8 @@ def safe_name(name: str, taken: set[str]) -> str:
 
 
 MOST_FIELDS = 20
-LONGEST_FIELD = 1000
+LONGEST_FIELD = 1_000_000  # bytes
+LONGEST_HEADER = 10_000
 
 
 @dataclass
@@ -175,7 +176,7 @@ class _Form:
     def _grow(self, at: int, more: bytes) -> None:
         name, value = self._header
         self._header = (name + more, value) if at == 0 else (name, value + more)
-        if len(name) + len(value) > 10 * LONGEST_FIELD:
+        if len(name) + len(value) > LONGEST_HEADER:
             raise BodyError(400, "the form is malformed: a header without end")
 
     def _header_end(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.collection import Collection, open_collection, read_collection
-from cranfield.errors import CranfieldError, InputError, visible
+from cranfield.errors import CranfieldError, InputError, speak, visible
 from cranfield.formats.archives import is_archive, is_workbook, open_archive, sheet_as_csv
 from cranfield.formats.file_check import FileKind
 from cranfield.formats.packed import SCORES, packed_kind
@@ -27,9 +27,11 @@ from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_librar
 from cranfield.formats.records import is_json_lines, read_records
 from cranfield.formats.scores import LONG
 from cranfield.formats.text import BOM, read_bytes, read_head
+from cranfield.methods.sequential.journal import is_journal
+from cranfield.methods.sequential.study import open_study
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.columnar import HEAD
-from cranfield.scores.columns import Columns, as_number, guess, known_layout, likely
+from cranfield.scores.columns import DOCUMENTS, Columns, as_number, guess, known_layout, likely
 from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
 
@@ -42,6 +44,11 @@ class Data:
 
     key: str
     folder: Path
+
+    @property
+    def link(self) -> str:
+        """Where its pages are."""
+        return f"/data/{self.key}" if self.key else ""
 
     @property
     def files(self) -> Path:
@@ -60,16 +67,21 @@ class Data:
 
 
 class Store:
-    """All uploads of one server."""
+    """All uploads of one server, and ``nothing``, of which questions are asked that need no data."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="cranfield-"))  # for its owner alone
+        self.nothing = self._make("")
+        (self.nothing.folder / ABOUT).write_text(json.dumps(NOTHING | {"kind": "nothing"}), encoding="utf-8")
         self._data: dict[str, Data] = {}
         self._sizes: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def create(self) -> Data:
-        data = Data(secrets.token_urlsafe(16), self.folder / secrets.token_hex(16))
+        return self._make(secrets.token_urlsafe(16))
+
+    def _make(self, key: str) -> Data:
+        data = Data(key, self.folder / secrets.token_hex(16))
         data.files.mkdir(parents=True, mode=0o700)
         return data
 
@@ -115,15 +127,36 @@ def read(names: list[str], order: str, name: str, columns: str, *, progress: Pro
     """Find out what the files are, read them, and write down what is in them; with ``columns`` they are scores."""
     known = {**NOTHING, "names": names, "files": names, "columns": columns}
     _write({**known, "options": _unusual({"order": order, "name": name})})
+    studies = [each for each in names if is_journal(f"{FILES}/{each}")]
+    others = [each for each in names if each not in studies]
     by_kind: dict[FileKind, list[str]] = {}
     with chdir(FILES):  # so that messages name files as they came
-        for each in names:
+        for each in others:
             by_kind.setdefault(FileKind.SCORES if columns else _kind(each), []).append(each)
-    if set(by_kind) == {FileKind.SCORES}:
-        about = _read_tables(names, columns)
+    if not others:
+        about = NOTHING
+    elif set(by_kind) == {FileKind.SCORES}:
+        about = _read_tables(others, columns)
     else:
         about = _read_collection(by_kind, order, name, progress)
-    _write(about)
+    _write(_with_study(about, studies) if studies else about)
+
+
+def _with_study(about: dict[str, Any], studies: list[str]) -> dict[str, Any]:
+    """A study, and in ``added`` the kind of scores that came with it, if some did."""
+    if len(studies) > 1:
+        raise InputError(f"there are {len(studies)} studies: {', '.join(studies)}", fix="Upload one at a time.")
+    with chdir(FILES):
+        status = open_study(studies[0]).status()
+    return {
+        **about,
+        "kind": "study",
+        "study": studies[0],
+        "added": about["kind"] if about["names"] else "",
+        "names": [*studies, *about["names"]],
+        "files": [*studies, *about["files"]],
+        "summary": speak(status.summary(), "page"),
+    }
 
 
 NOTHING: dict[str, Any] = {
@@ -140,6 +173,8 @@ NOTHING: dict[str, Any] = {
     "teams": 0,
     "columns": "",
     "warnings": [],
+    "study": "",
+    "added": "",
 }
 """What is known of files before they are read, and of those that cannot be."""
 
@@ -189,7 +224,10 @@ class Preview:
 def preview(folder: str, files: list[str]) -> Preview | None:
     """What the first of several score files looks like; None where they are something else, or no table."""
     with chdir(Path(folder, FILES)), suppress(CranfieldError, csv.Error):
-        kinds = {_kind(each) for each in files[:FEW]}
+        files = [each for each in files if not is_journal(each)]
+        if not files:
+            return None
+        kinds = {FileKind.SCORES if _has_header(each) else _kind(each) for each in files[:FEW]}
         names, rows = _first_rows(files[0]) if FileKind.PACKED not in kinds else ([], [])
         columns = list(zip(*rows, strict=True))
         if len(columns) < 2 or len(set(names)) < len(names) or not all(names):
@@ -204,6 +242,16 @@ def preview(folder: str, files: list[str]) -> Preview | None:
             is_unclear=bool(numbers) and not usual and kinds <= {FileKind.SCORES, FileKind.UNKNOWN},
         )
     return None
+
+
+def _has_header(file: str) -> bool:
+    """Whether a table with tabs begins with names of columns, which no list of runs, judgments or teams does."""
+    first, *others = read_head(file, HEAD).removeprefix(BOM).decode("utf-8", "replace").splitlines()[: ROWS + 1] or [""]
+    names = [name.strip() for name in first.split("\t")]
+    rows = [line.split("\t") for line in others if line.strip()]
+    if len(names) < 2 or not all(names) or any(map(_is_number, names)) or {*map(str.lower, names)} & DOCUMENTS:
+        return False
+    return any(_are_scores(cells) for cells in zip(*rows, strict=False)) if rows else False
 
 
 def _first_rows(file: str) -> tuple[list[str], list[tuple[Any, ...]]]:

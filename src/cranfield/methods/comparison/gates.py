@@ -166,7 +166,7 @@ def check_gated_test(test: str | None) -> None:
     if test is not None and test not in GATED_TESTS:
         raise RequestError(
             f"a gate is a one-sided bound of a mean difference, and the test {test} has none",
-            fix='Leave out `test`, or use `test="t"`, "bootstrap" or "max-t".',
+            fix="Leave out `test`, or choose t, bootstrap or max-t.",
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.methods.design.formulas import SEPARATE, SHARED
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request, broadcast
@@ -330,7 +330,8 @@ def curve_through(request: Request, axis: str | None = None) -> Request:
         values = request.values(name)
     if not values:
         given = ", ".join(each for each in AXES if getattr(request, each) is not None)
-        raise RequestError(f"the request has no «{name}» to vary", fix=f"Choose one of: {given}.")
+        what = f"the request has no «{name}» to vary"
+        raise NoEffectError(what, parameter="curve", fix=f"Choose one of: {given}.")
     moved: dict[str, Any] = {name: _around(name, values[0], floor=request.values("alpha")[0])}
     return replace(request, **moved)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.methods.design.planning import FEW_TOPICS, FEWEST_TOPICS, small_pilot_caution
 from cranfield.methods.design.replicate_design import (
     STRUCTURES,
@@ -158,8 +158,9 @@ class ReplicateRequest:
         """The components that were given, or those of ``sd`` and the intra-class correlation."""
         kind = self.kind
         if self.shared_variance is not None and not STRUCTURES[kind].shared:
-            raise RequestError(
+            raise NoEffectError(
                 f"`shared_variance` has no effect on {kind}",
+                parameter="shared_variance",
                 fix='All topics share `replicates="prompts"` and `"seeds"`; leave it out for others.',
             )
         if self.shared_variance is None and STRUCTURES[kind].shared:
@@ -316,7 +317,8 @@ def check_replicates(request: Request) -> None:
     }
     for name, value in unused.items():
         if value is not None:
-            raise RequestError(f"`{name}` has no effect on a design with replicates", fix="Leave it out.")
+            what = f"`{name}` has no effect on a design with replicates"
+            raise NoEffectError(what, parameter=name, fix="Leave it out.")
 
 
 def planned_test(request: Request, replicates: str, systems: int) -> str:
@@ -326,8 +328,9 @@ def planned_test(request: Request, replicates: str, systems: int) -> str:
     if test != "t" and test not in LEVELS:
         raise RequestError(f"there is no test «{test}» for replicates", fix="Choose max-t, tukey, holm, dunnett or t.")
     if shared and test not in ("t", "tukey"):
-        raise RequestError(
+        raise NoEffectError(
             f"`test` {test} does not generalise to other {STRUCTURES[replicates].shared}",
+            parameter="test",
             fix='With prompts or seeds as a sample the test is "tukey", or "t" for a pair named in advance.',
         )
     if test != "t" and request.sides == 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.formulas import (
     MOST_TOPICS,
     Method,
@@ -269,8 +269,10 @@ def _pair_methods(request: Request, systems: int | None) -> list[Method]:
 
 
 def _no_test_unpaired(test: str) -> list[Method]:
-    raise RequestError(
-        f"the test {test} is for systems that share topics", fix='Leave out `unpaired`, or use `test="t"`.'
+    raise NoEffectError(
+        f"the test {test} is for systems that share topics",
+        parameter="unpaired",
+        fix='Leave out `unpaired`, or use `test="t"`.',
     )
 
 
@@ -344,12 +346,13 @@ def _no_effect(request: Request, name: str, chosen: dict[str, list[Method]]) -> 
     goals = ", ".join(f"`{goal}`" for goal in chosen)
     by = f" by {request.test or request.method}" if request.test or request.method else ""
     fix = f"`{name}` goes with {_GOES_WITH[name]}." if name in _GOES_WITH else "Leave it out."
-    return RequestError(f"`{name}` has no effect on {goals}{by}", fix=fix)
+    return NoEffectError(f"`{name}` has no effect on {goals}{by}", parameter=name, fix=fix)
 
 
 def no_such_method(request: Request, methods: Iterable[Method]) -> RequestError:
     names = ", ".join(dict.fromkeys(method.name for method in methods))
-    return RequestError(f"method «{request.method}» does not apply to this goal", fix=f"These do: {names}.")
+    what = f"method «{request.method}» does not apply to this goal"
+    return NoEffectError(what, parameter="method", fix=f"These do: {names}.")
 
 
 def chosen_methods(request: Request, *, systems: int | None = None) -> dict[str, list[Method]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.methods.design.planning import PilotSize
 from cranfield.methods.design.power_card import Card
 from cranfield.methods.design.request import Request, broadcast
@@ -213,7 +213,8 @@ def label_costs(
     if judge_correlation is None:
         for name, value in given.items():
             if value is not None:
-                raise RequestError(f"`{name}` has no effect without a judge", fix=_ADD_CORRELATION)
+                what = f"`{name}` has no effect without a judge"
+                raise NoEffectError(what, parameter=name, fix=_ADD_CORRELATION)
         return None
     broadcast({"judge_correlation": judge_correlation})
     if human_cost is not None and judge_cost is None:
@@ -240,7 +241,7 @@ def check_labels(request: Request) -> None:
 
 
 def _refused(name: str, fix: str) -> RequestError:
-    return RequestError(f"`judge_correlation` has no effect on `{name}`", fix=fix)
+    return NoEffectError(f"`judge_correlation` has no effect on `{name}`", parameter="judge_correlation", fix=fix)
 
 
 def judged_test(planned: str, named: str | None) -> str:

@@ -64,6 +64,7 @@ function live(form) {
     try {
       const response = await fetch(link, { headers: { "X-Part": "answer" }, signal: asking.signal });
       answer.innerHTML = await response.text(); // made and escaped by the server
+      arrange(answer);
       history.replaceState(null, "", link);
       answer.setAttribute("aria-busy", "false");
     } catch (error) {
@@ -87,6 +88,70 @@ function live(form) {
   });
   fit();
 }
+
+// One measure at a time; without this script all stand below each other.
+function switching(place) {
+  const measures = JSON.parse(place.dataset.measures), all = measures.length;
+  const parts = [...place.parentElement.querySelectorAll("[data-measure]")];
+  const choose = (at) => {
+    for (const part of parts) part.hidden = at < all && part.dataset.measure !== measures[at];
+    try { sessionStorage.setItem("measure", measures[at] || ""); } catch { /* it is forgotten then */ }
+  };
+  const select = document.createElement("select");
+  select.id = "shown-measure";
+  [...measures, "all measures"].forEach((name, at) => select.add(new Option(name, at)));
+  select.addEventListener("change", () => choose(Number(select.value)));
+  const label = document.createElement("label");
+  label.htmlFor = select.id;
+  label.textContent = "Show";
+  place.append(label, select);
+  place.hidden = false;
+  let before = null;
+  try { before = sessionStorage.getItem("measure"); } catch { /* the first then */ }
+  select.value = before === "" ? all : Math.max(0, measures.indexOf(before));
+  choose(Number(select.value));
+}
+
+// What a cell says as a number; text that is none is sorted as text.
+const number = (text) => {
+  const plain = text.replace(/[,%±\s]/g, "").replace("−", "-").replace("∞", "Infinity").replace(/^<1e-300$/, "0");
+  return plain === "" || plain === "–" ? NaN : Number(plain);
+};
+
+// Tables are sorted by a click on a heading: down, up, and as they were.
+function sorting(table) {
+  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells], rows = [...body.rows];
+  if (rows.length < 2) return;
+  rows.forEach((row, at) => (row.dataset.at = at));
+  heads.forEach((head, at) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const before = head.getAttribute("aria-sort");
+      for (const each of heads) each.removeAttribute("aria-sort");
+      const numeric = head.classList.contains("number"), first = numeric ? "descending" : "ascending";
+      const now = !before ? first : before === first ? (numeric ? "ascending" : "descending") : "";
+      if (now) head.setAttribute("aria-sort", now);
+      const sign = now === "descending" ? -1 : 1, text = (row) => row.cells[at].textContent;
+      const lacks = (row) => ["", "–"].includes(text(row));
+      body.append(...rows.toSorted((a, b) => {
+        const order = Number(a.dataset.at) - Number(b.dataset.at);
+        if (!now) return order;
+        if (lacks(a) || lacks(b)) return lacks(a) - lacks(b) || order; // what is missing stays last
+        const x = number(text(a)), y = number(text(b));
+        const apart = Number.isNaN(x) || Number.isNaN(y) ? text(a).localeCompare(text(b), "en", { numeric: true }) : x - y;
+        return sign * (x === y ? 0 : apart) || order;
+      }));
+    });
+  });
+}
+
+const arrange = (part) => {
+  part.querySelectorAll("[data-switch]").forEach(switching);
+  part.querySelectorAll("table[data-sort]").forEach(sorting);
+};
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy], [data-copy-link]");
@@ -169,6 +234,7 @@ function sending(form) {
 const questions = document.querySelector(".questions");
 if (questions && document.getElementById("answer") && matchMedia("(max-width: 46rem)").matches) questions.open = false;
 
+arrange(document);
 document.querySelectorAll("form[data-live]").forEach(live);
 document.querySelectorAll("[data-follow]").forEach(follow);
 document.querySelectorAll(".drop").forEach(dropping);
