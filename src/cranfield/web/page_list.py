@@ -164,14 +164,7 @@ VERIFY_ALONE = make_page(
     front=("difference", "sd", "min_range", "variance", "systems", "topics", "test", "alpha", "power"),
     of=("nothing",),
     without=("gate", "measure", "missing", "shards", "model", "margins", "dependence"),  # of scores
-    example=lambda about: {
-        "systems": "10",
-        "difference": "0.05",
-        "sd": "0.15",
-        "test": "tukey",
-        "collections": "2000",  # seconds, not a minute
-        "search": "false",
-    },
+    example=lambda about: {"systems": "10", "difference": "0.05", "sd": "0.15", "test": "tukey", "search": "false"},
 )
 REPORT = make_page(
     "report",
