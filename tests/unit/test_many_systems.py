@@ -36,7 +36,6 @@ from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
 from cranfield.rendering.document import StreamedRows
-from cranfield.web.page_maker import check_length
 
 Array = npt.NDArray[Any]
 KINDS = ("normal", "ties", "binary", "copies", "shifted", "equal means", "apart", "one")
@@ -309,15 +308,6 @@ def test_a_matrix_of_too_many_systems_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(comparison_document, "MOST_IN_MATRIX", 8)
     with pytest.raises(RequestError, match="too many cells"):
         cf.compare(hostile(), test="tukey", all_pairs=True).chart("matrix")
-
-
-@pytest.mark.usefixtures("few_listed")
-def test_a_page_refuses_lists_that_take_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    document = cf.compare(hostile(), test="tukey", all_pairs=True).document()
-    check_length(document)
-    monkeypatch.setattr("cranfield.web.page_maker.MOST_LISTED", 35)
-    with pytest.raises(RequestError, match="36 rows are too many for a page"):
-        check_length(document)
 
 
 @pytest.mark.usefixtures("few_listed")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -30,8 +31,10 @@ SCORES = ("batch.csv", "\n".join(["measure,topic,system,score", *ROWS]).encode()
 @pytest.fixture
 def study(tmp_path: Path) -> tuple[str, bytes]:
     file = tmp_path / "mine.study"
-    named = {name: float(value) if name in ("difference", "sd") else value for name, value in GOAL.items()}
-    cf.study_new(str(file), **named)
+    named: dict[str, Any] = {
+        name: float(value) if name in ("difference", "sd") else value for name, value in GOAL.items()
+    }
+    cf.study_new(str(file), **cast(dict[str, Any], named))
     return file.name, file.read_bytes()
 
 
