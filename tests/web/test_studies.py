@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
@@ -34,7 +34,7 @@ def study(tmp_path: Path) -> tuple[str, bytes]:
     named: dict[str, Any] = {
         name: float(value) if name in ("difference", "sd") else value for name, value in GOAL.items()
     }
-    cf.study_new(str(file), **cast(dict[str, Any], named))
+    cf.study_new(str(file), **named)
     return file.name, file.read_bytes()
 
 
