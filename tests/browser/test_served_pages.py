@@ -120,6 +120,8 @@ GOALS = (
     "a difference between two systems",
 )
 
+SIZES = sized([(390, "dark")], [(1280, "light"), (390, "dark")])
+
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_every_goal_is_answered_when_it_is_chosen_and_its_example_can_be_changed(
@@ -275,7 +277,7 @@ def test_files_can_be_dropped(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_columns_with_other_names_are_chosen_beside_their_first_rows(
     open_page: Open, tmp_path: Path, scripts: bool, width: int, scheme: str
 ) -> None:
@@ -299,9 +301,6 @@ def test_columns_with_other_names_are_chosen_beside_their_first_rows(
     tab.select_option("#measure", "metric")
     tab.get_by_role("button", name="Read it").click()
     api.expect(tab.locator("main .sentence")).to_contain_text("2 systems, 3 topics; AP, P@10")
-
-
-SIZES = [(1280, "light"), (390, "dark")]
 
 
 @pytest.fixture

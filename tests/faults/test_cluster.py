@@ -422,7 +422,9 @@ def lasting_cluster(part: Callable[[Any, int], Any]) -> Iterator[Running]:
     running.stop()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.proof] if name == "verify" else []) for name in COMMANDS]
+)
 def test_a_command_says_the_same_on_a_cluster(name: str, demo: Path, lasting_cluster: Running) -> None:
     line = [part.format(demo=demo) for part in COMMANDS[name]] + ["--json"]
     here = CliRunner().invoke(app, line)

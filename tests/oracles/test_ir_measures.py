@@ -148,6 +148,7 @@ def test_all_other_names_mean_what_they_mean_in_ir_measures(made: Generated) -> 
 
 
 @needs_cwl
+@pytest.mark.proof
 def test_all_other_names_mean_what_they_mean_in_ir_measures_on_real_runs(shared: Path) -> None:
     for folder, file in (("dl19", "ICT-BERT2.txt.gz"), ("trec8", "input.CL99SD.gz")):
         data = shared / "data" / folder

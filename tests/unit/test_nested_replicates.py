@@ -20,6 +20,7 @@ from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.shard_models import anova_names, error_term
 from cranfield.rendering.shard_document import FIGURES, shard_chart, shard_document
 from cranfield.scores.evaluation import score_collection
+from sizes import sized
 
 Array = npt.NDArray[Any]
 Write = Callable[[str, str], str]
@@ -65,27 +66,27 @@ def table_of(values: Array, **more: Any) -> cranfield.ScoreTable:
 
 def test_nested_seeds_keep_the_family_wise_error_where_md3_md6_and_md6r_do_not() -> None:
     # 500 tables: a rate of .05 has a standard error of .01.
-    assert 0.03 <= family_wise_error("nested", 500) <= 0.08
-    assert family_wise_error("MD6rr", 250) <= 0.09
-    assert family_wise_error("MD3", 60) > 0.85
-    assert family_wise_error("MD6", 60) > 0.85
-    assert family_wise_error("MD6r", 250) > 0.12
+    assert sized(0.01, 0.03) <= family_wise_error("nested", sized(150, 500)) <= sized(0.11, 0.08)
+    assert family_wise_error("MD6rr", sized(100, 250)) <= sized(0.12, 0.09)
+    assert family_wise_error("MD3", sized(20, 60)) > sized(0.7, 0.85)
+    assert family_wise_error("MD6", sized(20, 60)) > sized(0.7, 0.85)
+    assert family_wise_error("MD6r", sized(100, 250)) > sized(0.1, 0.12)
 
 
 def test_more_topics_do_not_break_the_promise() -> None:
-    assert 0.03 <= family_wise_error("nested", 300, shape=(1000, 4, 3)) <= 0.08
-    assert family_wise_error("MD6r", 60, shape=(1000, 4, 3)) > 0.4
+    assert sized(0.01, 0.03) <= family_wise_error("nested", sized(100, 300), shape=(1000, 4, 3)) <= sized(0.12, 0.08)
+    assert family_wise_error("MD6r", sized(20, 60), shape=(1000, 4, 3)) > sized(0.3, 0.4)
 
 
 def test_seeds_that_change_nothing_cost_nothing() -> None:
     # Then the estimate of their variance is negative in half of the tables, and topic*system alone is the error.
-    assert 0.025 <= family_wise_error("nested", 500, seed_sd=0.0) <= 0.08
+    assert sized(0.005, 0.025) <= family_wise_error("nested", sized(200, 500), seed_sd=0.0) <= sized(0.11, 0.08)
 
 
 def test_what_shared_replicates_do_to_all_systems_alike_is_no_error() -> None:
     population = {"shared_sd": 0.05, "shape": (100, 4, 3)}
-    assert 0.025 <= family_wise_error("MD6rr", 300, **population) <= 0.09
-    assert family_wise_error("nested", 150, **population) < 0.03
+    assert sized(0.01, 0.025) <= family_wise_error("MD6rr", sized(100, 300), **population) <= sized(0.12, 0.09)
+    assert family_wise_error("nested", sized(60, 150), **population) < 0.03
 
 
 # --- the error term

@@ -60,6 +60,7 @@ def test_it_is_small(page: str) -> None:
     assert len(page.encode()) < MOST_BYTES
 
 
+@pytest.mark.proof
 def test_129_systems_are_small_too() -> None:
     page = to_html(many_systems())
     assert len(page.encode()) < MOST_BYTES

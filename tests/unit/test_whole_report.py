@@ -362,6 +362,7 @@ def test_the_article_compiles_with_its_figures_and_bibliography(asked: ReportRes
     assert max(overfull(log), default=0) < 10
 
 
+@pytest.mark.proof
 def test_tables_of_many_systems_and_measures_stay_within_the_pages_of_the_article(tmp_path: Path) -> None:
     values = np.random.default_rng(3).random((3, 12, 90, 1))
     systems = tuple(f"team{at % 9}_run{at}" for at in range(90))
