@@ -96,7 +96,7 @@ def test_a_report_says_in_the_place_of_every_chart_what_it_needs(
     assert f"left out: charts ({lacking}: {CHARTS})\n" in done.stderr
     page = unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
     places = re.findall(r"<figure>(.*?)<figcaption>(.*?)</figcaption>", page, re.S)
-    assert len(places) == 2 * 3  # the intervals and the matrix of every measure
+    assert len(places) == 3 * 3  # intervals, matrix and differences on topics of every measure
     assert {what for what, _ in places} == {f'<p class="quiet">{NOTE}</p>'}
     full = {**bare, "PYTHONPATH": bare["PYTHONPATH"].rpartition(os.pathsep)[2]}
     whole = run(full, tmp_path, "report", scores, "-o", "whole.html", "--section", "compare")
