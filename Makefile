@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test proof coverage bench docs lint wheel clean
+.PHONY: demo test tests proof coverage bench docs lint wheel clean
 
 # An environment of the project's own; virtualenv stands in where Python came without venv.
 $(BIN)/python:
@@ -36,10 +36,13 @@ lint: $(VENV)/.test
 
 # Every process of a test would compile every module again without bytecode, and two workers with two threads each for
 # linear algebra stand in each other's way.
-test proof coverage: export PYTHONDONTWRITEBYTECODE =
-test proof coverage: export OPENBLAS_NUM_THREADS = 1
+tests proof coverage: export PYTHONDONTWRITEBYTECODE =
+tests proof coverage: export OPENBLAS_NUM_THREADS = 1
 
-test: lint
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory --jobs=2 lint tests
+
+tests: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # All tests at full size: long simulations, more examples, every page of the documentation, the real data.

@@ -11,16 +11,17 @@ import ir_measures
 import numpy as np
 import pyndeval
 import pytest
-import ranx
+import ranx_scores
 from generated import DOCUMENTS, GRADES, INTENT_GRADES, INTENTS, IntentRow, ranking
 from pyNTCIREVAL import Labeler
+from ranx_scores import RECALL_LEVEL
 from test_ir_measures import MORE_NAMES, SAME_DIVERSITY_NAMES, SAME_NAMES
 from test_ntcireval import LINEAR
 from test_ntcireval import MEASURES as NTCIREVAL
 
 import cranfield
 from cranfield.scores.evaluation import score_collection
-from sizes import sized
+from sizes import PROOF, sized
 
 TOLERANCE = 1e-9
 Judgments = dict[str, dict[str, int]]
@@ -51,6 +52,7 @@ RANX = {
     "DCG@7": "dcg@7",
     "DCG(gains=exp)": "dcg_burges",
     "DCG(gains=exp)@3": "dcg_burges@3",
+    **{f"IPrec@{level / 10:g}": f"{RECALL_LEVEL}{level / 10:g}" for level in range(11)},
 }
 NDEVAL = {
     f"{ours}@{k}": f"{theirs}@{k}"
@@ -70,7 +72,6 @@ CWL = (
     *("NERR11(max_rel=4)", "INST(max_rel=4)", "INSQ(max_rel=4)", "INSQ(T=0.3,min_rel=1,max_rel=4)"),
 )
 NAMES = tuple(name.replace("max_rel=3", "max_rel=4") for name in (*SAME_NAMES, *MORE_NAMES))
-LEVELS = tuple(f"IPrec@{level / 10:g}" for level in range(11))
 REAL = [
     *(("trec8", f"input.{name}.gz") for name in ("CL99SD", "1", "8manexT3D1N0")),
     *(("dl19", f"{name}.txt.gz") for name in ("ICT-BERT2", "ICT-CKNRM_B", "bm25base_ax_p")),
@@ -110,17 +111,10 @@ def of_ir_measures(provider: Any, names: Sequence[str], qrels: Any, run: Run) ->
 
 def of_ranx(names: Mapping[str, str], qrels: Judgments, run: Run) -> Scores:
     topics = sorted(topic for topic in qrels if topic in run)  # in the order of ranx
-    judged, lists = (ranx.Qrels({t: qrels[t] for t in topics}), ranx.Run({t: untied(run)[t] for t in topics}))
-    theirs = ranx.evaluate(judged, lists, list(names.values()), return_mean=False)
-    return {ours: dict(zip(topics, theirs[name].tolist(), strict=True)) for ours, name in names.items()}
-
-
-def levels_of_ranx(qrels: Judgments, run: Run) -> Scores:
-    topics = sorted(topic for topic in qrels if topic in run)
-    judged, lists = (ranx.Qrels({t: qrels[t] for t in topics}), ranx.Run({t: untied(run)[t] for t in topics}))
-    lists.sort()
-    theirs = ranx.metrics.interpolated_precision_at_recall(judged.to_typed_list(), lists.to_typed_list())
-    return {name: dict(zip(topics, theirs[:, at].tolist(), strict=True)) for at, name in enumerate(LEVELS)}
+    lists = untied(run)
+    judged, found = ({t: qrels[t] for t in topics}, {t: lists[t] for t in topics})
+    theirs = ranx_scores.of_ranx(list(names.values()), judged, found, compiled=PROOF)
+    return {ours: dict(zip(topics, theirs[name], strict=True)) for ours, name in names.items()}
 
 
 def of_ndeval(intents: list[IntentRow], run: Run) -> Scores:
@@ -175,14 +169,11 @@ def sound(qrels: Judgments, run: Run) -> tuple[Judgments, Run]:
 needs_cwl = pytest.mark.skipif(not ir_measures.cwl_eval.is_available(), reason="cwl-eval is not installed")
 
 
-@pytest.mark.filterwarnings("ignore")  # its compiler's
 def test_measures_equal_ranxs_on_random_topics() -> None:
     qrels, run, _ = random_topics()
     assert disagreeing(furthest(scored(qrels, run, list(RANX)), of_ranx(RANX, qrels, run))) == {}
-    assert disagreeing(furthest(scored(qrels, run, LEVELS), levels_of_ranx(qrels, run))) == {}
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_bpref_and_rbp_equal_ranxs_where_judgments_are_0_and_1_and_there_are_both() -> None:
     qrels, run, _ = random_topics()
     binary = {t: {d: int(grade > 0) for d, grade in rows.items() if grade >= 0} for t, rows in qrels.items()}
@@ -192,7 +183,6 @@ def test_bpref_and_rbp_equal_ranxs_where_judgments_are_0_and_1_and_there_are_bot
     assert disagreeing(furthest(scored(binary, run, list(names)), of_ranx(names, binary, run))) == {}
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_difference_rbp_in_ranx_adds_up_grades_and_here_gains_are_at_most_1() -> None:
     qrels: Judgments = {"1": {"a": 2, "b": 0}}
     run: Run = {"1": {"a": 1.0}}
@@ -264,14 +254,12 @@ def differences(qrels: Judgments, run: Run) -> dict[str, dict[str, float]]:
     few_judged = {topic: qrels[topic] for topic in few}
     return {
         "ranx": furthest(scored(qrels, run, list(RANX)), of_ranx(RANX, qrels, run)),
-        "ranx, levels": furthest(scored(qrels, run, LEVELS), levels_of_ranx(qrels, run)),
         "NTCIREVAL": furthest(scored(few_judged, few, list(NTCIREVAL)), of_ntcireval(few_judged, few)),
         "ir_measures": furthest(scored(qrels, run, names), of_ir_measures(ir_measures, names, qrels, run)),
     }
 
 
 @needs_cwl
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("folder", "file"), [pytest.param(*real, marks=[] if real == REAL[-1] else [pytest.mark.proof]) for real in REAL]
 )

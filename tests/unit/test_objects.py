@@ -13,7 +13,6 @@ import ir_measures
 import pandas
 import polars
 import pytest
-from ranx import Qrels, Run
 
 import cranfield as cf
 from cranfield.errors import InputError, MissingPartError, RequestError
@@ -55,8 +54,6 @@ def of(system: str) -> list[Any]:
 
 RUN_FORMS: dict[str, Any] = {
     "dict": RUNS,
-    "ranx": [Run({t: dict(rows) for t, rows in RUNS[name].items()}, name=name) for name in RUNS],
-    "ranx by name": {name: Run({t: dict(rows) for t, rows in RUNS[name].items()}) for name in RUNS},
     "pandas, as PyTerrier has it": frame(pandas, CELLS, ["name", "qid", "docno", "score"]),
     "polars": frame(polars, CELLS, ["system", "query_id", "doc_id", "score"]),
     "frames by name": {name: frame(pandas, of(name), ["Topic", "Document", "Score"]) for name in RUNS},
@@ -79,7 +76,14 @@ def test_judgments_in_memory_score_as_files_do(form: str, expected: ScoreTable) 
     same(cf.score(RUNS, qrels=QREL_FORMS[form], measure=MEASURES).table, expected)
 
 
-def test_ranx_judgments_score_as_a_dict_does() -> None:
+def test_runs_and_judgments_of_ranx_score_as_files_do(expected: ScoreTable) -> None:
+    from ranx import Qrels, Run  # compiles what it makes, for seconds
+
+    by_name = {name: Run({topic: dict(rows) for topic, rows in run.items()}, name=name) for name, run in RUNS.items()}
+    for runs in (by_name, list(by_name.values())):
+        same(cf.score(runs, qrels=JUDGED, measure=MEASURES).table, expected)
+    with pytest.raises(InputError, match="two runs are called «run»"):
+        cf.score([Run(RUNS["bm25"]), Run(RUNS["dense"])], qrels=JUDGED)
     whole = {topic: {name: max(int(grade), 0) for name, grade in rows.items()} for topic, rows in JUDGED.items()}
     ours = cf.score(RUNS, qrels=whole, measure="AP").table
     theirs = cf.score(RUNS, qrels=Qrels(whole), measure="AP").table
@@ -123,7 +127,6 @@ def test_ties_and_precision_hold_in_memory() -> None:
         ({"a": {"q1": {"d1": float("nan")}}}, "a score of topic «q1» is nan"),
         ({"a": {"q1": {"": 1.0}}}, "a document is empty"),
         ({"a": {"q1": {}}}, "has no documents"),
-        ([Run(RUNS["bm25"]), Run(RUNS["dense"])], "two runs are called «run»"),
         (pandas.DataFrame({"qid": ["q1"], "score": [1.0]}), "no column for the document"),
         (frame(pandas, [("q1", "d1", 1.0), ("q1", "d1", 2.0)], ["qid", "docno", "score"]), "a document twice"),
     ],

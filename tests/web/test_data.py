@@ -248,16 +248,17 @@ def test_intents_come_along_and_the_command_takes_the_packed_file(
         ([("a.json", b"[" * 100_000)], "it is not JSON"),
         ([("s.csv", b"measure,topic,system,score\nAP,1,a,x\n")], "s.csv"),
         ([("a.parquet", b"PAR1 nothing of the sort")], "Parquet"),
-        ([("a.eval", zip_bomb())], "unpacked, it has more than"),
+        ([("a.eval", zip_bomb)], "unpacked, it has more than"),
         ([("a.cran", b"\x93CRANFIELD\r\n\x1a\n\x00\x00" + b"\xff" * 60)], "format|header|cut short"),
         ([("a.txt", b"1 Q0 d 1 2.0 t\n1 Q0 d 2 1.0 t\n"), ("q", b"1 0 d 1\n")], "a.txt:2|duplicate|twice"),
         ([("q1", b"1 0 d 1\n"), ("q2", b"1 0 d 1\n"), ("a", b"1 Q0 d 1 2.0 t\n")], "2 files are read as qrels"),
     ],
 )
 def test_files_that_cannot_be_used_say_why_and_show_no_folder(
-    page: str, upload: Upload, wait: Wait, files: list[tuple[str, bytes]], says: str
+    page: str, upload: Upload, wait: Wait, files: list[tuple[str, Any]], says: str
 ) -> None:
-    link = page + upload(page, files).json()["link"]
+    made = [(name, content() if callable(content) else content) for name, content in files]
+    link = page + upload(page, made).json()["link"]
     answer = wait(f"{link}.json")
     fault = answer.json()["error"]
     assert answer.status_code == 400
