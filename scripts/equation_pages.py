@@ -8,6 +8,7 @@ import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from python_pages import documented
@@ -159,6 +160,7 @@ def check_places(found: set[tuple[str, str]]) -> None:
         )
 
 
+@cache
 def marks() -> list[Mark]:
     """Return every mark of the code, each object once."""
     found = [mark for path in sorted(SOURCE.rglob("*.py")) for mark in _marks_of(path)]
@@ -170,8 +172,9 @@ def _marks_of(path: Path) -> Iterator[Mark]:
     text = path.read_text(encoding="utf-8")
     relative = path.relative_to(SOURCE.parent).with_suffix("")
     module = ".".join(relative.parts).removesuffix(".__init__")
-    scopes = list(_scopes(ast.parse(text)))
-    for line, said, computes in [*_comments(path), *_docstrings(ast.parse(text))]:
+    tree = ast.parse(text)
+    scopes = list(_scopes(tree))
+    for line, said, computes in [*_comments(path), *_docstrings(tree)]:
         inside = [name for first, last, name in scopes if first <= line <= last]
         for paper, place, more in MARK.findall(_coded(said)):
             for each in _places(place, more):

@@ -47,8 +47,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """More than there are cores: whoever waits for a page or for another process leaves one to the others."""
-    return 2 * len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
+    """One more than there are cores: who waits for a page or for another process leaves a core to the others."""
+    return 1 + (os.cpu_count() or 1)
 
 
 # A test would make all commands with all their options anew at each call.

@@ -16,8 +16,8 @@ def sized(few: Size, many: Size) -> Size:
 
 
 def examples_of(count: int) -> int:
-    """Examples that Hypothesis draws: a quarter of ``count`` in ``make test``, and at least five."""
-    return sized(max(5, count // 4), count)
+    """Examples that Hypothesis draws: an eighth of ``count`` in ``make test``, and at least five."""
+    return sized(max(5, count // 8), count)
 
 
 def margin(rate: float, draws: int, errors: float = 4) -> float:

@@ -85,7 +85,7 @@ def random_topics() -> tuple[Judgments, Run, list[IntentRow]]:
     qrels: Judgments = {}
     run: Run = {}
     intents: list[IntentRow] = []
-    for topic in map(str, range(1, sized(50, 200) + 1)):
+    for topic in map(str, range(1, sized(30, 200) + 1)):
         judged = rng.permutation(DOCUMENTS)[: rng.integers(1, 17)].tolist()
         qrels[topic] = {document: int(rng.choice(GRADES)) for document in judged}
         returned = rng.permutation(DOCUMENTS)[: rng.integers(0, len(DOCUMENTS) + 1)].tolist()

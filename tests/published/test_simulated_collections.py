@@ -12,6 +12,7 @@ from cranfield.methods.design.request import Request
 from cranfield.methods.simulation import Fit, fit_simulator, goodness_of_fit
 from cranfield.methods.verification import completed, designs_from_pilot, verify
 from cranfield.methods.verification.batch_tests import make_test
+from sizes import sized
 
 FILES = {
     "AP": "trec8/scores/map.csv",
@@ -31,7 +32,10 @@ def fitted(kept: Path, name: str, dependence: str) -> tuple[Fit, cranfield.Score
 
 @pytest.mark.parametrize(
     ("name", "dependence"),
-    [*((name, "gaussian") for name in FILES), ("AP", "vine"), ("RR", "vine"), ("AP", "rows"), ("robust04", "rows")],
+    sized(
+        [("P@10", "gaussian"), ("robust04", "gaussian"), ("RR", "vine"), ("AP", "rows")],
+        [*((name, "gaussian") for name in FILES), ("AP", "vine"), ("RR", "vine"), ("AP", "rows"), ("robust04", "rows")],
+    ),
 )
 def test_means_variances_and_correlations_are_those_seen_and_no_score_is_off_its_support(
     kept: Path, name: str, dependence: str

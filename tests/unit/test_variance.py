@@ -20,6 +20,7 @@ from cranfield.methods.variance.components import (
     pair_variances,
     squares,
 )
+from sizes import sized
 
 Array = npt.NDArray[Any]
 
@@ -96,7 +97,7 @@ MISSES = {
 
 
 @pytest.mark.parametrize("systems", [10, 2])
-@pytest.mark.parametrize("topics", [10, 20, 30, 50, 100])
+@pytest.mark.parametrize("topics", sized([10, 50], [10, 20, 30, 50, 100]))
 def test_pilots_of_real_scores_know_how_uncertain_they_are(systems: int, topics: int) -> None:
     """Pilots of TREC 2004 Robust (AP, 110 systems, 249 topics), 600 of each kind."""
     everything, rng = _robust04(), np.random.default_rng([systems, topics])

@@ -130,14 +130,14 @@ def test_a_page_takes_what_the_command_takes(page: str, path: str, query: dict[s
     assert 'role="alert"' not in answer.text
 
 
-@pytest.mark.parametrize("alpha", ["1e-300", "1e-100", "1e-30", "5e-324", "1e-7"])
+@pytest.mark.parametrize("alpha", sized(["1e-300", "1e-7"], ["1e-300", "1e-100", "1e-30", "5e-324", "1e-7"]))
 @pytest.mark.parametrize("path", ["size.json", "power.json", "plans.json", "trial.json"])
 def test_a_tiny_alpha_is_answered_or_refused(page: str, path: str, alpha: str) -> None:
     query = {**PAIR, "alpha": alpha, **({"topics": "50"} if path == "power.json" else {})}
     assert http.get(f"{page}/{path}", params=query).status_code in (200, 400, 422)
 
 
-@pytest.mark.parametrize("alpha", ["1e-17", "1e-300", "5e-324"])
+@pytest.mark.parametrize("alpha", sized(["5e-324"], ["1e-17", "1e-300", "5e-324"]))
 @pytest.mark.parametrize(
     "question", ["variance?pairs=true&", "compare?", "shards?shards=2&", "pilot?", "budget?", "verify?", "study-past?"]
 )
