@@ -183,6 +183,7 @@ def test_bpref_and_rbp_equal_ranxs_where_judgments_are_0_and_1_and_there_are_bot
     assert disagreeing(furthest(scored(binary, run, list(names)), of_ranx(names, binary, run))) == {}
 
 
+@pytest.mark.proof
 def test_difference_rbp_in_ranx_adds_up_grades_and_here_gains_are_at_most_1() -> None:
     qrels: Judgments = {"1": {"a": 2, "b": 0}}
     run: Run = {"1": {"a": 1.0}}
@@ -259,10 +260,9 @@ def differences(qrels: Judgments, run: Run) -> dict[str, dict[str, float]]:
     }
 
 
+@pytest.mark.proof
 @needs_cwl
-@pytest.mark.parametrize(
-    ("folder", "file"), [pytest.param(*real, marks=[] if real == REAL[-1] else [pytest.mark.proof]) for real in REAL]
-)
+@pytest.mark.parametrize(("folder", "file"), REAL)
 def test_measures_equal_those_of_all_other_programs_on_real_runs(shared: Path, folder: str, file: str) -> None:
     found = differences(*read_real(shared, folder, file))
     assert {program: disagreeing(each) for program, each in found.items()} == {program: {} for program in found}

@@ -15,12 +15,13 @@ from rich.cells import cell_len
 
 from cranfield.rendering.document import Column, Document, Table
 from cranfield.rendering.terminal import fitted_table, print_document, shortened
+from sizes import sized
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 import fcntl  # noqa: E402
 import termios  # noqa: E402
 
-WIDTHS = (60, 80, 100, 140)
+WIDTHS = sized((60, 80), (60, 80, 100, 140))
 COMMANDS = {
     "check": "check demo/runs demo/qrels.txt demo/teams.tsv",
     "pack": "pack demo/runs --qrels demo/qrels.txt --teams demo/teams.tsv -o packed.cran",
