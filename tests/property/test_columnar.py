@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, InputError
 from cranfield.formats.text_blocks import MARGIN, MOST_WORDS, IdCodes, parse_decimals
 from cranfield.scores import ScoreTable, read_scores
 from cranfield.scores.frames import make_frame
@@ -201,3 +201,14 @@ def test_repeats_are_averaged_without_a_table_that_has_them_apart() -> None:
     mine = [at % 7 / 7 for at in range(rows) if at % 200 == 3 and at // 200 % 20 == 5]
     assert table.values.shape == (1, 200, 20, 1)
     assert table.of()[table.topics.index("q3"), table.systems.index("m5")] == pytest.approx(np.mean(mine), abs=1e-14)
+
+
+@pytest.mark.parametrize("role", ["score=*", "system=*"])
+@pytest.mark.parametrize("heading", ["", " "])
+def test_numbers_without_a_heading_are_refused(role: str, heading: str, tmp_path: Path) -> None:
+    file = tmp_path / "frame.csv"
+    file.write_text(f"{heading},qid,a,b\n0,1,0.5,0.25\n1,2,0.5,0.75\n")
+    with pytest.raises(InputError, match="a column of numbers has no heading") as refusal:
+        read_scores(file, columns=f"topic=qid,{role}")
+    assert refusal.value.where == str(file)
+    assert read_scores(file, columns="topic=qid,score=a,score=b").measures == ("a", "b")

@@ -704,6 +704,9 @@ def _named(
         measures = Axis((measure or "score",))
     else:
         measures = Axis((measure,) if measure and len(rows.columns) == 1 else rows.columns)
+    headings = rows.columns if wide else () if measures is None or "measure" in columns else measures.names
+    if None in map(_name_or_none, headings):
+        return None
     topic = named_axis(columns["topic"], _name_or_none)
     systems = Axis(rows.columns if wide else (system,))
     if "system" in columns:

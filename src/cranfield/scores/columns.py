@@ -455,6 +455,7 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
         wide = replace(wide, score=_numbers(records, taken, file))
         if given.guessed and len(wide.score) < len(names) - 1:
             raise _unclear(records, file)
+        _check_headings(wide.score, file)
         return wide
     if not (given.score or alone or filled["system"] or "score" in names):
         fix = "Say system=* if each other column is a system, score=* if each is a measure."
@@ -471,9 +472,18 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
     if len(scores) > 1 and filled["measure"] is not None:
         fix = "Leave out measure=, or name one score."
         raise RequestError("scores of several columns are several measures already", fix=fix)
+    if len(scores) > 1:
+        _check_headings(scores, file)
     return Columns(
         given.topic, filled["system"], filled["measure"], filled["shard"], None, scores, replicates=given.replicates
     )
+
+
+def _check_headings(names: Sequence[str], file: str) -> None:
+    """Refuse numbers without a heading, such as the index that a data frame writes before its columns."""
+    if any(not name.strip() for name in names):
+        fix = "Name it, or remove it if it only counts the rows; or list the columns to read: score=COLUMN."
+        raise InputError("a column of numbers has no heading", where=file, fix=fix)
 
 
 def _unclear(records: Sequence[Record], file: str, scores: Sequence[str] = ()) -> InputError:
