@@ -46,6 +46,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist may be absent
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: who waits for a page or for another process leaves a core to the others."""
     return 1 + (os.cpu_count() or 1)

@@ -706,7 +706,7 @@ def _named(
         measures = Axis((measure,) if measure and len(rows.columns) == 1 else rows.columns)
     headings = rows.columns if wide else () if measures is None or "measure" in columns else measures.names
     if None in map(_name_or_none, headings):
-        return None
+        return None  # what is no name is refused row by row
     topic = named_axis(columns["topic"], _name_or_none)
     systems = Axis(rows.columns if wide else (system,))
     if "system" in columns:
