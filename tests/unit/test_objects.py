@@ -77,7 +77,8 @@ def test_judgments_in_memory_score_as_files_do(form: str, expected: ScoreTable) 
 
 
 def test_runs_and_judgments_of_ranx_score_as_files_do(expected: ScoreTable) -> None:
-    from ranx import Qrels, Run  # compiles what it makes, for seconds
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")  # compiles what it makes, for seconds
+    Qrels, Run = ranx.Qrels, ranx.Run  # noqa: N806
 
     by_name = {name: Run({topic: dict(rows) for topic, rows in run.items()}, name=name) for name, run in RUNS.items()}
     for runs in (by_name, list(by_name.values())):
