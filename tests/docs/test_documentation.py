@@ -23,7 +23,7 @@ RUN = [
     if blocks_of(page.read_text(encoding="utf-8")) and page.parent.name != "gallery"  # those: test_gallery.py
 ]
 # Run by `make test`; the others by `make proof`. test_commands.py parses the commands of all of them.
-QUICK = {"README.md", "docs/methods/tukey.md"}
+QUICK = {"README.md"}
 
 
 def _name(page: Path) -> str:

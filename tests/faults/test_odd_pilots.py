@@ -55,7 +55,7 @@ def odd(name: str) -> ScoreTable:
     return table(GAPS[name]).settle("zero") if name in GAPS else table(ODD[name])
 
 
-@pytest.mark.parametrize("name", [*ODD, *GAPS])
+@pytest.mark.parametrize("name", sized([*ODD, *GAPS][::2], [*ODD, *GAPS]))
 def test_a_report_comes_of_any_table_and_says_what_it_leaves_out(name: str) -> None:
     report = make_report(cranfield.report({name: odd(name)}))
     assert {"read", "scores"} <= {section.slug for section in report.sections}
