@@ -60,11 +60,9 @@ function live(form) {
     if (asking) asking.abort();
     asking = new AbortController();
     const link = address();
-    answer.setAttribute("aria-busy", "true");
     try {
       const response = await fetch(link, { headers: { "X-Part": "answer" }, signal: asking.signal });
-      answer.innerHTML = await response.text(); // made and escaped by the server
-      arrange(answer);
+      replace(answer, await response.text());
       history.replaceState(null, "", link);
       answer.setAttribute("aria-busy", "false");
     } catch (error) {
@@ -74,17 +72,21 @@ function live(form) {
     }
   };
 
+  const later = (delay) => {
+    answer.setAttribute("aria-busy", "true"); // what is shown is no longer the answer
+    clearTimeout(timer);
+    timer = setTimeout(ask, delay);
+  };
+
   form.addEventListener("input", (event) => {
     delete event.target.dataset.example;
     if (goals && event.target.name in goals.examples) fill(event.target.name, event.target.value);
     if (goals) tell();
-    clearTimeout(timer);
-    timer = setTimeout(ask, 120);
+    later(120);
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    clearTimeout(timer);
-    ask();
+    later(0);
   });
   fit();
 }
@@ -152,6 +154,16 @@ const arrange = (part) => {
   part.querySelectorAll("[data-switch]").forEach(switching);
   part.querySelectorAll("table[data-sort]").forEach(sorting);
 };
+
+// A new answer stands where the old one was, and who had reached a link or a button there with the keyboard is on it still.
+function replace(place, html) {
+  const focused = place.contains(document.activeElement) && document.activeElement;
+  const like = (one) => [...place.querySelectorAll(one.localName)].filter((other) => other.textContent === one.textContent);
+  const at = focused ? like(focused).indexOf(focused) : -1;
+  place.innerHTML = html; // made and escaped by the server
+  arrange(place);
+  if (focused) (like(focused)[at] || place).focus();
+}
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy], [data-copy-link]");
