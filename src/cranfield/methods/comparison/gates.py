@@ -126,7 +126,7 @@ class GateVerdict:
             return f"{self.candidate} and {self.baseline} have the same score on each of {self.topics:,} topics"
         if self.unvarying:
             return (
-                f"{contrast} is {_signed(self.difference)} on each of {self.topics:,} topics, so that there is no "
+                f"{contrast} is {self.difference:.4f} on each of {self.topics:,} topics, so that there is no "
                 "standard error to measure it by"
             )
         end = self.upper if self.lower_is_better else self.lower
@@ -135,7 +135,7 @@ class GateVerdict:
         else:
             known = "may be as high as" if self.lower_is_better else "may be as low as"
         conditions = f"{100 * self.confidence:.4g} % one-sided, {self.test}, {self.topics:,} topics"
-        return f"{contrast} {known} {_signed(end)} ({conditions}){self._advice}"
+        return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}"
 
     @property
     def _advice(self) -> str:
@@ -155,10 +155,6 @@ class GateVerdict:
         del row["unvarying"]
         row["relative"] = row.pop("is_relative")
         return {**row, "verdict": self.verdict}
-
-
-def _signed(value: float) -> str:
-    return f"{value:.4f}".replace("-", "−")
 
 
 def check_gated_test(test: str | None) -> None:
