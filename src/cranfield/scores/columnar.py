@@ -695,6 +695,7 @@ def _named(
     if (
         not rows.columns
         or len(set(rows.columns)) < len(rows.columns)
+        or None in map(_name_or_none, rows.columns)
         or (len(rows.columns) > 1 and not wide and "measure" in columns)
     ):
         return None
@@ -704,9 +705,6 @@ def _named(
         measures = Axis((measure or "score",))
     else:
         measures = Axis((measure,) if measure and len(rows.columns) == 1 else rows.columns)
-    headings = rows.columns if wide else () if measures is None or "measure" in columns else measures.names
-    if None in map(_name_or_none, headings):
-        return None  # what is no name is refused row by row
     topic = named_axis(columns["topic"], _name_or_none)
     systems = Axis(rows.columns if wide else (system,))
     if "system" in columns:

@@ -482,7 +482,7 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
 def _check_headings(names: Sequence[str], file: str) -> None:
     """Refuse numbers without a heading, such as the index that a data frame writes before its columns."""
     if any(not name.strip() for name in names):
-        fix = "Name it, or remove it if it only counts the rows; or list the columns to read: score=COLUMN."
+        fix = "Name it, or remove it if it only counts the rows."
         raise InputError("a column of numbers has no heading", where=file, fix=fix)
 
 
