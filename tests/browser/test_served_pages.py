@@ -485,7 +485,7 @@ def test_every_question_shows_how_far_it_is_and_ends_when_nobody_wants_it(
 ) -> None:
     tab = open_page("/data")
     upload(tab, example_files)
-    tab.get_by_role("link", name="Check a design").click()
+    tab.locator(".tabs").get_by_role("link", name="Check a design").click()
     tab.fill("#difference", "0.02")  # the choices of a first look are open already
     tab.fill("#collections", "100000")
     tab.fill("#tolerance", "0.0001")
