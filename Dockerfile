@@ -8,7 +8,7 @@ RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheel .
 
 FROM python:3.12-slim
 LABEL org.opencontainers.image.title="cranfield" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 COPY --from=build /wheel /wheel
 RUN python -m pip install --no-cache-dir "$(echo /wheel/cranfield-*.whl)[all]" && rm -r /wheel

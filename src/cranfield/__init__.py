@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from cranfield.questions.verify import VerificationResult, verify
     from cranfield.scores import ScoreTable, read_score_files, read_scores, write_scores
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Collection": "collection",
