@@ -24,6 +24,23 @@ COMMANDS_ONLY = ("measures", "pack", "study_width")
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+def show_p(value: float) -> str:
+    """Format a p-value for a table; none is shown as 0.
+
+    >>> show_p(0.04), show_p(0.0000999), show_p(2e-9), show_p(0.0)
+    ('0.0400', '0.0001', '2.0e-09', '< 1e-300')
+    """
+    if value < 1e-300:
+        return "< 1e-300"
+    return f"{value:.4f}" if value >= 0.000095 else f"{value:.1e}"  # from what rounds to 0.0001 on
+
+
+def say_p(value: float) -> str:
+    """The same in a sentence: ``p = 0.0400``, ``p < 1e-300``."""
+    shown = show_p(value)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
 def visible(text: str, keep: str = "") -> str:
     r"""A text without characters that act on a terminal or on the direction of writing: they are shown as escapes.
 

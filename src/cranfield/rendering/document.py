@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 import cranfield
-from cranfield.errors import Caution, RequestError, check_part, speak, visible
+from cranfield.errors import Caution, RequestError, check_part, show_p, speak, visible
 from cranfield.formats.problems import Problem, Severity, count_by_kind
 from cranfield.results import Result
 
@@ -241,10 +241,8 @@ def show(value: Any, kind: str) -> str:
         return f"{value:.4f}"
     if kind == "yes":
         return "yes" if value else "no"
-    if kind == "probability" and value < 1e-300:  # never shown as 0
-        return "< 1e-300"
     if kind == "probability":
-        return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+        return show_p(value)
     if kind == "percent":
         return f"{value:.0%}"
     if kind == "decimal":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_p
 from cranfield.methods.sequential import FinalTest, PlanSimulation, Prospect, Status, TrialPlan
 from cranfield.methods.sequential.plan_simulation import WAYS
 from cranfield.methods.sequential.plans import CATALOG, candidate_cautions
@@ -347,7 +347,7 @@ def _test_sentence(tested: FinalTest) -> str:
     if tested.reason:
         return f"The mean difference was {tested.difference:.4f}; no claim is made: {tested.reason}."
     span = f"{tested.interval_name} {tested.lower:.4f} to {tested.upper:.4f}"
-    p = f"p = {show(tested.p_value, 'probability')}"
+    p = say_p(tested.p_value)
     statistic = f"t({tested.topics - 1}) = {tested.statistic:.3f}, " if tested.goal.plan != "anytime" else ""
     verdict = "significant" if tested.significant else "not significant"
     size = f"d_z = {show(tested.effect_size, 'number')}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution
+from cranfield.errors import Caution, say_p
 from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, baseline_names, chosen_test, compare
 from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.comparison.pairwise import TESTS
@@ -351,7 +351,7 @@ class _Pair:
     def _correction(self) -> str:
         """Find pairwise tests under which the pair is significant only without correction."""
         lost = [
-            f"{test} p = {float(each.p_value[self.at]):.2g}"
+            f"{test} {say_p(float(each.p_value[self.at]))}"
             for test, each in self.voting.items()
             if test in TESTS and test in self.missed_by and each.p_value[self.at] <= each.alpha
         ]

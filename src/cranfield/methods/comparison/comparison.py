@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, say_p
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     constant_differences,
@@ -381,14 +381,12 @@ class _Rows:
             interval = f", {found.interval} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
         else:
             interval = ", no interval as the differences do not vary"
-        shown = float(pairs.p_adjusted[at])
-        p_value = f"p = {shown:.4f}" if shown >= 0.0001 else f"p = {shown:.1e}"
         counted = (("win", "wins", pairs.wins), ("tie", "ties", pairs.ties), ("loss", "losses", pairs.losses))
         counts = ", ".join(f"{each[at]:,} {one if each[at] == 1 else many}" for one, many, each in counted)
         verdict = "differs significantly" if significant else "does not differ significantly"
         return (
             f"{candidate} {verdict} from {baseline} in {found.measure}: {float(pairs.difference[at]):+.4f}{relative}"
-            f"{interval}, {p_value}; {counts} on {found.topics:,} topics."
+            f"{interval}, {say_p(float(pairs.p_adjusted[at]))}; {counts} on {found.topics:,} topics."
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, CranfieldError, InputError, RequestError
+from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p
 from cranfield.methods.comparison.comparison import Comparison, LabelsUsed
 from cranfield.methods.comparison.tukey import Intervals
 from cranfield.methods.judging.agreement import (
@@ -485,7 +485,7 @@ def not_sampled(judge: str, measure: str, sample: SampleCheck) -> Caution:
         "not-sampled",
         f"the {sample.topics:,} topics with human labels do not look like a random sample of the "
         f"{sample.judged_topics:,} judged ones: their mean {measure} by {judge} is {sample.mean:.4f}, that of the "
-        f"others {sample.other_mean:.4f} (p = {sample.p_value:.2g})",
+        f"others {sample.other_mean:.4f} ({say_p(sample.p_value)})",
         "Draw the topics to label at random: `judges()` with `draw`.",
     )
 
