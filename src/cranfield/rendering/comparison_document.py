@@ -154,7 +154,7 @@ def _left_out(comparisons: Sequence[Comparison], *, every: bool) -> list[Caution
 
 
 def _answer(found: Comparison, most_pairs: int | None, measures: int) -> list[str]:
-    """Which system is best and what differs; of few pairs with a baseline, the verdict about each."""
+    """Which system is best and what differs; of one pair, or few with a baseline, the verdict about each."""
     name = f"{found.measure}: " if measures > 1 else ""
     verdicts = _verdict_lines(found, most_pairs)
     if 0 < len(verdicts) <= QUOTED:
@@ -168,10 +168,10 @@ def _best_system(found: Comparison) -> str:
 
 
 def _verdict_lines(found: Comparison, most_pairs: int | None) -> list[str]:
-    """The verdicts about pairs with a baseline, unless they are too many to list."""
+    """The verdicts about a single pair or pairs with a baseline, unless they are too many to list."""
     count = len(found.pairs)
-    is_listed = most_pairs is None or count <= most_pairs
-    return [found.verdict(at) for at in range(count)] if found.baselines and is_listed else []
+    is_listed = (most_pairs is None or count <= most_pairs) and (found.baselines or count == 1)
+    return [found.verdict(at) for at in range(count)] if is_listed else []
 
 
 def _notes(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
@@ -181,7 +181,7 @@ def _notes(comparisons: Sequence[Comparison], most_pairs: int | None) -> str:
         name = f"{each.measure}: " if len(comparisons) > 1 else ""
         verdicts = _verdict_lines(each, most_pairs)
         lines += [f"{name}{line}" for line in verdicts if len(verdicts) > QUOTED]
-        told = [each.summary()] if 0 < len(verdicts) <= QUOTED else []  # where the answer is the verdicts
+        told = [each.summary()] if each.baselines and 0 < len(verdicts) <= QUOTED else []  # the answer is the verdicts
         lines += [f"{name}{' '.join([*told, *_sentences(each, most_pairs)])}"]
     return "\n".join(lines)
 
@@ -361,7 +361,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
     if found.test == "unpaired":
         text.append("This test ignores that topics are shared and therefore has less power than the default test.")
     text += _margin_sentences(found)
-    if not found.baselines:
+    if not found.baselines and count > 1:
         shared = "Systems that share a group number are not significantly different"
         text.append(shared + ("." if found.test in INTERVALS else "; for other systems, see the table of pairs."))
     text += _interval_sentences(found)
@@ -389,20 +389,23 @@ def _label_sentences(found: Comparison) -> list[str]:
 
 def _margin_sentences(found: Comparison) -> list[str]:
     text = []
-    if found.equivalence is not None:
-        close, within = int(found.equivalence.shown.sum()), found.equivalence
-        text.append(
-            f"{close:,} of {len(found.pairs):,} pairs {'is' if close == 1 else 'are'} shown to be equivalent within "
-            f"± {within.margin:g}: their {within.interval} interval lies within it."
-        )
-    if found.non_inferiority is not None:
-        good, within = int(found.non_inferiority.shown.sum()), found.non_inferiority
-        text.append(
-            f"{good:,} of {len(found.pairs):,} candidates {'is' if good == 1 else 'are'} shown to be non-inferior by a "
-            f"margin of {within.margin:g}: their {within.interval} interval lies "
-            + (f"below {within.margin:g}." if found.lower_is_better else f"above -{within.margin:g}.")
-        )
+    if (within := found.equivalence) is not None:
+        shown = _shown(int(within.shown.sum()), len(found.pairs), "pair")
+        condition = f"the {within.interval} interval has to lie within it"
+        text.append(f"{shown} to be equivalent within ± {within.margin:g} ({condition}).")
+    if (within := found.non_inferiority) is not None:
+        shown = _shown(int(within.shown.sum()), len(found.pairs), "candidate")
+        side = f"below {within.margin:g}" if found.lower_is_better else f"above -{within.margin:g}"
+        condition = f"the {within.interval} interval has to lie {side}"
+        text.append(f"{shown} to be non-inferior by a margin of {within.margin:g} ({condition}).")
     return text
+
+
+def _shown(count: int, total: int, noun: str) -> str:
+    """How many of several are shown to be what follows."""
+    if total == 1:
+        return f"The {noun} is {'' if count else 'not '}shown"
+    return f"{f'{count:,}' if count else 'None'} of {total:,} {noun}s {'are' if count > 1 else 'is'} shown"
 
 
 def _interval_sentences(found: Comparison) -> list[str]:
