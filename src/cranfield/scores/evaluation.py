@@ -20,6 +20,8 @@ from cranfield.runtime.threads import tasks
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array, Progress
 
+JUDGED_DEPTH, MANY_UNJUDGED = 10, 0.1  # of the first ten documents of a run, on average over its topics
+
 
 def score_collection(
     collection: Collection, measures: Sequence[str] | str, *, missing: str = "zero", no_relevant: str = "zero"
@@ -59,8 +61,24 @@ def score_collection(
             *_tie_cautions(collection, wanted, values),
             *_importance_cautions(collection, wanted),
             *_first_run_cautions(collection, wanted),
+            *_unjudged_cautions(collection, absent),
         ),
     )
+
+
+def _unjudged_cautions(collection: Collection, absent: Array) -> Iterator[Caution]:
+    """Say how many of the first documents are unjudged, where these are many of a run's."""
+    judged = score_view(collection.whole, parse_measures([f"Judged@{JUDGED_DEPTH}"]))[0, ..., 0]
+    lists = np.maximum((~absent).sum(axis=0), 1)
+    unjudged = np.where(absent, 0.0, 1.0 - judged).sum(axis=0) / lists
+    worst = int(unjudged.argmax())
+    if unjudged[worst] > MANY_UNJUDGED:
+        yield Caution(
+            "unjudged",
+            f"{unjudged.mean():.0%} of the first {JUDGED_DEPTH} documents of runs are unjudged on average, and "
+            f"{unjudged[worst]:.0%} of those of {collection.systems[worst]}; they count as not relevant",
+            f"The measure Judged@{JUDGED_DEPTH} is the share of judged documents on each topic.",
+        )
 
 
 def _importance_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:
