@@ -20,7 +20,7 @@ from cranfield.runtime.threads import tasks
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array, Progress
 
-JUDGED_DEPTH, MANY_UNJUDGED = 10, 0.1  # of the first ten documents of a run, on average over its topics
+JUDGED_DEPTH, MANY_UNJUDGED = 10, 0.1  # documents of a list, and their share on average over topics
 
 
 def score_collection(
@@ -67,16 +67,14 @@ def score_collection(
 
 
 def _unjudged_cautions(collection: Collection, absent: Array) -> Iterator[Caution]:
-    """Say how many of the first documents are unjudged, where these are many of a run's."""
+    """Name the runs of whose first documents many are unjudged."""
     judged = score_view(collection.whole, parse_measures([f"Judged@{JUDGED_DEPTH}"]))[0, ..., 0]
-    lists = np.maximum((~absent).sum(axis=0), 1)
-    unjudged = np.where(absent, 0.0, 1.0 - judged).sum(axis=0) / lists
-    worst = int(unjudged.argmax())
-    if unjudged[worst] > MANY_UNJUDGED:
+    unjudged = np.where(absent, 0.0, 1.0 - judged).sum(axis=0) / np.maximum((~absent).sum(axis=0), 1)
+    for at in np.flatnonzero(unjudged > MANY_UNJUDGED).tolist():
         yield Caution(
             "unjudged",
-            f"{unjudged.mean():.0%} of the first {JUDGED_DEPTH} documents of runs are unjudged on average, and "
-            f"{unjudged[worst]:.0%} of those of {collection.systems[worst]}; they count as not relevant",
+            f"{unjudged[at]:.0%} of the first {JUDGED_DEPTH} documents of {collection.systems[at]} are unjudged, and "
+            "count as not relevant",
             f"The measure Judged@{JUDGED_DEPTH} is the share of judged documents on each topic.",
         )
 
