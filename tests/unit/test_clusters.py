@@ -216,6 +216,11 @@ def test_compare_says_what_clusters_do() -> None:
     assert "clusters-ignored" not in [each["kind"] for each in said["warnings"]]
 
 
+def test_the_title_names_the_standard_errors() -> None:
+    shown = cf.compare(clustered(3)).document().tables[0].title
+    assert shown.startswith("AP: paired t test with cluster-robust standard errors, 100 topics in 20 clusters")
+
+
 def test_a_baseline_is_compared_by_t_and_holm() -> None:
     found = cf.compare(clustered(3), baseline="s0").comparisons["AP"]
     assert (found.test, found.correct, len(found.pairs)) == ("t", "holm", 3)

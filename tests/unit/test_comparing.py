@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import stats
 
 from cranfield import RequestError, ScoreTable, read_scores
 from cranfield.methods.comparison import assumptions, families
@@ -83,6 +84,23 @@ def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, 
         significant += found.significant_pairs
     assert significant  # both sides were seen
     assert found.interval.startswith("unadjusted") == (test in ("wilcoxon", "sign", "bootstrap", "permutation"))
+
+
+@pytest.mark.parametrize("correct", ["holm", "bh", "none"])
+def test_the_level_that_is_said_is_that_of_the_intervals(correct: str) -> None:
+    scores = np.random.default_rng(3).normal(size=(30, 5)) + [0, 0, 0.3, 0.6, 1]
+    found = compare(table_of(scores), test="t", correct=correct)
+    assert 0 < found.significant_pairs < 10
+    reach = (found.upper - found.difference) / found.standard_error
+    confidence = 1 - 2 * stats.t.sf(reach[0], 29)
+    assert float(found.interval.partition(" %")[0]) == pytest.approx(100 * confidence, abs=0.006)
+
+
+def test_the_interval_is_said_with_its_level_in_the_title_and_in_a_sentence() -> None:
+    scores = np.random.default_rng(3).normal(size=(30, 4)) * 0.1
+    document = compare_document(compare(table_of(scores), test="t"), {})
+    assert document.tables[1].title == "x: pairs, 99.17 % intervals (level of Holm's last step)"
+    assert "Low and high of differences are 99.17 % intervals (level of Holm's last step): they" in document.notes
 
 
 def test_the_critical_value_and_p_come_from_the_same_resample() -> None:

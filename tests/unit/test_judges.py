@@ -199,6 +199,7 @@ def test_all_estimators_and_tests_run_and_are_shown() -> None:
             assert shown["estimator"] == estimator
             assert shown["judge"] == "model"
             assert len(shown["by_labels"]) == (2 if estimator in ("regression", "ppi") else 1)
+            assert ("regression estimator" in found.document().tables[0].title) == (estimator == "regression")
             assert json.loads(json.dumps(shown))
     baseline = cf.compare(human, judge={"model": judge}, baseline="s0").comparisons["AP"]
     assert len(baseline.pairs) == 5

@@ -290,8 +290,19 @@ def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: in
 
 
 def _title(found: Comparison) -> str:
-    title = TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
-    return f"{found.measure}: {title}, {_topics(found)}, α = {found.alpha:g}"
+    return f"{found.measure}: {title_of_test(found)}, {_topics(found)}, α = {found.alpha:g}"
+
+
+def title_of_test(found: Comparison) -> str:
+    """The test, with the estimator or the standard errors where they are not those of paired differences."""
+    if found.labels is not None and found.labels.estimator in ("regression", "ppi"):
+        test = "max-t test" if found.test == "max-t" else "t test"
+        return f"{test} of the {'regression' if found.labels.estimator == 'regression' else 'PPI++'} estimator"
+    if found.design_effect is not None:
+        return (
+            f"paired t test with {'cluster-' if found.design_effect.clusters is not None else ''}robust standard errors"
+        )
+    return TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
 
 
 def _topics(found: Comparison) -> str:
@@ -339,7 +350,7 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
             Column("non_inferior", "non-inferior", "yes"),
         ]
     rows = [tuple(pair[column.word] for column in columns) for pair in pairs]
-    return Table(tuple(columns), rows, f"{found.measure}: pairs, intervals {found.interval}", is_folded=True)
+    return Table(tuple(columns), rows, f"{found.measure}: pairs, {_intervals(found)}", is_folded=True)
 
 
 def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
@@ -424,8 +435,14 @@ def _interval_sentences(found: Comparison) -> list[str]:
     )
     return [
         "Low and high of systems are confidence intervals of single means, not of differences.",
-        f"Low and high of differences are {found.interval} intervals: {decides}.",
+        f"Low and high of differences are {_intervals(found)}: {decides}.",
     ]
+
+
+def _intervals(found: Comparison) -> str:
+    """What the intervals of differences are: ``simultaneous 95 % intervals``."""
+    kind, bracket, note = found.interval.partition(" (")
+    return f"{kind} intervals{bracket}{note}"
 
 
 def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
@@ -722,7 +739,7 @@ def differences_by_topic(found: Comparison, *, title: str = "") -> Any:
         differences.T.tolist(),
         found.by_topic.topics,
         measure=found.measure,
-        interval=found.interval,
+        interval=found.interval.partition(" (")[0],
         title=_noted(title, note),
         lower_is_better=found.lower_is_better,
     )

@@ -15,7 +15,7 @@ from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.clusters import TopicDesign, design_of, robust_moments
 from cranfield.methods.comparison.comparison import RESAMPLES, Comparison
 from cranfield.methods.comparison.maxima import HAIR, LEAST_VARIANCE, resampled_critical
-from cranfield.methods.comparison.pairwise import MarginTest, correction, deciding_level, moments, shown_above
+from cranfield.methods.comparison.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.stored import ordered, whole
@@ -225,7 +225,7 @@ def bound(
         upper=np.where(vary, np.inf, np.nan),
         shown=p_adjusted <= alpha,
         level=level,
-        interval=f"{100 * (1 - level):.4g} %, one-sided",
+        interval=f"{covered(level)}, one-sided",
     )
 
 
