@@ -88,7 +88,7 @@ def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, 
 
 @pytest.mark.parametrize("correct", ["holm", "bh", "none"])
 def test_the_level_that_is_said_is_that_of_the_intervals(correct: str) -> None:
-    scores = np.random.default_rng(3).normal(size=(30, 5)) + [0, 0, 0.3, 0.6, 1]
+    scores = np.random.default_rng(3).normal([0, 0, 0.3, 0.6, 1], size=(30, 5))
     found = compare(table_of(scores), test="t", correct=correct)
     assert 0 < found.significant_pairs < 10
     reach = (found.upper - found.difference) / found.standard_error
