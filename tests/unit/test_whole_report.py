@@ -228,7 +228,7 @@ def test_methods_say_what_was_done(report: Report) -> None:
         "12 systems on 40 topics",
         "AP [@BuckleyVoorhees2005]",
         "a jackknife over topics",
-        "max-t, each pair",
+        "max-t test, a separate standard error for each pair",
         "power 0.8 at α = 0.05",
         "2, 3 shards (seed 1)",
     ):
@@ -328,7 +328,10 @@ def test_the_page_opens_with_the_summary_and_folds_what_is_behind_it(example: Pa
     page = to_html(make_report(short).spoken("report"))
     assert len(page.encode()) < 1_000_000
     assert page.index('id="summary"') < page.index("<nav") < page.index('id="compare"')
-    ranking, pairs = page.index("max-t, each pair by its own standard error, 40 topics"), page.index("AP: pairs")
+    ranking, pairs = (
+        page.index("max-t test, a separate standard error for each pair, 40 topics"),
+        page.index("AP: pairs"),
+    )
     assert page[:ranking].count("<details") == page[:ranking].count("</details>")
     assert page[:pairs].count("<details") == page[:pairs].count("</details>") + 1
 

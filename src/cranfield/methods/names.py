@@ -14,7 +14,7 @@ TestName = Literal[
 ]
 """Tests of comparisons."""
 TEST_TITLES: dict[str, str] = {
-    "max-t": "max-t, each pair by its own standard error",
+    "max-t": "max-t test, a separate standard error for each pair",
     "dunnett": "Dunnett's test against a baseline, topics as blocks",
     "tukey": "Tukey's HSD, topics as blocks",
     "tukey-permutation": "Tukey's HSD by permutation within topics",

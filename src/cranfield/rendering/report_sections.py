@@ -234,7 +234,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
     named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
-    methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
+    methods = f"All pairs of systems were tested at α = {result.about.goal.alpha:g} by: {named}. {'; '.join(said)}."
     return parts, methods
 
 
