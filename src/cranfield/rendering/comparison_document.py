@@ -522,8 +522,8 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
         Column("system_a", "system"),
         Column("system_b", "against"),
         Column("difference", "difference", "score"),
-        Column("found_by", "found by"),
-        Column("missed_by", "missed by"),
+        Column("found_by", "significant under"),
+        Column("missed_by", "not significant under"),
         Column("why", "why"),
     )
     shown = [
