@@ -309,7 +309,7 @@ def test_low_scores_in_the_answer() -> None:
     said = found.to_dict()
     assert said["lower_is_better"] is True
     assert [row["system"] for row in said["rows"]] == ["s0", *[row["system"] for row in said["rows"]][1:]]
-    assert "Low scores are better" in found.summary()
+    assert "Lower scores are better" in found.summary()
     assert "interval has to lie below 0.2" in found.summary()
     for pair in said["pairs"]:
         assert pair["non_inferior"] == (pair["non_inferiority_upper"] < 0.2)

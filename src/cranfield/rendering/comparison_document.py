@@ -360,7 +360,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
     text = [*_label_sentences(found), *design_sentences(found.design_effect, found.topics)]
     if found.lower_is_better:
         text.append(
-            "Low scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
+            "Lower scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
         )
     if is_geometric(found):
         text.append(

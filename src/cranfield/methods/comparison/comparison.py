@@ -434,7 +434,7 @@ def compare(
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
     lower_is_better
-        Whether small scores are good, as of latency and cost.
+        Whether lower scores are better, as for latency and cost.
     resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label

@@ -174,7 +174,7 @@ def make_board(
         As in a comparison; with missing cells ``max-t`` or ``t``, with clusters, strata or weights ``t``, each pair on
         the tasks that both have.
     lower_is_better
-        Whether small scores are good, as of latency and cost.
+        Whether lower scores are better, as for latency and cost.
     resamples
         Of the tasks, for P(best), 10,000 unless given; and of the test where it draws some.
     """
