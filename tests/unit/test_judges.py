@@ -102,7 +102,10 @@ def test_several_judges_have_an_average_and_a_combination() -> None:
     human, first = tables(noise=0.05)
     other = np.random.default_rng(9).normal(0, 0.2, first.values.shape)
     second = first.replaced(values=0.2 + 0.8 * human.values + other)
-    found = cf.judges(human, judge={"good": first, "bad": second}).assessment
+    result = cf.judges(human, judge={"good": first, "bad": second})
+    assert "under the labels of «good» correlate with those under human labels: r = " in result.summary()
+    assert "), the highest of 2 judges; " in result.summary()
+    found = result.assessment
     assert found is not None
     assert found.judges == ("good", "bad", "average", "best combination")
     combined = found.of("best combination")

@@ -227,7 +227,7 @@ def _label_title(card: LabelCard) -> str:
     name = f"{card.measure}: " if card.measure else ""
     among = f" among {card.judged_topics:,} by the model" if card.judged_topics else " alone"
     alone = "" if card.human_topics == card.topics else f" (or {card.human_topics:,} by people alone)"
-    return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:g}"
+    return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:.4g}"
 
 
 def _label_grid(rows: Sequence[Mapping[str, Any]]) -> Table:
