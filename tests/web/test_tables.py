@@ -87,4 +87,4 @@ def test_the_page_has_the_cautions_of_the_command(
     answer = wait(f"{whole}/{question}.json?{QUESTIONS[question]}").json()
     assert [each["problem"] for each in answer["warnings"]][: len(cautions)] == cautions
     shown = wait(f"{whole}/{question}?{QUESTIONS[question]}").text
-    assert "15 topics are few" in shown
+    assert "only 15 topics" in shown
