@@ -205,7 +205,7 @@ def test_the_unpaired_warning_counts_what_is_lost(scores: str) -> None:
     blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in asked)
     text = warned("compare", scores, "--test", "unpaired")["topics-ignored"]
     assert f"finds {unpaired} pairs" in text
-    assert f"find {blocked}." in text or f"find {blocked}L" in text
+    assert f"the blocked test finds {blocked}." in text or f"the blocked test finds {blocked}L" in text
 
 
 # --- audits
@@ -329,7 +329,7 @@ def test_unbalanced_tables_name_the_cells_and_the_ways_out(write: Callable[[str,
     cells = f"topic 2, system a; topic 2, system c; topic 4, system b in {wide}:5, and 1 more"
     assert f"{wide}:3: 4 of 12 scores of wide are missing ({cells})" in text
     assert '`missing="zero"`' in text
-    assert "the 2 topics that miss any" in text
+    assert "the 2 topics that lack any" in text
     long = write("long.csv", replicated(leave_out="2,b,q1"))
     assert "1 of 12 scores of AP is missing (topic 2, system b, shard q1)" in refused("shards", long)
     assert answer("compare", wide, "--missing", "zero")["topics"] == 4

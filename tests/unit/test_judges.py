@@ -254,7 +254,7 @@ def test_a_design_is_verified_on_topics_with_both_label_sets() -> None:
 def test_too_little_in_common_is_refused() -> None:
     human, judge = tables()
     few = human.select(topics=human.topics[:4])
-    with pytest.raises(InputError, match="4 topics have both human and judge's labels, and 5 are the fewest"):
+    with pytest.raises(InputError, match="only 4 topics have both human and judge's labels; at least 5 are required"):
         cf.judges(few, judge={"model": judge})
     renamed = judge.replaced(topics=tuple(f"q{at}" for at in range(TOPICS)))
     with pytest.raises(InputError, match="no topics have both"):

@@ -689,7 +689,7 @@ def test_effects_that_agree_have_no_variance_between_them() -> None:
     found = combine_effects(np.array([0.05, 0.05, 0.051]), np.full(3, 1e-3))
     assert (found.tau2, found.i2) == (0.0, 0.0)
     assert found.random == pytest.approx(found.fixed)
-    with pytest.raises(InputError, match="two collections or more"):
+    with pytest.raises(InputError, match="at least two collections"):
         combine_effects(np.array([0.1]), np.array([0.1]))
     with pytest.raises(InputError, match="no variance"):
         combine_effects(np.array([0.1, 0.2]), np.array([0.1, 0.0]))

@@ -70,8 +70,8 @@ def test_every_page_refuses_missing_scores_as_the_commands_do(question: str, gap
 
 def test_the_page_counts_what_was_done_about_them(gappy: str, wait: Wait) -> None:
     found = wait(f"{gappy}/size.json?difference=0.05&missing=drop").json()
-    assert "2 of 15 topics miss a score and are left out (3, 12)" in [each["problem"] for each in found["warnings"]]
-    assert "2 of 15 topics miss a score" in wait(f"{gappy}/size?difference=0.05&missing=drop").text
+    assert "2 of 15 topics lack a score and are left out (3, 12)" in [each["problem"] for each in found["warnings"]]
+    assert "2 of 15 topics lack a score" in wait(f"{gappy}/size?difference=0.05&missing=drop").text
     assert wait(f"{gappy}/size.json?difference=0.05&missing=nan").status_code == 422
 
 

@@ -417,7 +417,7 @@ def _two_roles(part: str, topic: str, values: tuple[Any, Any], first: str, recor
     return InputError(
         f"topic «{topic[:40]}» has two {named}, {values[0]} and {values[1]}; the first: {first}",
         where=record.where,
-        fix=f"A {part} is of the topic: give all rows of a topic the same one, or topics of two {named} two names.",
+        fix=f"Each topic must have exactly one {part}: give all its rows the same one, or rename topics that differ.",
     )
 
 

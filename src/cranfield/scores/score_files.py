@@ -275,7 +275,7 @@ def _joined_roles(tables: Sequence[ScoreTable], topics: Sequence[str]) -> dict[s
                     raise InputError(
                         f"topic «{topic[:40]}» has two {field_name}, {known[topic]} and {value} (system "
                         f"{table.systems[0]})",
-                        fix=f"A {part} is of the topic: it is the same in every file.",
+                        fix=f"Each topic must have exactly one {part}, the same in every file.",
                     )
         if known:
             found[field_name] = tuple(known[topic] for topic in topics)

@@ -19,7 +19,7 @@ COLUMNS = ("measure", "topic", "system", "score")
 PLACE = "(place)"
 """The column of rows that says where each stands; no file has a column of that name."""
 
-FILL = "Fill them in to be sure."
+FILL = "Supply the missing scores."
 
 Cell = tuple[str, str, str, str]
 """Measure, topic, system and shard, which is empty where there are none."""
@@ -259,9 +259,9 @@ class ScoreTable:
             return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
         whole = self._whole_topics()
         if not whole.any():
-            raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
+            raise RequestError("every topic lacks a score, so none is left", fix="Choose zero or nan.")
         lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
-        noted = self._noting(dropped_topics(lost, len(self.topics), "miss a score"))
+        noted = self._noting(dropped_topics(lost, len(self.topics), "lack a score"))
         if self.stored is not None:
             return noted._keeping(np.flatnonzero(whole))
         return noted.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])

@@ -296,7 +296,7 @@ def check_pilot_size(estimate: ComponentEstimate, measure: str, *, insisted: boo
     if estimate.units < FEWEST_TOPICS and not insisted:
         raise RequestError(
             f"{estimate.units} topics are too few to estimate variances for planning",
-            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` insists.",
+            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` overrides this.",
         )
     return small_pilot_caution(estimate.units, measure)
 

@@ -102,8 +102,8 @@ def match_labels(human: LabelSet, judges: Mapping[str, LabelSet], *, fewest: int
         )
     if len(topics) < fewest:
         raise InputError(
-            f"{len(topics) or 'no'} topic{'s have' if len(topics) != 1 else ' has'} both human and judge's labels, and "
-            f"{fewest} are the fewest",
+            f"{f'only {len(topics)}' if topics else 'no'} topic{'s have' if len(topics) != 1 else ' has'} both human "
+            f"and judge's labels; at least {fewest} are required",
             fix="Label more topics by both. Topics must have the same names in both files.",
         )
     warnings = [

@@ -352,7 +352,7 @@ def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
 def _check_cells(scores: Scores) -> None:
     there = np.isfinite(scores.values)
     if len(scores.systems) < 2:
-        raise InputError("a board has two systems or more", fix="Give more systems.")
+        raise InputError("a leaderboard needs at least two systems", fix="Give more systems.")
     rows = scores.tasks if scores.part is None else [scores.tasks[at] for at in scores.part.tolist()]
     word = "task" if scores.part is None else "a topic of the collection"
     for axis, what, names in ((0, "system", scores.systems), (1, word, rows)):

@@ -268,6 +268,6 @@ def _check(table: ScoreTable) -> None:
     check_balance(table)
     if len(table.topics) < FEWEST_TOPICS:
         raise InputError(
-            f"{len(table.topics)} topics say too little to draw others like them",
-            fix=f"Give scores of {FEWEST_TOPICS} topics or more; 50 are usual.",
+            f"at least {FEWEST_TOPICS} topics are needed to simulate new ones, and there are {len(table.topics)}",
+            fix="Give scores of more topics; 50 are usual.",
         )
