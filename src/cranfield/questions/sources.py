@@ -522,6 +522,11 @@ def load_collection(
 
     files = run_files(runs)
     in_memory = paths_of(runs) is None and not isinstance(runs, Collection)
+    if files is not None and qrels is None and intents is None and are_scores(runs):
+        raise RequestError(
+            "this needs runs and judgments, and a score table was given",
+            fix="Give run files with the judgments, `qrels`; or a packed collection.",
+        )
     if files is not None or in_memory:
         return read_collection(
             runs if in_memory else files,
