@@ -460,6 +460,13 @@ def averaged(columns: str | None) -> tuple[Caution, ...]:
     )
 
 
+def names_replicates(columns: str | None) -> bool:
+    """Whether columns name the seeds, prompts or judges of scores."""
+    from cranfield.scores.columns import Columns
+
+    return columns is not None and bool(Columns.of(columns).replicates)
+
+
 def check_no_scores(**given: Any) -> None:
     """Refuse parameters that say how scores are read where there are none."""
     for name, value in given.items():

@@ -305,7 +305,10 @@ def check_replicates(request: Request) -> None:
     """Refuse what a plan with replicates has no place for."""
     for goal in request.goals:
         if goal != "difference":
-            raise RequestError(f"a design with replicates has no `{goal}`", fix="Ask for a `difference`.")
+            raise RequestError(
+                f"a design with replicates has no `{goal}`",
+                fix="Ask for a `difference`; or average over replicates first, mean=COLUMN in `columns`.",
+            )
     if not request.goals:
         raise RequestError("there is no goal", fix="Name it: `difference=0.05`, for instance.")
     unused = {
