@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+import cranfield
 from cranfield import RequestError, ScoreTable, read_scores
 from cranfield.methods.comparison import assumptions, families
 from cranfield.methods.comparison import comparison as comparing
@@ -480,3 +481,26 @@ def test_two_systems_are_tested_as_they_are_planned_for() -> None:
     found, t = compare(table_of(scores)), compare(table_of(scores), test="t", correct="none")
     assert (found.test, found.interval) == ("t", "95 %")
     assert found.p_adjusted.tolist() == t.p_adjusted.tolist()
+
+
+def test_holm_is_a_correction_and_not_a_test() -> None:
+    scores = table_of(np.random.default_rng(2).random((10, 13)))
+    with pytest.raises(RequestError) as refused:
+        cranfield.compare(scores, test="holm")  # type: ignore[arg-type]
+    assert refused.value.fix == 'Use `test="t"` with `correct="holm"`.'
+    with pytest.raises(RequestError) as refused:
+        compare(scores, test="holm")
+    assert refused.value.fix == 'Use `test="t"` with `correct="holm"`.'
+
+
+def test_of_many_names_some_are_listed_and_the_rest_counted() -> None:
+    scores = table_of(np.random.default_rng(2).random((10, 13)))
+    with pytest.raises(RequestError, match="no system «bm26»") as refused:
+        compare(scores, baseline="bm26")
+    assert refused.value.fix.endswith(" and 3 more.")
+
+
+def test_a_chart_of_several_measures_says_which_there_are() -> None:
+    found = cranfield.compare(table_of(np.random.default_rng(2).random((2, 10, 3)), ("x", "y")))
+    with pytest.raises(RequestError, match="there are several: x, y"):
+        found.chart()

@@ -675,7 +675,11 @@ def _first(result: ComparisonResult) -> tuple[Comparison, Document]:
 
 def _only(result: ComparisonResult) -> tuple[Comparison, Document]:
     if len(result.comparisons) > 1:
-        raise RequestError("a chart shows one measure of one table", fix="Choose it with `measure`.")
+        there = ", ".join(result.comparisons)
+        raise RequestError(
+            f"a chart shows one measure of one table, and there are several: {there}",
+            fix="Compare one of them only, with `measure`.",
+        )
     if result.audits:
         raise RequestError("there is no chart of an audit", fix="Leave out `audit`.")
     return _first(result)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.formats.text import is_ascending, natural_key
 from cranfield.scores.stored import StoredMatrix, StoredNames, StoredScores, UnreadNames, is_large
 from cranfield.types import Array
@@ -459,7 +459,7 @@ def _positions(what: str, names: tuple[str, ...], wanted: Sequence[str] | None) 
     place = {name: at for at, name in enumerate(names)}
     unknown = [name for name in wanted if name not in place]
     if unknown:
-        raise RequestError(f"there is no {what} «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+        raise RequestError(f"there is no {what} «{unknown[0]}»", fix=there_are(names))
     return [place[name] for name in wanted]
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p
+from cranfield.errors import Caution, RequestError, say_p, there_are
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     constant_differences,
@@ -686,7 +686,7 @@ def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple
     """
     unknown = [name for name in baselines if name not in names]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
     listed = [
         (at, names.index(baseline))
         for number, baseline in enumerate(baselines)

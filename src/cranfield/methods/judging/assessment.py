@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p
+from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p, there_are
 from cranfield.methods.comparison.comparison import Comparison, LabelsUsed
 from cranfield.methods.comparison.tukey import Intervals
 from cranfield.methods.judging.agreement import (
@@ -550,7 +550,7 @@ def compare_labels(
     name, used = _as_one(matched, human, judges, measure, seed)
     unknown = [each for each in baseline if each not in matched.systems]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(matched.systems[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(matched.systems))
     settings: dict[str, Any] = {
         "test": test or DEFAULT_TEST,
         "correct": correct or "holm",

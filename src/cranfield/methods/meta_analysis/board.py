@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
 from cranfield.methods.comparison.comparison import MOST_DIFFERENCES, Comparison, check_test, chosen_test, compare
@@ -393,7 +393,7 @@ def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: 
     """The weight of each task or collection: the one given, its own, or 1."""
     unknown = [name for name in given or {} if name not in tasks]
     if unknown:
-        raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
+        raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=there_are(tasks))
     usual = np.ones(len(tasks)) if own is None else own
     weight = np.array([(given or {}).get(task, each) for task, each in zip(tasks, usual.tolist(), strict=True)], float)
     if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:
