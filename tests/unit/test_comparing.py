@@ -504,3 +504,16 @@ def test_a_chart_of_several_measures_says_which_there_are() -> None:
     found = cranfield.compare(table_of(np.random.default_rng(2).random((2, 10, 3)), ("x", "y")))
     with pytest.raises(RequestError, match="there are several: x, y"):
         found.chart()
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ([0.5, 0.5, 0.1], "1 other system is not significantly different from"),
+        ([0.5, 0.5, 0.5, 0.1], "2 other systems are not significantly different from"),
+        ([0.9, 0.5, 0.1], "s0 differs significantly from all others."),
+    ],
+)
+def test_the_summary_speaks_of_systems_and_of_significance(means: list[float], said: str) -> None:
+    scores = np.random.default_rng(8).normal(means, 0.05, (30, len(means)))
+    assert said in compare(table_of(scores), resamples=500).summary()

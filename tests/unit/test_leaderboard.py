@@ -170,9 +170,26 @@ def test_the_task_that_decides_is_named() -> None:
     values = np.full((6, 3), 0.5)
     values[:, 0] += 0.01
     values[2, 1] += 0.4
-    board = make_board(table(values + np.random.default_rng(1).normal(0, 1e-4, values.shape)))
+    values += np.random.default_rng(1).normal(0, 1e-4, values.shape)
+    board = make_board(table(values))
     assert board.systems[0] == "s1"
     assert [(each.task, each.first) for each in board.decisive] == [("t2", "s0")]
+    assert "If task t2 is left out, s0 is first." in cf.leaderboard(table(values)).summary()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        (2, "If task t0 or task t1 is left out, another system is first."),
+        (3, "If any one of 3 tasks (t0, t1, t2) is left out, another system is first."),
+        (5, "If any one of 5 tasks (t0, t1, t2 and 2 more) is left out, another system is first."),
+    ],
+)
+def test_several_tasks_that_decide_are_named(tasks: int, said: str) -> None:
+    values = np.full((12, 2), 0.5)
+    values[:tasks, 1] += 0.2  # each of them outweighs the lead
+    values[tasks:, 0] += (0.2 * tasks - 0.1) / (12 - tasks)
+    assert said in cf.leaderboard(table(values)).summary()
 
 
 def test_lower_scores_are_better_for_costs() -> None:

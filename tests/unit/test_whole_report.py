@@ -298,6 +298,7 @@ def test_the_summary_has_the_numbers_of_the_sections(report: Report, asked: Repo
     found = asked.findings["compare"]["AP"]
     assert f"{found.systems[0]} has the highest mean, {found.means[0]:.4f}" in points["Best system"][0]
     assert all(tie in points["Best system"][0] for tie in found.top_group[1:3])
+    assert f"; {' and '.join(found.top_group[1:])} are not significantly different" in points["Best system"][0]
     card = asked.findings["power"]["cards"][0]
     assert f"40 topics detect a difference of {card.detectable_difference:.3f}" in points["What the topics detect"][0]
     needed = next(row for row in asked.findings["size"]["sizes"] if row.measure == "AP").size.to_dict()[0]["topics"]

@@ -209,11 +209,12 @@ def _deciding(board: Board) -> str:
     word, count = board.kind_of_tasks, len(board.decisive)
     if not count:
         return f"No single {word} decides the first place."
-    named = ", ".join(each.task for each in board.decisive[:3])
+    names = [each.task for each in board.decisive[:3]]
+    if count <= 2:
+        left, first = f" or {word} ".join(names), board.decisive[0].first if count == 1 else "another system"
+        return f"If {word} {left} is left out, {first} is first."
     more = f" and {count - 3:,} more" if count > 3 else ""
-    if count > 1:
-        return f"Without any one of {count:,} {word}s ({named}{more}) another system would be first."
-    return f"Without the {word} {named}, {board.decisive[0].first} would be first."
+    return f"If any one of {count:,} {word}s ({', '.join(names)}{more}) is left out, another system is first."
 
 
 def _about_collections(board: Board) -> str:
@@ -265,7 +266,7 @@ def tables_beside(board: Board) -> list[Table]:
     word = board.kind_of_tasks
     heads = (Column("task", f"without the {word}"), Column("first", "first is"), Column("lead", "its lead", "score"))
     shown = [(row["task"], row["first"], row["lead"]) for row in tasks[:DECISIVE]]
-    more = f" ({DECISIVE} of {len(tasks)})" if len(tasks) > DECISIVE else ""
+    more = f" ({DECISIVE} of the {len(tasks)} decisive {word}s)" if len(tasks) > DECISIVE else ""
     return [Table(heads, shown, f"{word.capitalize()}s that decide the first place{more}"), *_effect_tables(board)]
 
 

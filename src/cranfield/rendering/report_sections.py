@@ -234,7 +234,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
     named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
-    methods = f"All pairs of systems were tested at α = {result.about.goal.alpha:g} by: {named}. {'; '.join(said)}."
+    methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
     return parts, methods
 
 
@@ -394,13 +394,11 @@ def _best_line(title: str, found: Comparison) -> str:
     best = "lowest" if found.lower_is_better else "highest"
     lead = f"{title}: {found.systems[0]} has the {best} mean, {found.means[0]:.4f}, of {len(found.systems):,} systems"
     ties = found.top_group[1:]
-    more = f" and {len(ties) - NAMED:,} others" if len(ties) > NAMED else ""
-    verb = "is" if len(ties) == 1 else "are"
-    others = (
-        f"{', '.join(ties[:NAMED])}{more} {verb} not significantly different from it"
-        if ties
-        else "it differs significantly from all others"
-    )
+    others = "it differs significantly from all others"
+    if ties:
+        *some, last = ties if len(ties) <= NAMED else (*ties[:NAMED], f"{len(ties) - NAMED:,} others")
+        named = f"{', '.join(some)} and {last} are" if some else f"{last} is"
+        others = f"{named} not significantly different from it"
     pairs = f"{found.significant_pairs:,} of {len(found.pairs):,} pairs differ significantly"
     return f"{lead}; {others}. {pairs} ({TEST_LABELS[found.test]}, α = {found.alpha:g})."
 

@@ -253,8 +253,8 @@ class Comparison:
         best, rest = self.systems[0], len(self.top_group) - 1
         if rest == len(self.systems) - 1:
             return f"no system is significantly different from {best}"
-        others = f"{rest} other{'s are' if rest != 1 else ' is'} not significantly different from {best}"
-        return others if rest else f"{best} differs from all others"
+        others = f"{rest} other system{'s are' if rest != 1 else ' is'} not significantly different from {best}"
+        return others if rest else f"{best} differs significantly from all others"
 
     def verdict(self, at: int) -> str:
         """Return the result of one pair in a sentence."""
