@@ -607,3 +607,19 @@ def test_a_bar_of_the_critical_difference_chart_goes_on_where_its_group_does(sco
     best_low = cranfield.compare(scores, lower_is_better=True).chart("critical-difference").to_dict()
     scale = next(layer["encoding"]["x"]["scale"] for layer in best_low["layer"] if "x" in layer["encoding"])
     assert scale["domain"][0] < scale["domain"][1]
+
+
+def test_several_files_have_short_names(tmp_path: Path) -> None:
+    wide = "topic,a,b,c\n" + "".join(f"{at},{at / 10},{at / 20},{at % 3 / 7}\n" for at in range(1, 8))
+    cells = [(m, t, s) for m in ("AP", "RR") for t in range(8) for s in range(3)]
+    rows = "".join(f"{m},{t},s{s},{(9 - 2 * s + t * (s + 1)) / 40}\n" for m, t, s in cells)
+    files = {name: tmp_path / name for name in ("old/map.csv", "new/map.csv", "new/P_10.csv", "long.csv")}
+    for name, path in files.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"measure,topic,system,score\n{rows}" if name == "long.csv" else wide)
+    old, new, other, long = map(str, files.values())
+    assert list(cranfield.compare([old, new, other]).comparisons) == ["old/map", "new/map", "P_10"]
+    assert list(cranfield.compare([new, other]).comparisons) == ["map", "P_10"]
+    found = cranfield.compare([old, long])
+    assert list(found.comparisons) == ["map", "long: AP", "long: RR"]
+    assert "long: AP: s2 has the highest mean AP, " in found.summary()

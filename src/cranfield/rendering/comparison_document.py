@@ -164,7 +164,8 @@ def _answer(found: Comparison, most_pairs: int | None, measures: int) -> list[st
 
 def _best_system(found: Comparison) -> str:
     best = "lowest" if found.lower_is_better else "highest"
-    return f"{found.systems[0]} has the {best} mean {found.measure}, {found.means[0]:.4f}, on {_topics(found)}."
+    measure = found.measure.rpartition(": ")[2]  # without the table, which is said before
+    return f"{found.systems[0]} has the {best} mean {measure}, {found.means[0]:.4f}, on {_topics(found)}."
 
 
 def _verdict_lines(found: Comparison, most_pairs: int | None) -> list[str]:

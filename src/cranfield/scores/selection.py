@@ -121,15 +121,6 @@ def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:
     return table
 
 
-def named_measures(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:
-    """Every measure of every table under its name, with the table's where there are several."""
-    return {
-        f"{name}: {measure}" if len(tables) > 1 else measure: (table, measure)
-        for name, table in tables.items()
-        for measure in table.measures
-    }
-
-
 def only_table(tables: Mapping[str, ScoreTable]) -> ScoreTable:
     """The one table there is."""
     if len(tables) != 1:
