@@ -41,6 +41,15 @@ def say_p(value: float) -> str:
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
+def say_percent(share: float, digits: int = 0, sign: str = "") -> str:
+    """A share in a sentence.
+
+    >>> say_percent(0.822, 1), say_percent(0.08, 1, "+"), say_percent(0.31)
+    ('82.2 %', '+8.0 %', '31 %')
+    """
+    return f"{100 * share:{sign}.{digits}f} %"
+
+
 def there_are(names: Sequence[str], most: int = 10) -> str:
     """What to choose from in place of a name that does not exist; of many, the first and how many more there are.
 

@@ -329,7 +329,7 @@ def test_a_verdict_says_everything_in_one_sentence() -> None:
     assert row["relative_difference"] == pytest.approx(scores.mean(axis=0)[1] / scores.mean(axis=0)[0] - 1)
     for part in (
         "s1 does not differ significantly from s0 in AP",
-        "+0.0917 (+26.2%)",
+        "+0.0917 (+26.2 %)",
         ", 95 % interval [",
         f"p = {row['p_adjusted']:.4f}",
         "4 wins, 1 tie, 1 loss on 6 topics",

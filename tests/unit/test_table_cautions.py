@@ -86,7 +86,7 @@ def test_many_scores_at_the_floor_or_the_ceiling(share: float, said: bool) -> No
         found = of(scores.reshape(100, 4), "floor-or-ceiling")
         assert (found is not None) == said
         if found is not None:
-            assert f"31% of the scores are at the m{'ax' if bound else 'in'}imum {bound:g}" in found.what
+            assert f"31 % of the scores are at the m{'ax' if bound else 'in'}imum {bound:g}" in found.what
 
 
 def test_near_duplicates_are_named() -> None:
@@ -111,10 +111,10 @@ def test_equal_scores_on_more_than_half_of_the_topics(equal: int, said: bool) ->
     assert (found is not None) == said
     if found is not None:
         assert "1 of 3 pairs of systems has equal scores on more than half of the topics" in found.what
-        assert "52%" in found.what
+        assert "52 %" in found.what
         alone = of(scores[:, [0, 2]], "zero-differences")
         assert alone is not None
-        assert "s1 and s0 have equal scores on 52% of the topics" in alone.what
+        assert "s1 and s0 have equal scores on 52 % of the topics" in alone.what
 
 
 def test_skews_variances_and_correlations_of_pairs_are_scipys() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_percent
 from cranfield.methods.comparison.clusters import DesignEffect
 from cranfield.methods.comparison.families import FAMILY
 from cranfield.methods.meta_analysis.board import Board
@@ -186,7 +186,7 @@ def _answer(board: Board) -> str:
     return (
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
         f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly. "
-        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}."
+        f"It is first in {say_percent(board.p_best[0])} of {board.resamples:,} resamples of the {sample}."
     )
 
 
@@ -237,7 +237,7 @@ def _about_collections(board: Board) -> str:
     return (
         f"{text} With the collections as a sample, {pair} is {found.random:.4f} [{found.random_lower:.4f}, "
         f"{found.random_upper:.4f}] on average, with τ = {math.sqrt(found.tau2):.4f} between collections and "
-        f"I² = {found.i2:.0%}. {ahead}"
+        f"I² = {say_percent(found.i2)}. {ahead}"
     )
 
 

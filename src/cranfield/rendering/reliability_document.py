@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.errors import say_percent
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.reliability import ABSOLUTE, PARTS, RELATIVE, MeasureReliability, Reliability
 from cranfield.questions.reliability import ReliabilityResult
@@ -455,7 +456,7 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
         share = halves.replication.share
         replicated = (
             f"Of the pairs significant on one half of the topics ({TEST_LABELS[found.test]}), "
-            f"{share('replicated'):.1%} are significant on the other half too; "
+            f"{say_percent(share('replicated'), 1)} are significant on the other half too; "
             f"{_percentage(share('opposite_sign'))} have the opposite sign there."
         )
     return [
@@ -465,13 +466,13 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
         f"A system that is no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of "
         "such topic sets, averaged over pairs.",
         replicated,
-        f"On all {study.topics} topics {each.discrimination.share:.1%} of the pairs differ significantly "
+        f"On all {study.topics} topics {say_percent(each.discrimination.share, 1)} of the pairs differ significantly "
         f"({_test(found)}).",
     ]
 
 
 def _percentage(share: float) -> str:
-    return "none" if share == 0 else f"{share:.2%}" if share >= 0.0001 else "less than 0.01%"
+    return "none" if share == 0 else say_percent(share, 2) if share >= 0.0001 else "less than 0.01 %"
 
 
 def _chart(kind: str) -> Callable[[ReliabilityResult], Any]:

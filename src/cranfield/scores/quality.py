@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, say_percent
 from cranfield.measures import parse_measure
 from cranfield.scores.stored import Matrix, Totals, columns, fold, totals
 from cranfield.scores.table import ScoreTable
@@ -246,7 +246,9 @@ def _bounds(measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
         return None
     counts = fold(_counts_at, scores, tuple(bounds.values()))
     shares = {word: count / scores.size for word, count in zip(bounds, counts.tolist(), strict=True)}
-    said = [f"{share:.0%} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE]
+    said = [
+        f"{say_percent(share)} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE
+    ]
     if not said:
         return None
     return Caution(
@@ -285,8 +287,8 @@ def _zero_differences(pairs: _Pairs) -> Caution | None:
         return None
     at = int(np.argmax(pairs.zeros))
     verb = "have" if len(chosen) == 1 or chosen.sum() > 1 else "has"
-    most = "" if len(chosen) == 1 else f"; most: {pairs.name(at)}, {pairs.zeros[at] / pairs.count:.0%}"
-    share = f"{pairs.zeros[at] / pairs.count:.0%}" if len(chosen) == 1 else "more than half"
+    most = "" if len(chosen) == 1 else f"; most: {pairs.name(at)}, {say_percent(pairs.zeros[at] / pairs.count)}"
+    share = say_percent(pairs.zeros[at] / pairs.count) if len(chosen) == 1 else "more than half"
     return Caution(
         "zero-differences",
         f"{pairs.measure}: {pairs.counted(chosen)} {verb} equal scores on {share} of the topics{most}",

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p, there_are
+from cranfield.errors import Caution, RequestError, say_p, say_percent, there_are
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     constant_differences,
@@ -376,7 +376,7 @@ class _Rows:
     def _verdict(self, at: int, share: float, *, significant: bool) -> str:
         found, pairs = self.found, self.pairs
         candidate, baseline = found.systems[pairs.first[at]], found.systems[pairs.second[at]]
-        relative = f" ({share:+.1%})" if share == share else ""
+        relative = f" ({say_percent(share, 1, '+')})" if share == share else ""
         if pairs.lower[at] == pairs.lower[at]:
             kind = found.interval.partition(" (")[0]
             interval = f", {kind} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
