@@ -170,9 +170,26 @@ def test_the_task_that_decides_is_named() -> None:
     values = np.full((6, 3), 0.5)
     values[:, 0] += 0.01
     values[2, 1] += 0.4
-    board = make_board(table(values + np.random.default_rng(1).normal(0, 1e-4, values.shape)))
+    values += np.random.default_rng(1).normal(0, 1e-4, values.shape)
+    board = make_board(table(values))
     assert board.systems[0] == "s1"
     assert [(each.task, each.first) for each in board.decisive] == [("t2", "s0")]
+    assert "If task t2 is left out, s0 is first." in cf.leaderboard(table(values)).summary()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        (2, "If task t0 or task t1 is left out, another system is first."),
+        (3, "If any one of 3 tasks (t0, t1, t2) is left out, another system is first."),
+        (5, "If any one of 5 tasks (t0, t1, t2 and 2 more) is left out, another system is first."),
+    ],
+)
+def test_several_tasks_that_decide_are_named(tasks: int, said: str) -> None:
+    values = np.full((12, 2), 0.5)
+    values[:tasks, 1] += 0.2  # each of them outweighs the lead
+    values[tasks:, 0] += (0.2 * tasks - 0.1) / (12 - tasks)
+    assert said in cf.leaderboard(table(values)).summary()
 
 
 def test_lower_scores_are_better_for_costs() -> None:
@@ -689,7 +706,7 @@ def test_effects_that_agree_have_no_variance_between_them() -> None:
     found = combine_effects(np.array([0.05, 0.05, 0.051]), np.full(3, 1e-3))
     assert (found.tau2, found.i2) == (0.0, 0.0)
     assert found.random == pytest.approx(found.fixed)
-    with pytest.raises(InputError, match="two collections or more"):
+    with pytest.raises(InputError, match="at least two collections"):
         combine_effects(np.array([0.1]), np.array([0.1]))
     with pytest.raises(InputError, match="no variance"):
         combine_effects(np.array([0.1, 0.2]), np.array([0.1, 0.0]))

@@ -28,6 +28,7 @@ from cranfield.methods.design.power_card import cards_from_grid, make_card, pars
 from cranfield.methods.design.power_functions import tost_power
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.variance import estimate_variance
+from cranfield.rendering.power_document import card_rows
 from cranfield.stats import family
 from cranfield.stats.studentized import dunnett_critical, studentized_range_critical
 from sizes import margin, sized
@@ -365,8 +366,19 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
     assert card.pair_power == pytest.approx(0.8023, abs=5e-5)
     assert card.detectable_difference > card.significant_difference
     assert card.significant_difference == card.tukey_significant_difference
+    assert f"An observed difference of {card.significant_difference:.3f} is significant (q·√(MSE/n))" in card.sentence()
     assert not parse_gate("difference=0.05,power=0.8").passes(card)
     assert parse_gate("difference=0.05,power=0.8,test=t").passes(card)
+
+
+def test_a_threshold_is_of_a_pair_of_average_variance_where_each_pair_has_its_own() -> None:
+    card = make_card(topics=40, sd=0.15, systems=10, test="max-t")
+    assert "For a pair of average variance, an observed difference of about 0.0" in card.sentence()
+    rows = [text for name, text in card_rows(card) if name.endswith("significant_difference")]
+    assert rows == [
+        "significant observed difference of a pair of average variance (max-t)",
+        "smallest observed difference that is significant (Tukey's HSD)",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_methods_say_what_was_done(report: Report) -> None:
         "12 systems on 40 topics",
         "AP [@BuckleyVoorhees2005]",
         "a jackknife over topics",
-        "max-t, each pair",
+        "max-t test, a separate standard error for each pair",
         "power 0.8 at α = 0.05",
         "2, 3 shards (seed 1)",
     ):
@@ -298,6 +298,7 @@ def test_the_summary_has_the_numbers_of_the_sections(report: Report, asked: Repo
     found = asked.findings["compare"]["AP"]
     assert f"{found.systems[0]} has the highest mean, {found.means[0]:.4f}" in points["Best system"][0]
     assert all(tie in points["Best system"][0] for tie in found.top_group[1:3])
+    assert f"; {' and '.join(found.top_group[1:])} are not significantly different" in points["Best system"][0]
     card = asked.findings["power"]["cards"][0]
     assert f"40 topics detect a difference of {card.detectable_difference:.3f}" in points["What the topics detect"][0]
     needed = next(row for row in asked.findings["size"]["sizes"] if row.measure == "AP").size.to_dict()[0]["topics"]
@@ -328,7 +329,10 @@ def test_the_page_opens_with_the_summary_and_folds_what_is_behind_it(example: Pa
     page = to_html(make_report(short).spoken("report"))
     assert len(page.encode()) < 1_000_000
     assert page.index('id="summary"') < page.index("<nav") < page.index('id="compare"')
-    ranking, pairs = page.index("max-t, each pair by its own standard error, 40 topics"), page.index("AP: pairs")
+    ranking, pairs = (
+        page.index("max-t test, a separate standard error for each pair, 40 topics"),
+        page.index("AP: pairs"),
+    )
     assert page[:ranking].count("<details") == page[:ranking].count("</details>")
     assert page[:pairs].count("<details") == page[:pairs].count("</details>") + 1
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_percent
 from cranfield.methods.comparison.clusters import DesignEffect
 from cranfield.methods.comparison.families import FAMILY
 from cranfield.methods.meta_analysis.board import Board
@@ -186,7 +186,7 @@ def _answer(board: Board) -> str:
     return (
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
         f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly. "
-        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}."
+        f"It is first in {say_percent(board.p_best[0])} of {board.resamples:,} resamples of the {sample}."
     )
 
 
@@ -209,11 +209,12 @@ def _deciding(board: Board) -> str:
     word, count = board.kind_of_tasks, len(board.decisive)
     if not count:
         return f"No single {word} decides the first place."
-    named = ", ".join(each.task for each in board.decisive[:3])
+    names = [each.task for each in board.decisive[:3]]
+    if count <= 2:
+        left, first = f" or {word} ".join(names), board.decisive[0].first if count == 1 else "another system"
+        return f"If {word} {left} is left out, {first} is first."
     more = f" and {count - 3:,} more" if count > 3 else ""
-    if count > 1:
-        return f"Without any one of {count:,} {word}s ({named}{more}) another system would be first."
-    return f"Without the {word} {named}, {board.decisive[0].first} would be first."
+    return f"If any one of {count:,} {word}s ({', '.join(names)}{more}) is left out, another system is first."
 
 
 def _about_collections(board: Board) -> str:
@@ -236,7 +237,7 @@ def _about_collections(board: Board) -> str:
     return (
         f"{text} With the collections as a sample, {pair} is {found.random:.4f} [{found.random_lower:.4f}, "
         f"{found.random_upper:.4f}] on average, with τ = {math.sqrt(found.tau2):.4f} between collections and "
-        f"I² = {found.i2:.0%}. {ahead}"
+        f"I² = {say_percent(found.i2)}. {ahead}"
     )
 
 
@@ -265,7 +266,7 @@ def tables_beside(board: Board) -> list[Table]:
     word = board.kind_of_tasks
     heads = (Column("task", f"without the {word}"), Column("first", "first is"), Column("lead", "its lead", "score"))
     shown = [(row["task"], row["first"], row["lead"]) for row in tasks[:DECISIVE]]
-    more = f" ({DECISIVE} of {len(tasks)})" if len(tasks) > DECISIVE else ""
+    more = f" ({DECISIVE} of the {len(tasks)} decisive {word}s)" if len(tasks) > DECISIVE else ""
     return [Table(heads, shown, f"{word.capitalize()}s that decide the first place{more}"), *_effect_tables(board)]
 
 

@@ -394,13 +394,11 @@ def _best_line(title: str, found: Comparison) -> str:
     best = "lowest" if found.lower_is_better else "highest"
     lead = f"{title}: {found.systems[0]} has the {best} mean, {found.means[0]:.4f}, of {len(found.systems):,} systems"
     ties = found.top_group[1:]
-    more = f" and {len(ties) - NAMED:,} others" if len(ties) > NAMED else ""
-    verb = "is" if len(ties) == 1 else "are"
-    others = (
-        f"{', '.join(ties[:NAMED])}{more} {verb} not significantly different from it"
-        if ties
-        else "it differs significantly from all others"
-    )
+    others = "it differs significantly from all others"
+    if ties:
+        *some, last = ties if len(ties) <= NAMED else (*ties[:NAMED], f"{len(ties) - NAMED:,} others")
+        named = f"{', '.join(some)} and {last} are" if some else f"{last} is"
+        others = f"{named} not significantly different from it"
     pairs = f"{found.significant_pairs:,} of {len(found.pairs):,} pairs differ significantly"
     return f"{lead}; {others}. {pairs} ({TEST_LABELS[found.test]}, α = {found.alpha:g})."
 

@@ -365,7 +365,7 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "judge_correlation": "r",
         "promised_power": "formula",
         "achieved_power": "power",
-        "power": "wanted",
+        "power": "required power",
         "lower": "low",
         "upper": "high",
         "topics_needed": "topics needed",

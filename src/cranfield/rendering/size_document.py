@@ -228,13 +228,22 @@ def _pilot_sentence(pilot: PilotSize) -> str:
         for word in ("topics_lower", "topics_upper")
     )
     where = f"{conditions(method, row)}; {pilot.estimate.method} variance of {pilot.estimate.topics} topics"
-    sure = f" Expected power (assurance): {row['assurance']:.2f}." if method.is_power else ""
+    sure = _assured(pilot, row)
     if pilot.estimate.topics < FEW_TOPICS:
         return f"{name}between {low} and {high} topics {claim(method, row)} ({where}).{sure}"
     return (
         f"{name}{row['topics']:,} topics {claim(method, row)} ({where}); between {low} and {high}, reflecting the "
         f"uncertainty of the pilot variance.{sure}"
     )
+
+
+def _assured(pilot: PilotSize, row: Mapping[str, Any]) -> str:
+    """The expected power, and for a small pilot, which gives a range, the number of topics that has it."""
+    has_power, power = pilot.size.method.is_power, f"{row['assurance']:.2f}"
+    if pilot.estimate.topics >= FEW_TOPICS:
+        return f" Expected power (assurance): {power}." if has_power else ""
+    expected = f", with expected power (assurance) {power}" if has_power else ""
+    return f" At the estimated variance: {row['topics']:,} topics{expected}."
 
 
 LABEL_CITATION = "Cochran1977"

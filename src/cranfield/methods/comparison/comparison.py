@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p
+from cranfield.errors import Caution, RequestError, say_p, say_percent, there_are
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     MOST_DIFFERENCES,
@@ -32,7 +32,7 @@ from cranfield.methods.comparison.families import (
     judge,
     percent,
 )
-from cranfield.methods.comparison.pairwise import MarginTest, correction
+from cranfield.methods.comparison.pairwise import MarginTest, correction, interval_level
 from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
 from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.tested_pairs import (
@@ -253,8 +253,8 @@ class Comparison:
         best, rest = self.systems[0], len(self.top_group) - 1
         if rest == len(self.systems) - 1:
             return f"no system is significantly different from {best}"
-        others = f"{rest} other{'s are' if rest != 1 else ' is'} not significantly different from {best}"
-        return others if rest else f"{best} differs from all others"
+        others = f"{rest} other system{'s are' if rest != 1 else ' is'} not significantly different from {best}"
+        return others if rest else f"{best} differs significantly from all others"
 
     def verdict(self, at: int) -> str:
         """Return the result of one pair in a sentence."""
@@ -376,9 +376,10 @@ class _Rows:
     def _verdict(self, at: int, share: float, *, significant: bool) -> str:
         found, pairs = self.found, self.pairs
         candidate, baseline = found.systems[pairs.first[at]], found.systems[pairs.second[at]]
-        relative = f" ({share:+.1%})" if share == share else ""
+        relative = f" ({say_percent(share, 1, '+')})" if share == share else ""
         if pairs.lower[at] == pairs.lower[at]:
-            interval = f", {found.interval} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
+            kind = found.interval.partition(" (")[0]
+            interval = f", {kind} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
         else:
             interval = ", no interval as the differences do not vary"
         counted = (("win", "wins", pairs.wins), ("tie", "ties", pairs.ties), ("loss", "losses", pairs.losses))
@@ -433,7 +434,7 @@ def compare(
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
     lower_is_better
-        Whether small scores are good, as of latency and cost.
+        Whether lower scores are better, as for latency and cost.
     resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
@@ -589,13 +590,18 @@ def _held(
         "means": pairs.means,
         "intervals": _intervals(pairs, found.half_width, alpha),
         "pairs": HeldPairs(columns, len(names), alpha),
-        "interval": found.interval,
+        "interval": _interval(found, test, corrected, alpha),
         "equivalence": _margin(pairs, show_equivalence, margins["equivalence"], correct=correct or "holm", alpha=alpha),
         "non_inferiority": _margin(
             pairs, show_non_inferiority, margins["non_inferiority"], correct=correct or "holm", alpha=alpha
         ),
         "warnings": _cautions(pairs, names, test, corrected, alpha, resamples, found),
     }
+
+
+def _interval(found: Verdicts, test: str, correct: str, alpha: float) -> str:
+    """The kind of the intervals of differences; those of the t test are at the level that decides."""
+    return interval_level(found.p_adjusted <= alpha, correct, alpha) if test == "t" else found.interval
 
 
 def _on_demand(
@@ -680,7 +686,7 @@ def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple
     """
     unknown = [name for name in baselines if name not in names]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
     listed = [
         (at, names.index(baseline))
         for number, baseline in enumerate(baselines)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, there_are
 from cranfield.methods.comparison.clusters import TopicDesign, design_of, robust_moments
 from cranfield.methods.comparison.comparison import RESAMPLES, Comparison
 from cranfield.methods.comparison.maxima import HAIR, LEAST_VARIANCE, resampled_critical
-from cranfield.methods.comparison.pairwise import MarginTest, correction, deciding_level, moments, shown_above
+from cranfield.methods.comparison.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.stored import ordered, whole
@@ -228,7 +228,7 @@ def bound(
         upper=np.where(vary, np.inf, np.nan),
         shown=p_adjusted <= alpha,
         level=level,
-        interval=f"{100 * (1 - level):.4g} %, one-sided",
+        interval=f"{covered(level)}, one-sided",
     )
 
 
@@ -328,7 +328,7 @@ def find_gates(
 def _pairs(systems: Sequence[str], baselines: Sequence[str], candidates: Sequence[str]) -> list[tuple[str, str]]:
     unknown = [name for name in candidates if name not in systems]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(systems[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(systems))
     both = [name for name in candidates if name in baselines]
     if both:
         raise RequestError(f"«{both[0]}» is the baseline and cannot be a candidate too", fix="Name another candidate.")
