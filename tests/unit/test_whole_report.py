@@ -16,7 +16,7 @@ import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.questions.report import SECTIONS, ReportResult
-from cranfield.rendering.output_formats import cite_in_latex
+from cranfield.rendering.latex import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words
 from cranfield.rendering.report_files import report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report

@@ -15,14 +15,8 @@ from cranfield.errors import RequestError, WriteError, check_part, missing_part
 from cranfield.formats.text import atomic_write
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
-from cranfield.rendering.output_formats import (
-    bibtex_comments,
-    cite_in_latex,
-    latex_table,
-    latex_text,
-    markdown_table,
-    markdown_text,
-)
+from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_table, latex_text
+from cranfield.rendering.output_formats import markdown_table, markdown_text
 from cranfield.rendering.references import REFERENCES, to_bibtex
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
