@@ -26,7 +26,7 @@ class Column:
     word: str
     title: str
     kind: str = "text"  # text, score, count, number, decimal, whole, percent, probability, yes
-    priority: int | None = None  # columns with a low one are left out first where the terminal is narrow
+    priority: int | None = None  # columns with a low one are left out first where the terminal or a page is narrow
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,37 @@ def _spoken_table(table: Table, interface: str, labels: Mapping[str, str] | None
             for row in rows
         ]
     return replace(table, rows=rows, title=speak(table.title, interface, labels))
+
+
+def priorities(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
+    """Those of the columns, or by place: the first and the last stay, then those to the left.
+
+    A column that says the same in all rows goes first, and the high end of an interval with the low one.
+    """
+    found: list[int] = []
+    for at, (column, shown) in enumerate(zip(columns, cells, strict=True)):
+        by_place = 100 if at in (0, len(columns) - 1) else 50 - at
+        if column.priority is not None:
+            by_place = column.priority
+        elif len(shown) > 1 and len(set(shown)) == 1:
+            by_place = -at
+        is_high = at and column.title.endswith("high") and columns[at - 1].title.endswith("low")
+        found.append(found[-1] if is_high else by_place)
+    return found
+
+
+def fitting(widths: Sequence[float], ranked: Sequence[int], wide: float, gap: float) -> list[int]:
+    """The columns that fit beside one another; those of the same priority, such as low and high, go together.
+
+    >>> fitting([10, 6, 6, 8], [100, 40, 40, 50], 22, 2)
+    [0, 3]
+    """
+    kept = list(range(len(widths)))
+    while len(kept) > 1 and sum(widths[at] + gap for at in kept) - gap > wide:
+        lowest = min(ranked[at] for at in kept)
+        stay = [at for at in kept if ranked[at] > lowest]
+        kept = stay or kept[:-1]
+    return kept
 
 
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
