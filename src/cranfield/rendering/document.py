@@ -183,18 +183,23 @@ def _spoken_table(table: Table, interface: str, labels: Mapping[str, str] | None
 def priorities(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
     """Those of the columns, or by place: the first and the last stay, then those to the left.
 
-    A column that says the same in all rows goes first, and the high end of an interval with the low one.
+    A column that says the same in all rows goes first, and a part of another together with it.
     """
     found: list[int] = []
-    for at, (column, shown) in enumerate(zip(columns, cells, strict=True)):
+    for at, (column, shown, is_part) in enumerate(zip(columns, cells, parts_of_others(columns), strict=True)):
         by_place = 100 if at in (0, len(columns) - 1) else 50 - at
         if column.priority is not None:
             by_place = column.priority
         elif len(shown) > 1 and len(set(shown)) == 1:
             by_place = -at
-        is_high = at and column.title.endswith("high") and columns[at - 1].title.endswith("low")
-        found.append(found[-1] if is_high else by_place)
+        found.append(found[-1] if is_part else by_place)
     return found
+
+
+def parts_of_others(columns: Sequence[Column]) -> list[bool]:
+    """Whether a column says something about the one before it: the high end of an interval, or a title that recurs."""
+    count = Counter(column.title for column in columns)
+    return [bool(at) and (each.title.endswith("high") or count[each.title] > 1) for at, each in enumerate(columns)]
 
 
 def fitting(widths: Sequence[float], ranked: Sequence[int], wide: float, gap: float) -> list[int]:

@@ -149,7 +149,8 @@ def to_latex(document: Document) -> str:
     return "\n\n".join([LATEX_NEEDS, cite_in_latex(document.paragraph), *parts, bibtex_comments(list(cited))])
 
 
-LATEX_NEEDS = r"% \usepackage{array, booktabs, longtable, siunitx}"
+LATEX_NEEDS = r"""% \usepackage{array, booktabs, longtable, siunitx}
+% Tables are at most 345 pt wide; in a two-column class write table* in place of table for one that is too wide."""
 
 
 MOST_ROWS = 20  # of a table in a notebook

@@ -29,34 +29,18 @@ def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
         rows=rows,
         answer=_sentence(sizes),
         notes=f"For a proposal: {cite_in_words(proposal)}" if (proposal := proposal_text(sizes[0])) else "",
-        paper=[
-            _paper_table(table, "Topics for another goal." if at else "", is_told=bool(proposal))
-            for at, table in enumerate(tables)
-        ],
+        paper=[_paper_table(table, "Topics for another goal." if at else "") for at, table in enumerate(tables)],
         paragraph=proposal,
         citations=citations,
         extra={"proposal": proposal} if proposal else {},
     )
 
 
-def _paper_table(table: Table, title: str, *, is_told: bool) -> Table:
-    """A table that is no wider than the page: without the power of one topic fewer, and what all rows have in common.
-
-    The note says what that is, unless the caption has told it.
-    """
-    values = {column.word: {row[at] for row in table.rows} for at, column in enumerate(table.columns)}
-    common = {word: min(values[word]) for word in COMMON if word in values and len(values[word]) == 1}
-    kept = [at for at, column in enumerate(table.columns) if column.word not in (*common, "below")]
-    said = ", ".join(f"{COMMON[word]} {value:g}" for word, value in common.items())
-    return Table(
-        columns=tuple(table.columns[at] for at in kept),
-        rows=[tuple(row[at] for at in kept) for row in table.rows],
-        title=title,
-        note="" if is_told or not said else f"In all rows {said}.",
-    )
-
-
-COMMON = {"alpha": "α =", "power": "power", "correlation": "ρ ="}
+def _paper_table(table: Table, title: str) -> Table:
+    """A table without the power of one topic fewer."""
+    kept = [at for at, column in enumerate(table.columns) if column.word != "below"]
+    columns = tuple(table.columns[at] for at in kept)
+    return Table(columns, [tuple(row[at] for at in kept) for row in table.rows], title)
 
 
 def proposal_text(size: Size) -> str:
