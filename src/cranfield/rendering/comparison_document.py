@@ -515,7 +515,12 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     ]
     left = len(found.disagreements) - len(shown)
     title = "Pairs whose verdict changes, the most contested first"
-    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""))
+    pairs = Table(
+        columns,
+        shown,
+        title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""),
+        caption=title + (f" ({SHOWN} of {SHOWN + left:,})" if left else ""),
+    )
     return of_measure(measure, [tests, reasons, replace(pairs, is_folded=True)] if shown else [tests])
 
 

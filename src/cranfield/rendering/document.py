@@ -50,8 +50,9 @@ class Mark:
 class Table:
     """A table with columns and rows; numbers have full precision.
 
-    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers. Pages show
-    one ``measure`` at a time and those of ``*`` always, and fold tables that ``is_folded``.
+    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers, and so is
+    ``caption``, which takes the place of a title that speaks of other output. Pages show one ``measure`` at a time and
+    those of ``*`` always, and fold tables that ``is_folded``.
     """
 
     columns: tuple[Column, ...]
@@ -59,6 +60,7 @@ class Table:
     title: str = ""
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
     note: str = ""
+    caption: str = ""
     measure: str = ""
     is_folded: bool = False
 

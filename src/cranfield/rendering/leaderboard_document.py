@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import RequestError
@@ -252,9 +253,10 @@ def _tables(board: Board) -> list[Table]:
         **({"tasks": (f"{board.kind_of_tasks}s", "count")} if board.missing else {}),
     }
     rows = _rows(board)
-    left = f"; the first {SHOWN} of {len(rows):,}, CSV and JSON have all" if len(rows) > SHOWN else ""
-    title = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
-    return of_measure(board.measure, [_table(words, rows[:SHOWN], title), *tables_beside(board)])
+    left = f"; the first {SHOWN} of {len(rows):,}" if len(rows) > SHOWN else ""
+    caption = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
+    table = _table(words, rows[:SHOWN], f"{caption}{', CSV and JSON have all' if left else ''}")
+    return of_measure(board.measure, [replace(table, caption=caption), *tables_beside(board)])
 
 
 def tables_beside(board: Board) -> list[Table]:
@@ -274,7 +276,7 @@ def _effect_tables(board: Board) -> list[Table]:
     if not board.effects:
         return []
     shown = board.effects[:EFFECTS]
-    more = f" ({EFFECTS} of {len(board.effects):,}; JSON has all)" if len(board.effects) > EFFECTS else ""
+    some = f"{EFFECTS} of {len(board.effects):,}" if len(board.effects) > EFFECTS else ""
     level = f"{1 - board.alpha:.4g}"
     words: Mapping[str, tuple[str, str]] = {
         "system_a": ("system", "text"),
@@ -291,7 +293,8 @@ def _effect_tables(board: Board) -> list[Table]:
         "tau": ("τ", "score"),
     }
     combined = [_effect_row(board, each) for each in shown]
-    title = f"Differences in {board.measure} combined over collections, intervals of level {level} of each pair{more}"
+    caption = f"Differences in {board.measure} combined over collections, intervals of level {level} of each pair"
+    title = f"{caption} ({some}; JSON has all)" if some else caption
     parts = [row for each in shown for row in _part_rows(board, each)]
     of_parts: Mapping[str, tuple[str, str]] = {
         "system_a": ("system", "text"),
@@ -303,7 +306,7 @@ def _effect_tables(board: Board) -> list[Table]:
         "upper": ("high", "score"),
     }
     return [
-        _table(words, combined, title),
+        replace(_table(words, combined, title), caption=f"{caption} ({some})" if some else caption),
         _table(of_parts, parts, f"Differences in {board.measure} in each collection"),
     ]
 

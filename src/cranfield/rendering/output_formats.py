@@ -141,7 +141,7 @@ def to_latex(document: Document) -> str:
     labels = [
         f"tab:{document.method.replace(' ', '-')}{f'-{at}' if at > 1 else ''}" for at in range(1, 1 + len(tables))
     ]
-    captions = [table.title or (document.answer if at == 0 else "") for at, table in enumerate(tables)]
+    captions = [each.caption or each.title or (document.answer if at == 0 else "") for at, each in enumerate(tables)]
     parts = [latex_float(*each) for each in zip(tables, captions, labels, strict=True)]
     if not document.paragraph:
         return "\n\n".join([LATEX_NEEDS, *parts])

@@ -581,7 +581,10 @@ def _undefined_table(found: ShardStudy) -> Table:
     left = len(touched) - len(rows)
     title = "Number of shards without a relevant document, by topic" + (", mean over shardings" * (_samples(found) > 1))
     return Table(
-        columns, rows, title + (f" (the {len(rows)} worst topics; {left} more in the JSON output)" * (left > 0))
+        columns,
+        rows,
+        title + (f" (the {len(rows)} worst topics; {left} more in the JSON output)" * (left > 0)),
+        caption=title + (f" (the {len(rows)} worst of {len(touched)} topics)" * (left > 0)),
     )
 
 

@@ -31,10 +31,15 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
         Column("systems", "systems", "count"),
     ]
     rows = found.to_dict()
-    table = Table(tuple(columns), [tuple(row[column.word] for column in columns) for row in rows])
+    table = Table(
+        tuple(columns),
+        [tuple(row[column.word] for column in columns) for row in rows],
+        caption=f"Estimates of the variance of scores, with {percent} confidence intervals",
+    )
     asks = Table(
         (Column("method", "estimate"), Column("question", "the question it answers")),
         [(method, text) for method, text in QUESTIONS.items() if any(row["method"] == method for row in rows)],
+        caption="The question that each estimate of the variance answers",
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
