@@ -476,7 +476,7 @@ def group_diagram(
     *,
     axis: str,
     title: str,
-    subtitle: str = "",
+    subtitle: Sequence[str] = (),
     critical: float | None = None,
     best_is_high: bool = False,
 ) -> Any:
@@ -506,14 +506,15 @@ def group_diagram(
             "value": shown[a][1],
             "end": ends[1] if a in beyond else shown[b][1],
             "line": _FIRST_BAR + _BAR * level,
-            "systems": b - a + 1,
+            "systems": f"{shown[a][0]} to {shown[b][0]}",
         }
         for a, b, level in bars
     ]
     layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
     if critical is not None:
         layers += _critical_bar({"value": low, "end": low + critical, "line": bottom - 0.4}, scales)
-    heading = altair.Title(title, subtitle=subtitle) if subtitle else title
+    lines = [line for line in subtitle if line]
+    heading = altair.Title(title, subtitle=lines) if lines else title
     return styled(altair.layer(*layers).properties(title=heading, width=520, height=_LINE * bottom))
 
 
@@ -547,7 +548,7 @@ def _joining_bars(joined: Sequence[Mapping[str, Any]], scales: Mapping[str, Any]
         return []
     bars = _chart(joined, 520, 0).mark_rule(color=COLOURS[1], strokeWidth=4)
     x, y = altair.X("value:Q", scale=scales["x"]), altair.Y("line:Q", scale=scales["y"], axis=None)
-    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=[altair.Tooltip("systems:Q", title="systems joined")])]
+    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=[altair.Tooltip("systems:N", title="joined")])]
 
 
 def _critical_bar(bar: Mapping[str, Any], scales: Mapping[str, Any]) -> list[Any]:

@@ -27,7 +27,7 @@ from cranfield.rendering.charts import (
 )
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings, of_measure
 from cranfield.rendering.output_formats import csv_pieces
-from cranfield.rendering.paper_table import CITATIONS, group_labels, paper_table
+from cranfield.rendering.paper_table import CITATIONS, group_caveat, group_labels, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
@@ -700,7 +700,7 @@ def critical_difference(result: ComparisonResult) -> Any:
         found.groups(),
         axis=f"mean {found.measure}",
         title=_title(found),
-        subtitle=_noted("bars join systems that do not differ significantly", note),
+        subtitle=[_noted("bars join groups of systems that do not differ significantly", note), group_caveat(found)],
         best_is_high=not found.lower_is_better,
     )
 

@@ -16,6 +16,7 @@ from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
 from cranfield.rendering.comparison_document import design_sentences, design_summary
 from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
+from cranfield.rendering.paper_table import group_caveat
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.stats.tails import t_critical
 
@@ -353,9 +354,14 @@ def critical_difference_chart(result: LeaderboardResult) -> Any:
     if found is None:
         systems = list(zip(board.systems, board.scores.tolist(), strict=True))
         axis = f"mean {board.measure}" + (" (z)" if board.standardise == "z" else "")
-        title = f"{_tasks(board)}, {_test(board)}; bars join systems that are not separable{some}"
-        groups = board.comparison.groups()
-        return group_diagram(systems, groups, axis=axis, title=title, best_is_high=not board.lower_is_better)
+        return group_diagram(
+            systems,
+            board.comparison.groups(),
+            axis=axis,
+            title=f"{_tasks(board)}, {_test(board)}; bars join groups of systems that are not separable{some}",
+            subtitle=[group_caveat(board.comparison)],
+            best_is_high=not board.lower_is_better,
+        )
     systems = [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()]
     return group_diagram(
         systems,
