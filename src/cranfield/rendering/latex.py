@@ -76,9 +76,17 @@ _LATEX |= {
 }
 
 
+_SUBSCRIPT = re.compile(r"\$(\\[a-z]+)\$\\_([A-Za-z]+)|\b(d)\\_(z)\b")  # of a Greek letter, and that of an effect size
+
+
 def latex_text(text: str) -> str:
-    """Escape text for LaTeX."""
-    return "".join(_LATEX.get(mark, mark) for mark in text)
+    r"""Escape text for LaTeX; symbols of formulas have their subscripts.
+
+    >>> print(latex_text("τ_AP and d_z of run_1"))
+    $\tau_{AP}$ and $d_{z}$ of run\_1
+    """
+    escaped = "".join(_LATEX.get(mark, mark) for mark in text)
+    return _SUBSCRIPT.sub(lambda found: f"${found[1] or found[3]}_{{{found[2] or found[4]}}}$", escaped)
 
 
 def cite_in_latex(text: str) -> str:
