@@ -432,7 +432,8 @@ def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_m
     board = found.boards["AP"]
     named = [(row["system"], row["value"]) for row in drawn(chart) if "system" in row]
     assert dict(named) == dict(zip(board.systems[:30], board.scores[:30].tolist(), strict=True))
-    assert "the best 30 of 40" in chart.to_dict()["title"]
+    assert "the best 30 of 40" in chart.to_dict()["title"]["text"]
+    assert "systems without a common group may also not differ" in chart.to_dict()["title"]["subtitle"][0]
     compared = cf.compare(table(simulated(5, systems=6)), resamples=200).chart("critical-difference")
     assert len({row["system"] for row in drawn(compared) if "system" in row}) == 6
 

@@ -506,7 +506,8 @@ def group_diagram(
             "value": shown[a][1],
             "end": ends[1] if a in beyond else shown[b][1],
             "line": _FIRST_BAR + _BAR * level,
-            "systems": f"{shown[a][0]} to {shown[b][0]}",
+            "systems": b - a + 1,
+            "joined": f"{shown[a][0]} to {shown[b][0]}",
         }
         for a, b, level in bars
     ]
@@ -548,7 +549,8 @@ def _joining_bars(joined: Sequence[Mapping[str, Any]], scales: Mapping[str, Any]
         return []
     bars = _chart(joined, 520, 0).mark_rule(color=COLOURS[1], strokeWidth=4)
     x, y = altair.X("value:Q", scale=scales["x"]), altair.Y("line:Q", scale=scales["y"], axis=None)
-    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=[altair.Tooltip("systems:N", title="joined")])]
+    hover = [altair.Tooltip("joined:N"), altair.Tooltip("systems:Q")]
+    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=hover)]
 
 
 def _critical_bar(bar: Mapping[str, Any], scales: Mapping[str, Any]) -> list[Any]:

@@ -161,7 +161,7 @@ def _methods_table(sizes: Sequence[Size]) -> Table:
 def _sentence(sizes: Sequence[Size]) -> str:
     """Return the sentence about the first method, and that about the pair named in advance."""
     first = sizes[0]
-    if "correlation" in first.inputs and first.topics.size == 2:
+    if [row.get("correlation") for row in first.to_dict()] == [0, TYPICAL_CORRELATION]:
         return _two_correlations(first)
     if first.topics.size > 1:
         mine = [size for size in sizes if _goal(size) == _goal(first)]
@@ -173,7 +173,7 @@ def _sentence(sizes: Sequence[Size]) -> str:
 
 def _two_correlations(size: Size) -> str:
     apart, shared = size.to_dict()
-    if shared["correlation"] != TYPICAL_CORRELATION or None in (apart["topics"], shared["topics"]):
+    if None in (apart["topics"], shared["topics"]):
         return size.summary()
     return (
         f"{apart['topics']:,} topics {claim(size.method, apart)} if the scores of two systems are uncorrelated "
