@@ -218,6 +218,15 @@ def fitting(widths: Sequence[float], ranked: Sequence[int], wide: float, gap: fl
     return kept
 
 
+def listed(names: Sequence[str]) -> str:
+    """The names with commas, and «and» before the last.
+
+    >>> listed(["AP", "P@10", "nDCG@10"])
+    'AP, P@10 and nDCG@10'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row for JSON, with null for nan."""
     return {word: None if value != value else value for word, value in row.items()}

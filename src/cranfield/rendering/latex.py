@@ -11,7 +11,7 @@ from typing import Any
 
 from cranfield.errors import visible
 from cranfield.rendering.document import Column, Table, fitting, parts_of_others, priorities, show
-from cranfield.rendering.references import CITED, REFERENCES, to_bibtex
+from cranfield.rendering.references import CITED, keys_of, to_bibtex
 
 _LATEX = {
     "&": r"\&",
@@ -100,9 +100,10 @@ def cite_in_latex(text: str) -> str:
     return "".join(said).replace(r" \cite{", r"~\cite{")
 
 
-def _latex_cite(key: str) -> str:
+def _latex_cite(cited: str) -> str:
     """Return a citation; text that only looks like one, for example in a name, is unchanged."""
-    return rf"\cite{{{key}}}" if key in REFERENCES else latex_text(f"[@{key}]")
+    keys = keys_of(cited)
+    return rf"\cite{{{','.join(keys)}}}" if keys else latex_text(f"[{cited}]")
 
 
 def bibtex_comments(citations: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from cranfield.formats import scores as formats
 from cranfield.formats.scores import column_lines, format_scores, score_lines
 from cranfield.rendering.document import Document, StreamedRows, Table, finite, show, warning_lines
 from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_float
-from cranfield.rendering.references import CITED, REFERENCES
+from cranfield.rendering.references import cited_keys
 from cranfield.scores.table import ScoreTable
 
 
@@ -145,8 +145,8 @@ def to_latex(document: Document) -> str:
     parts = [latex_float(*each) for each in zip(tables, captions, labels, strict=True)]
     if not document.paragraph:
         return "\n\n".join([LATEX_NEEDS, *parts])
-    cited = dict.fromkeys(key for key in CITED.findall(document.paragraph) if key in REFERENCES)
-    return "\n\n".join([LATEX_NEEDS, cite_in_latex(document.paragraph), *parts, bibtex_comments(list(cited))])
+    cited = bibtex_comments(cited_keys(document.paragraph))
+    return "\n\n".join([LATEX_NEEDS, cite_in_latex(document.paragraph), *parts, cited])
 
 
 LATEX_NEEDS = r"""% \usepackage{array, booktabs, longtable, siunitx}

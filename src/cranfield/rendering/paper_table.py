@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.methods.comparison.comparison import Comparison
 from cranfield.methods.names import TEST_LABELS
-from cranfield.rendering.document import Column, Mark, Table
+from cranfield.rendering.document import Column, Mark, Table, listed
 
 CITATIONS = {
     "max-t": "RomanoWolf2005",
@@ -132,9 +132,8 @@ def group_labels(found: Comparison) -> list[str]:
 
 def _caption(comparisons: Mapping[str, Comparison]) -> str:
     first = next(iter(comparisons.values()))
-    names = list(_titles(list(comparisons)).values())
-    listed = ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
-    return f"Mean {listed} of {len(first.systems):,} systems on {first.topics:,} topics. The best is in bold."
+    names = listed(list(_titles(list(comparisons)).values()))
+    return f"Mean {names} of {len(first.systems):,} systems on {first.topics:,} topics. The best is in bold."
 
 
 def _note(found: Comparison, signs: Mapping[str, str], *, has_signs: bool) -> str:

@@ -161,7 +161,7 @@ ROBUST_CITATIONS = ("BellMcCaffrey2002", "PustejovskyTipton2018")
 """Of standard errors of clusters."""
 
 
-CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's citation syntax, used in the methods text
+CITED = re.compile(r"\[(@[A-Za-z0-9]+(?:; @[A-Za-z0-9]+)*)\]")  # Pandoc's citation syntax, used in the methods text
 _AUTHOR = re.compile(r"[^,]+, (?:\w\.[ -]?)+")  # a family name, then initials
 _JOURNAL = re.compile(r"(?P<journal>.+?) (?P<volume>\d+)(?:\((?P<number>[^)]+)\))?(?:, (?:pp\. )?(?P<pages>[\d–-]+))?")
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"}
@@ -170,10 +170,26 @@ _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"}
 def cite_in_words(text: str) -> str:
     """Replace citations by authors and year.
 
-    >>> cite_in_words("by two-way ANOVA [@Sakai2014]")
-    'by two-way ANOVA (Sakai 2014)'
+    >>> cite_in_words("by two-way ANOVA [@Sakai2014; @Webber2008]")
+    'by two-way ANOVA (Sakai 2014; Webber et al. 2008)'
     """
-    return CITED.sub(lambda found: f"({_short(found[1])})" if found[1] in REFERENCES else found[0], text)
+    return CITED.sub(_in_words, text)
+
+
+def _in_words(cited: re.Match[str]) -> str:
+    keys = keys_of(cited[1])
+    return f"({'; '.join(map(_short, keys))})" if keys else cited[0]
+
+
+def keys_of(cited: str) -> list[str]:
+    """The keys of a citation, in order; none if there is one that is no reference, as in a name of a system."""
+    keys = [key.removeprefix("@") for key in cited.split("; ")]
+    return keys if all(key in REFERENCES for key in keys) else []
+
+
+def cited_keys(text: str) -> list[str]:
+    """The keys that a text cites, each once."""
+    return list(dict.fromkeys(key for cited in CITED.findall(text) for key in keys_of(cited)))
 
 
 def _short(key: str) -> str:
