@@ -416,7 +416,7 @@ def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
     drawn = interval_chart(document.rows, document.extra).to_dict()
     rules = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
     kinds = [layer["data"]["values"][0]["kind"] for layer in rules]
-    assert kinds == ["ANOVA", "standard error", "Tukey"]
+    assert kinds == ["ANOVA", "confidence interval of a single mean", "Tukey"]
 
 
 @pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])

@@ -192,7 +192,8 @@ def _names_axis(count: int, *, upright: bool = False) -> Any:
     )
 
 
-INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3ea", "standard error": "#d55e00"}
+SINGLE_MEAN = "confidence interval of a single mean"  # from the standard error of its own scores
+INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3ea", SINGLE_MEAN: "#d55e00"}
 
 
 def interval_chart(
@@ -201,7 +202,7 @@ def interval_chart(
     """Draw the intervals that decide about pairs, best system first; names are in tooltips if there are many systems.
 
     If the test has an interval around means that decides about pairs, the chart shows the mean of every system with
-    that interval, and behind it the intervals of ANOVA and of the standard error: Ferro and Sanderson (2019), Fig. 3.
+    that interval, and behind it those of ANOVA and of the system's own scores: Ferro and Sanderson (2019), Fig. 3.
     Otherwise it shows the differences of ``pairs`` from the best system, or from the baselines, with their intervals.
     ``found`` has the half-widths that all systems share: ``interval_tukey`` (nan if the test has none) and
     ``interval_anova``.
@@ -216,7 +217,7 @@ def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], tit
 
     decides = "permutation" if found["test"] == "tukey-permutation" else "Tukey"
     shared = {"ANOVA": found["interval_anova"], decides: found["interval_tukey"]}
-    widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each is visible beside the one in front of it
+    widths = {"ANOVA": 11.0, SINGLE_MEAN: 1.2, decides: 4.0}  # each is visible beside the one in front of it
     colour = altair.Color(
         "kind:N",
         title="interval",
