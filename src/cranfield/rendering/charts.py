@@ -62,6 +62,7 @@ def styled(chart: Any) -> Any:
             titleFontWeight="normal",
             labelFlush=False,
             labelOverlap="greedy",
+            labelSeparation=8,
         )
         .configure_legend(
             labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
@@ -132,18 +133,34 @@ def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, 
     if not varying:
         raise RequestError("one design is a point, not a curve", fix="Give a list or a range for at least one input.")
     x = max(varying, key=lambda name: varying[name])
+    named = [name for name in ("measure", "estimate") if len({row.get(name) for row in known}) > 1]
     others = [name for name in varying if name != x]
-    return x, [
-        {**row, "curve": ", ".join(f"{name.replace('_', ' ')} {row[name]:g}" for name in others)} for row in known
-    ]
+    return x, [{**row, "curve": _curve_name(row, named, others)} for row in known]
 
 
-def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _curve_name(row: Mapping[str, Any], named: Sequence[str], others: Sequence[str]) -> str:
+    """What a curve is for: measure and estimate of a pilot, and the inputs that vary."""
+    words = [f"{row[name]}{' variance' * (name == 'estimate')}" for name in named]
+    return ", ".join([*words, *(f"{name.replace('_', ' ')} {row[name]:.3g}" for name in others)])
+
+
+def size_chart(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> Any:
     """Draw n against the input with most values, one curve for every combination of the other inputs that vary."""
     x, labelled = size_curves(rows)
-    titles = {**TITLES, "curve": "design"}
+    titles = {**TITLES, "curve": ""}
     colour = "curve" if labelled[0]["curve"] else None
-    return line_chart(labelled, x=x, y="topics", colour=colour, titles=titles, log=is_wide(labelled))
+    said = ", ".join(filter(None, (title, *_shared_inputs(labelled, x))))
+    return line_chart(labelled, x=x, y="topics", colour=colour, titles=titles, title=said, log=is_wide(labelled))
+
+
+def _shared_inputs(rows: Sequence[Mapping[str, Any]], x: str) -> list[str]:
+    """What all curves have in common."""
+    names = {"systems": "{:g} systems", "alpha": "α = {:g}", "power": "power {:g}"}
+    return [
+        text.format(rows[0][name])
+        for name, text in names.items()
+        if name in rows[0] and name != x and len({row[name] for row in rows}) == 1
+    ]
 
 
 def is_wide(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -668,17 +685,18 @@ def spreads_figure(spreads: Mapping[str, Rows]) -> Any:
     return styled(altair.vconcat(*(_spread(rows, measure) for measure, rows in spreads.items())))
 
 
-def variance_figure(rows: Rows) -> Any:
-    """Draw every estimate of σ² with its interval, one panel per measure."""
+def variance_figure(rows: Rows, *, title: str = "") -> Any:
+    """Draw every estimate of σ² with its interval."""
     import altair
 
     words = ("measure", "collection", "method", "variance", "lower", "upper")
     named = [{**{word: row[word] for word in words}, "estimate": _estimate(row)} for row in rows]
     y = altair.Y("estimate:N", sort=[row["estimate"] for row in named], title=None, axis=altair.Axis(labelLimit=300))
     base = _chart(named, 520, max(80, 22 * len(named))).encode(y=y, tooltip=_hover(named, words[:3]))
-    low = altair.X("lower:Q", title=f"{TITLES['variance']}, with its interval", scale=altair.Scale(zero=True))
+    low = altair.X("lower:Q", title="estimate of the variance σ², with its interval", scale=altair.Scale(zero=True))
     bars = base.mark_rule(color=PALE, strokeWidth=5).encode(x=low, x2="upper:Q")
-    return styled(bars + base.mark_point(color=BLUE, filled=True, size=40).encode(x="variance:Q"))
+    points = base.mark_point(color=BLUE, filled=True, size=40).encode(x="variance:Q")
+    return styled(altair.layer(bars, points).properties(title=title))
 
 
 def _estimate(row: Mapping[str, Any]) -> str:

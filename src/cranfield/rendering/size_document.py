@@ -356,7 +356,9 @@ def curve(result: SizeResult) -> Any:
         from cranfield.rendering.replicate_document import replicate_chart
 
         return replicate_chart(result.replicates)
-    return size_chart(document(result).rows)
+    measures = list(dict.fromkeys(each.measure for each in result.pilot))
+    name = f"{measures[0]}: " if len(measures) == 1 else ""
+    return size_chart(document(result).rows, title=f"{name}{result.sizes[0].method.title}")
 
 
 def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:

@@ -161,7 +161,10 @@ def intervals(result: VarianceResult) -> Any:
             "a chart shows estimates, not pairs",
             fix='Leave out `pairs`, or draw those of `compare()` with `chart="matrix"`.',
         )
-    return variance_figure(result.variances.to_dict())
+    rows, percent = result.variances.to_dict(), f"{100 * result.variances.confidence:g} %"
+    counts = {(row["topics"], row["systems"]) for row in rows}
+    about = "; {} topics, {} systems".format(*counts.pop()) if len(counts) == 1 else ""
+    return variance_figure(rows, title=f"Estimates of the variance with {percent} confidence intervals{about}")
 
 
 def pictures(result: VarianceResult) -> list[tuple[str, Any]]:
