@@ -19,7 +19,7 @@ from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compa
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
 from cranfield.methods.comparison.pairwise import TESTS
-from cranfield.rendering.charts import interval_chart
+from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
 from cranfield.stats.studentized import dunnett_critical
@@ -462,3 +462,9 @@ def test_two_systems_are_tested_as_they_are_planned_for() -> None:
     found, t = compare(table_of(scores)), compare(table_of(scores), test="t", correct="none")
     assert (found.test, found.interval) == ("t", "95 %")
     assert found.p_adjusted.tolist() == t.p_adjusted.tolist()
+
+
+def test_the_matrix_says_what_is_pale() -> None:
+    document = compare_document(compare(table_of(np.random.default_rng(1).normal(size=(20, 3)))), {})
+    drawn = matrix_chart(document.rows, document.extra["pairs"]).to_dict()
+    assert drawn["encoding"]["color"]["title"] == ["row minus column", "(pale: not significant)"]

@@ -62,8 +62,8 @@ def styled(chart: Any) -> Any:
             titleFontWeight="normal",
             labelFlush=False,
             labelOverlap="greedy",
-            labelSeparation=8,
         )
+        .configure_axisXQuantitative(labelSeparation=8)
         .configure_legend(
             labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
         )
@@ -463,7 +463,7 @@ def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str,
     reach = max(abs(pair["difference"]) for pair in pairs) or 1.0
     colour = altair.Color(
         "difference:Q",
-        title="row minus column",
+        title=["row minus column", "(pale: not significant)"],
         scale=altair.Scale(scheme="blueorange", domain=[-reach, reach], reverse=True),
     )
     names = ("system_a", "system_b", "difference", "p_adjusted", "significant")
