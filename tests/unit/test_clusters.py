@@ -305,7 +305,7 @@ def test_low_scores_in_the_answer() -> None:
     assert said["lower_is_better"] is True
     assert [row["system"] for row in said["rows"]] == ["s0", *[row["system"] for row in said["rows"]][1:]]
     assert "Low scores are better" in found.summary()
-    assert "interval lies below 0.2" in found.summary()
+    assert "interval has to lie below 0.2" in found.summary()
     for pair in said["pairs"]:
         assert pair["non_inferior"] == (pair["non_inferiority_upper"] < 0.2)
     with pytest.raises(RequestError, match="no effect"):

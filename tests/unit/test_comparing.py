@@ -23,7 +23,7 @@ from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
 from cranfield.stats.studentized import dunnett_critical
-from sizes import sized
+from sizes import margin, sized
 
 Array = npt.NDArray[Any]
 
@@ -109,6 +109,18 @@ def family_error(draw: Callable[[np.random.Generator], Array], test: str, tables
         pairs = Pairs(scores, *np.triu_indices(scores.shape[1], k=1))
         wrong += bool((judge(pairs, test, alpha=0.05, resamples=199, seed=number).p_adjusted <= 0.05).any())
     return wrong / tables
+
+
+@pytest.mark.parametrize(("topics", "systems"), [(3, 10), (5, 10), (8, 40), (12, 10)])
+def test_max_t_holds_alpha_with_few_topics(topics: int, systems: int) -> None:
+    tables, places = sized(150, 1000), np.triu_indices(systems, k=1)
+    wrong = 0
+    for number in range(tables):
+        scores = np.random.default_rng((topics, systems, number)).normal(size=(topics, systems))
+        found = judge(Pairs(scores, *places), "max-t", alpha=0.05, resamples=199, seed=number)
+        wrong += bool((found.p_adjusted <= 0.05).any())
+        assert np.array_equal(found.p_adjusted <= 0.05, (found.lower > 0) | (found.upper < 0))
+    assert wrong / tables <= 0.05 + margin(0.05, tables, 3)
 
 
 @pytest.mark.parametrize("count", [8, 18])

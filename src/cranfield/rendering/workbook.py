@@ -335,10 +335,16 @@ def _test_words(test: str, start: Start) -> str:
 
 def _design(search: Search, start: Start, variance: float, test: str) -> dict[str, float]:
     """Return the inputs of a search; the level of one of many pairs is computed here, as no spreadsheet can."""
-    family = test not in ("", "t")
-    level = float(LEVELS[test](start.alpha, start.systems, np.inf)) if family else start.alpha
+    level = start.alpha if test in ("", "t") else _level(start, variance, test)
     known = {"variance": variance, "level": level}
     return {word: known[word] if word in known else getattr(start, word) for word, _ in search.inputs}
+
+
+def _level(start: Start, variance: float, test: str) -> float:
+    """The level of one pair with the number of topics that the design requires."""
+    design = {"difference": start.difference, "sd": (2 * variance) ** 0.5, "alpha": start.alpha, "power": start.power}
+    topics = size_for_difference(**design, systems=start.systems, test=test).topics
+    return float(LEVELS[test](start.alpha, start.systems, topics))
 
 
 def _tests_table(starts: Sequence[Start]) -> Table:

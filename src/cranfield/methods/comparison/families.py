@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.maxima import (
-    CentredPairs,
-    largest_t,
-    resampled_critical,
-    resampled_p,
-    shuffled_ranges,
-)
+from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical, max_t_p, shuffled_ranges
 from cranfield.methods.comparison.pairwise import TESTS, correction, deciding_level, moments
 from cranfield.methods.comparison.thresholds import PermutationThreshold, Threshold, TukeyThreshold
 from cranfield.methods.comparison.tukey import ErrorTerm
@@ -267,8 +261,9 @@ def _max_t(pairs: Pairs, alpha: float, resamples: int, seed: Seed, progress: Pro
         centred = pairs.held - pairs.held.mean(axis=0)
         rows = CentredPairs(centred, pairs.first[vary], pairs.second[vary], pairs.sd[vary])
         largest = largest_t(rows, resamples=resamples, seed=seed, progress=progress)
-        p_value[vary] = resampled_p(largest, pairs.difference[vary] / error[vary])
-        reach[vary] = resampled_critical(largest, alpha) * error[vary]
+        df, error_of_varying = pairs.topics - 1, error[vary]
+        p_value[vary] = max_t_p(largest, pairs.difference[vary] / error_of_varying, df)
+        reach[vary] = max_t_critical(largest, alpha, df, int(vary.sum())) * error_of_varying
     return _around(pairs, p_value, reach, error, alpha)
 
 

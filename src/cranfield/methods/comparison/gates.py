@@ -19,6 +19,7 @@ from cranfield.methods.comparison.pairwise import MarginTest, correction, decidi
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.stored import ordered, whole
+from cranfield.stats.family import FEW_TO_RESAMPLE
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
@@ -199,7 +200,7 @@ def bound(
     """Which mean contrasts are shown to be above −margin, with the lower ends of their one-sided intervals.
 
     Resamples of few topics have t with tails that are too short: a bound by ``bootstrap`` or ``max-t`` is the lower one
-    of its own and Student's.
+    of its own and Student's, which with max-t on few topics is Bonferroni's.
     """
     by_t = shown_above(found.mean, found.error, found.df, margin=margin, correct=correct, alpha=alpha)
     if test in ("t", "dunnett"):
@@ -209,13 +210,15 @@ def bound(
     t = np.divide(found.mean + margin, found.error, out=np.full(len(vary), -np.inf), where=vary)
     p_value = np.maximum(drawn.p_values(t), by_t.p_value)  # never more lenient than Student's t
     if test == "max-t":
-        p_adjusted, level = np.maximum(drawn.largest_p(t), by_t.p_value), alpha
+        level = alpha
+        shared_by = np.where(found.df < FEW_TO_RESAMPLE - 1, max(1, int(vary.sum())), 1)
+        p_adjusted = np.maximum(drawn.largest_p(t), np.minimum(shared_by * by_t.p_value, 1.0))
         critical = np.full(len(vary), resampled_critical(drawn.largest, alpha) if vary.any() else np.nan)
     else:
         p_adjusted = correction(correct)(p_value)
-        level = deciding_level(p_adjusted <= alpha, correct, alpha)
+        level, shared_by = deciding_level(p_adjusted <= alpha, correct, alpha), np.ones(len(vary))
         critical = drawn.critical(level)
-    critical = np.maximum(critical, t_critical(level, found.df))
+    critical = np.maximum(critical, t_critical(level / shared_by, found.df))
     return MarginTest(
         margin=margin,
         correct=correct,

@@ -1,7 +1,8 @@
 """The largest statistic of many pairs, resampled: what simultaneous tests without a formula compare pairs with.
 
 ``largest_t`` draws topics with replacement, ``shuffled_ranges`` shuffles scores within topics. Of each resample only
-its largest statistic is kept; ``resampled_p`` and ``resampled_critical`` make p-values and intervals that agree.
+its largest statistic is kept; ``resampled_p`` and ``resampled_critical`` make p-values and intervals that agree, and
+``max_t_p`` and ``max_t_critical`` do so where topics may be few.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from cranfield.methods.comparison.kernels import permuted_ranges
 from cranfield.runtime.random import Seed, generator, sequence, words
 from cranfield.runtime.threads import available_workers, pieces, tasks
-from cranfield.types import Array, Progress
+from cranfield.stats.family import FEW_TO_RESAMPLE
+from cranfield.stats.tails import t_critical
+from cranfield.types import Array, ArrayLike, Progress
 
 # The variance of a resample counts as at least a fifth of the sample's. Smaller ones come from resamples that drew few
 # different topics; without the floor, a pair that differs on three topics or fewer makes every critical value infinite.
@@ -153,3 +157,22 @@ def resampled_critical(largest: Array, alpha: float) -> float:
     """
     beyond = int(np.floor(alpha * (len(largest) + 1) * (1 + HAIR))) - 1  # resamples that may be as large
     return float(largest[-1 - beyond] * (1 + HAIR)) if beyond >= 0 else float("inf")
+
+
+def max_t_p(largest: Array, t: Array, df: ArrayLike) -> Array:
+    """p of each t by the largest |t| of resamples; with few topics at least Bonferroni's p of Student's t.
+
+    >>> largest, t = np.linspace(0, 3, 99), np.array([5.0])
+    >>> [round(float(max_t_p(largest, t, df=n - 1)[0]), 3) for n in (3, 30)]  # 2 P(T ≥ 5) with two degrees of freedom
+    [0.038, 0.01]
+    """
+    p_value = resampled_p(largest, t)
+    by_student = np.minimum(2 * len(t) * special.stdtr(df, -np.abs(t)), 1.0)
+    return np.where(np.asarray(df) < FEW_TO_RESAMPLE - 1, np.maximum(p_value, by_student), p_value)
+
+
+def max_t_critical(largest: Array, alpha: float, df: ArrayLike, comparisons: int) -> Array:
+    """What |t| must exceed for ``max_t_p`` ≤ α."""
+    critical = resampled_critical(largest, alpha)
+    by_student = t_critical(alpha / (2 * comparisons), df)
+    return np.where(np.asarray(df) < FEW_TO_RESAMPLE - 1, np.maximum(critical, by_student), critical)

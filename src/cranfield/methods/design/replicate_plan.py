@@ -28,7 +28,7 @@ from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import Size, claim
 from cranfield.methods.variance.replicate_components import ComponentEstimate, Components
 from cranfield.scores import ScoreTable
-from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
+from cranfield.stats.family import ALL_PAIRS_TEST, CLUSTERED_TEST, LEVELS
 
 MOST_ITEMS = 1000
 """The largest number of items and of repeats that a search for the cheapest design considers."""
@@ -322,9 +322,14 @@ def check_replicates(request: Request) -> None:
 
 
 def planned_test(request: Request, replicates: str, systems: int) -> str:
-    """The test of a design: the one named; else t for two systems, max-t for more, Tukey's with shared replicates."""
+    """The test of a design: the one named, or else the one that `compare` runs on such scores.
+
+    That is t for two systems; for more, max-t, Tukey's with shared replicates, and t with Holm's correction with
+    clusters.
+    """
     shared = bool(STRUCTURES[replicates].shared)
-    test = request.test or ("t" if systems == 2 or request.sides == 1 else "tukey" if shared else ALL_PAIRS_TEST)
+    of_all_pairs = "tukey" if shared else CLUSTERED_TEST if replicates == "clusters" else ALL_PAIRS_TEST
+    test = request.test or ("t" if systems == 2 or request.sides == 1 else of_all_pairs)
     if test != "t" and test not in LEVELS:
         raise RequestError(f"there is no test «{test}» for replicates", fix="Choose max-t, tukey, holm, dunnett or t.")
     if shared and test not in ("t", "tukey"):
@@ -332,6 +337,12 @@ def planned_test(request: Request, replicates: str, systems: int) -> str:
             f"`test` {test} does not generalise to other {STRUCTURES[replicates].shared}",
             parameter="test",
             fix='With prompts or seeds as a sample the test is "tukey", or "t" for a pair named in advance.',
+        )
+    if replicates == "clusters" and test not in ("t", CLUSTERED_TEST):
+        raise NoEffectError(
+            f"`test` {test} has no form for topics in clusters",
+            parameter="test",
+            fix='With clusters the test is "holm", or "t" for a pair named in advance.',
         )
     if test != "t" and request.sides == 1:
         raise RequestError("one-sided tests are for a pair named in advance", fix='Add `test="t"`.')

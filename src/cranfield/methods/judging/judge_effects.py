@@ -10,7 +10,7 @@ from scipy import special
 
 from cranfield.errors import InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.maxima import CentredPairs, largest_t, resampled_critical, resampled_p
+from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical, max_t_p
 from cranfield.methods.judging.agreement import Interval, jackknife_interval
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments
 from cranfield.runtime.random import Seed, generator, sequence
@@ -201,8 +201,8 @@ def _against_largest(columns: Array, value: Array, alpha: float, resamples: int,
     with_zero = np.column_stack([columns - columns.mean(axis=0), np.zeros(n)])  # a pair is a column and nothing
     pairs = CentredPairs(with_zero, np.arange(count), np.full(count, count), sd)
     largest = largest_t(pairs, resamples=resamples, seed=sequence(seed, "judges", "favour"))
-    p_value = np.maximum(resampled_p(largest, value / (sd / np.sqrt(n))), TINY)
-    return p_value, resampled_critical(largest, alpha)
+    p_value = np.maximum(max_t_p(largest, value / (sd / np.sqrt(n)), n - 1), TINY)
+    return p_value, float(max_t_critical(largest, alpha, n - 1, count))
 
 
 def _departures(human: Array, judge: Array, common: str, members: list[Array] | None) -> Array:

@@ -26,8 +26,8 @@ from cranfield.methods.comparison.maxima import (
     SIDE,
     CentredPairs,
     largest_t,
-    resampled_critical,
-    resampled_p,
+    max_t_critical,
+    max_t_p,
 )
 from cranfield.methods.comparison.pairwise import correction, deciding_level
 from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns, adjacent_groups, effect_size
@@ -191,8 +191,8 @@ def _chosen(estimate: Estimate, places: Array) -> Estimate:
 def _simultaneous(estimates: Estimate, largest: Array, alpha: float) -> tuple[Array, Array, Array, str]:
     """p by the largest |t| of all pairs; and what |t| must exceed."""
     vary = estimates.standard_error > 0
-    p_value = np.where(vary, np.maximum(resampled_p(largest, estimates.t), TINY), 1.0)
-    critical = np.full(len(vary), resampled_critical(largest, alpha))
+    p_value = np.where(vary, np.maximum(max_t_p(largest, estimates.t, estimates.df), TINY), 1.0)
+    critical = max_t_critical(largest, alpha, estimates.df, len(vary))
     return p_value, p_value, critical, f"simultaneous {percent(alpha)}"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.methods.comparison.comparison import Comparison
 from cranfield.methods.comparison.families import percent
-from cranfield.methods.comparison.maxima import ALONE, LEAST_VARIANCE, SIDE, resampled_critical, resampled_p
+from cranfield.methods.comparison.maxima import ALONE, LEAST_VARIANCE, SIDE, max_t_critical, max_t_p
 from cranfield.methods.comparison.tested_pairs import HeldPairs
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array, Progress
@@ -37,8 +37,10 @@ def resampled_pairs(
     gaps = values[:, columns.first[tested]] - values[:, columns.second[tested]]
     largest = largest_t_of_shared(gaps, resamples=resamples, seed=seed, progress=progress)
     p_adjusted = np.ones(len(error))
-    p_adjusted[tested] = resampled_p(largest, columns.difference[tested] / error[tested])
-    reach = np.where(tested, resampled_critical(largest, comparison.alpha) * error, np.nan)
+    df = np.isfinite(gaps).sum(axis=0) - 1  # of tasks that both have
+    p_adjusted[tested] = max_t_p(largest, columns.difference[tested] / error[tested], df)
+    reach = np.full(len(error), np.nan)
+    reach[tested] = max_t_critical(largest, comparison.alpha, df, len(df)) * error[tested]
     found = replace(columns, p_adjusted=p_adjusted, lower=columns.difference - reach, upper=columns.difference + reach)
     return replace(
         comparison,

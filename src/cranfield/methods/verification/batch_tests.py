@@ -17,7 +17,7 @@ from scipy import special
 
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
-from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical, resampled_p, shuffled_ranges
+from cranfield.methods.comparison.maxima import LEAST_VARIANCE, max_t_critical, resampled_p, shuffled_ranges
 from cranfield.methods.comparison.pairwise import TESTS as PAIR_TESTS
 from cranfield.methods.comparison.tukey import critical_range
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_test
@@ -392,8 +392,9 @@ def _largest_t_verdicts(
     np.maximum(variance, LEAST_VARIANCE, out=variance)
     squared_mean /= variance
     largest = np.sort(np.sqrt((n - 1) * squared_mean.reshape(len(weights), *sd.shape).max(axis=2)), axis=0)
-    critical = np.array([resampled_critical(each, alpha) for each in largest.T])
-    return np.abs(t) * (1 + HAIR) > critical[:, np.newaxis], t
+    counts = np.maximum(vary.sum(axis=1), 1).tolist()
+    critical = [max_t_critical(each, alpha, n - 1, count) for each, count in zip(largest.T, counts, strict=True)]
+    return np.abs(t) * (1 + HAIR) > np.array(critical)[:, np.newaxis], t
 
 
 @dataclass(frozen=True)

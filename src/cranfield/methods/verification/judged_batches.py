@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.maxima import resampled_critical
+from cranfield.methods.comparison.maxima import max_t_critical
 from cranfield.methods.judging.estimators import JudgedScores, Moments, regression
 from cranfield.methods.judging.judged_comparison import largest_judged_t
 from cranfield.methods.variance.components import squares
@@ -132,15 +132,16 @@ class JudgedTest:
     def _by_largest_t(self, human: Array, judge: Array, seed: Seed) -> BatchVerdicts:
         n, collections, systems = human.shape
         first, second = np.triu_indices(systems, k=1)
-        t, critical = np.empty((collections, len(first))), np.empty((collections, 1))
+        t, critical = np.empty((2, collections, len(first)))
         for at in range(collections):
             mine = JudgedScores(human=human[:, at], judge=judge[:, at], rows=np.arange(n))
             with on(Threads(1)):  # this is a task already
                 largest = largest_judged_t(
                     mine, first=first, second=second, resamples=self.resamples, seed=sequence(seed, "max-t", at)
                 )
-            t[at] = regression(_pair_moments(human[:, [at]], judge[:, [at]])).t[0]
-            critical[at] = resampled_critical(largest, self.alpha)
+            estimate = regression(_pair_moments(human[:, [at]], judge[:, [at]]))
+            t[at], df = estimate.t[0], estimate.df[0]
+            critical[at] = max_t_critical(largest, self.alpha, df, len(first))
         return by_pair(np.abs(t) * (1 + HAIR) > critical, t)
 
 

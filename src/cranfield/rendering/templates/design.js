@@ -205,7 +205,41 @@ const Design = (() => {
     return pairLevels.get(key);
   }
 
-  const maxTPower = (n, d) => pairedPower(n, { ...d, alpha: pairLevel(d.alpha, d.systems) });
+  // How much stricter max-t is with few topics: MAX_T_QUANTILES and MAX_T_SHIFTS of cranfield.stats.family.
+  const QUANTILES = [2.3437, 2.7278, 3.1637, 3.5438, 3.8876, 4.205, 4.5016];
+  const SHIFTS = [
+    [8, -0.532, -0.531, -0.172, 0.473, 1.432, 2.503, 3.665],
+    [10, -0.502, -0.707, -0.753, -0.397, 0.213, 1.049, 2.043],
+    [12, -0.404, -0.731, -0.993, -0.954, -0.600, -0.020, 0.742],
+    [14, -0.324, -0.638, -1.024, -1.230, -1.187, -0.793, -0.238],
+    [17, -0.230, -0.474, -0.897, -1.304, -1.575, -1.541, -1.255],
+    [20, -0.171, -0.354, -0.751, -1.182, -1.626, -1.884, -1.902],
+    [25, -0.124, -0.241, -0.504, -0.896, -1.348, -1.779, -2.133],
+    [30, -0.076, -0.181, -0.374, -0.661, -1.020, -1.460, -1.886],
+    [40, -0.052, -0.097, -0.220, -0.396, -0.619, -0.918, -1.247],
+    [50, -0.032, -0.081, -0.153, -0.276, -0.444, -0.639, -0.849],
+    [70, -0.027, -0.038, -0.079, -0.152, -0.260, -0.362, -0.490],
+    [100, -0.023, -0.023, -0.045, -0.077, -0.130, -0.192, -0.268],
+  ];
+  const between = (grid, value) => {
+    const at = Math.max(0, Math.min(grid.length - 2, grid.findLastIndex((each) => each <= value)));
+    return [at, (value - grid[at]) / (grid[at + 1] - grid[at])];
+  };
+
+  function maxTLevel(n, alpha, m) {
+    const level = pairLevel(alpha, m);
+    if (m < 3) return level;
+    const topics = SHIFTS.map((row) => row[0]);
+    const last = topics.at(-1);
+    const [row, down] = between(topics.map(Math.log), Math.log(Math.max(topics[0], Math.min(n, last))));
+    const [column, across] = between(QUANTILES, normalCritical(level / 2));
+    const inRow = (at) => SHIFTS[at][column + 1] * (1 - across) + SHIFTS[at][column + 2] * across;
+    const shift = (inRow(row) * (1 - down) + inRow(row + 1) * down) * (last / Math.max(n, last)) ** 2;
+    const strict = level * Math.exp(shift);
+    return n < 20 ? Math.min(strict, (2 * alpha) / (m * (m - 1))) : strict;
+  }
+
+  const maxTPower = (n, d) => pairedPower(n, { ...d, alpha: maxTLevel(n, d.alpha, d.systems) });
 
   function expectedWidth(n, d) {
     const half = (n - 1) / 2;
