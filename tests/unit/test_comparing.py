@@ -21,7 +21,7 @@ from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compa
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
 from cranfield.methods.comparison.pairwise import TESTS
-from cranfield.rendering.charts import interval_chart
+from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
 from cranfield.stats.studentized import dunnett_critical
@@ -447,7 +447,7 @@ def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
     drawn = interval_chart(document.rows, document.extra).to_dict()
     rules = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
     kinds = [layer["data"]["values"][0]["kind"] for layer in rules]
-    assert kinds == ["ANOVA", "standard error", "Tukey"]
+    assert kinds == ["ANOVA", "confidence interval of a single mean", "Tukey"]
 
 
 @pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
@@ -529,3 +529,9 @@ def test_a_chart_of_several_measures_says_which_there_are() -> None:
 def test_the_summary_speaks_of_systems_and_of_significance(means: list[float], said: str) -> None:
     scores = np.random.default_rng(8).normal(means, 0.05, (30, len(means)))
     assert said in compare(table_of(scores), resamples=500).summary()
+
+
+def test_the_matrix_says_what_is_pale() -> None:
+    document = compare_document(compare(table_of(np.random.default_rng(1).normal(size=(20, 3)))), {})
+    drawn = matrix_chart(document.rows, document.extra["pairs"]).to_dict()
+    assert drawn["encoding"]["color"]["title"] == ["row minus column", "(pale: not significant)"]

@@ -429,6 +429,30 @@ def drawn(chart: Any) -> list[dict[str, Any]]:
     return [row for at, row in enumerate(rows) if row not in rows[:at]]
 
 
+def test_the_chart_of_ranks_says_how_many_it_shows_and_what_its_colours_are() -> None:
+    values = simulated(5, systems=70)
+    found = cf.leaderboard(table(values), resamples=100)
+    spec = found.chart("ranks").to_dict()
+    assert spec["title"] == "AP: 30 tasks; the first 60 of 70"
+    rows = drawn(found.chart("ranks"))
+    assert [row["system"] for row in rows] == list(found.boards["AP"].systems[:60])
+    for row in rows:
+        assert f"{row['tier']}" in row["shade"].split(", ") or "…" in row["shade"]
+    legend = spec["layer"][0]["encoding"]["color"]
+    assert legend["title"] == "tier"
+    assert set(legend["scale"]["domain"]) == {row["shade"] for row in rows}
+
+
+def test_names_in_the_chart_of_ranks_stay_different() -> None:
+    from cranfield.rendering.leaderboard_document import _labels
+
+    long = [f"a-long-organisation/{'x' * 40}-model-{at}" for at in range(3)]
+    assert len(set(_labels(long))) == 3
+    assert max(map(len, _labels(long))) == 44
+    alike = [f"{'y' * 60}{at}{'z' * 60}" for at in range(3)]  # nothing shorter would tell them apart
+    assert _labels(alike) == alike
+
+
 def test_the_diagram_names_every_system_and_the_critical_difference() -> None:
     found = cf.leaderboard(table(simulated(2, tasks=20, systems=8, gap=0.02)), resamples=100)
     chart = found.chart("critical-difference")
@@ -449,7 +473,8 @@ def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_m
     board = found.boards["AP"]
     named = [(row["system"], row["value"]) for row in drawn(chart) if "system" in row]
     assert dict(named) == dict(zip(board.systems[:30], board.scores[:30].tolist(), strict=True))
-    assert "the best 30 of 40" in chart.to_dict()["title"]
+    assert "the best 30 of 40" in chart.to_dict()["title"]["text"]
+    assert "systems without a common group may also not differ" in chart.to_dict()["title"]["subtitle"][0]
     compared = cf.compare(table(simulated(5, systems=6)), resamples=200).chart("critical-difference")
     assert len({row["system"] for row in drawn(compared) if "system" in row}) == 6
 

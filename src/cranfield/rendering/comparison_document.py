@@ -27,7 +27,7 @@ from cranfield.rendering.charts import (
 )
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings, of_measure
 from cranfield.rendering.output_formats import csv_pieces
-from cranfield.rendering.paper_table import CITATIONS, group_labels, paper_table
+from cranfield.rendering.paper_table import CITATIONS, group_caveat, group_labels, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
@@ -533,7 +533,12 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     ]
     left = len(found.disagreements) - len(shown)
     title = "Pairs whose verdict changes, the most contested first"
-    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""))
+    pairs = Table(
+        columns,
+        shown,
+        title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""),
+        caption=title + (f" ({SHOWN} of {SHOWN + left:,})" if left else ""),
+    )
     return of_measure(measure, [tests, reasons, replace(pairs, is_folded=True)] if shown else [tests])
 
 
@@ -717,7 +722,7 @@ def critical_difference(result: ComparisonResult) -> Any:
         found.groups(),
         axis=f"mean {found.measure}",
         title=_title(found),
-        subtitle=_noted("bars join systems that do not differ significantly", note),
+        subtitle=[_noted("bars join groups of systems that do not differ significantly", note), group_caveat(found)],
         best_is_high=not found.lower_is_better,
     )
 

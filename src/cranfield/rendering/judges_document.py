@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -284,10 +285,11 @@ def _favoured(found: JudgeAssessment) -> list[Table]:
         "upper": ("high", "score"),
         "p_adjusted": ("p (max-t)", "probability"),
     }
-    left = f"; the first {SHOWN} of {len(mine)}, JSON has all" if len(mine) > SHOWN else ""
+    left = f"; the first {SHOWN} of {len(mine)}" if len(mine) > SHOWN else ""
     expected = EXPECTED[found.measured[0].favour.common]
     title = f"Favoured (above 0) and disfavoured {what}s: the judge's mean score less {expected}{left}"
-    return [_table(words, mine[:SHOWN], title)]
+    elsewhere = ", JSON has all" if left else ""
+    return [replace(_table(words, mine[:SHOWN], f"{title}{elsewhere}"), caption=title)]
 
 
 def _confusion_rows(name: str, labels: GradesOfJudge) -> list[dict[str, Any]]:

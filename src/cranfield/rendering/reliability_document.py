@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -378,7 +379,8 @@ def _swap_rates(found: Reliability) -> Table:
         ("closed_form_paired", "closed form, shared topics", "score"),
         ("closed_form", "closed form, own topics", "score"),
     ]
-    return _table(rows, columns, "Swaps by the size of the difference (all bins in the JSON output)")
+    title = "Swaps by the size of the difference"
+    return replace(_table(rows, columns, f"{title} (all bins in the JSON output)"), caption=title)
 
 
 def _bin(row: Row) -> int:

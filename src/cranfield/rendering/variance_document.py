@@ -34,10 +34,15 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
         Column("systems", "systems", "count"),
     ]
     rows = found.to_dict()
-    table = Table(tuple(columns), [tuple(row[column.word] for column in columns) for row in rows])
+    table = Table(
+        tuple(columns),
+        [tuple(row[column.word] for column in columns) for row in rows],
+        caption=f"Estimates of the variance of scores, with {percent} confidence intervals",
+    )
     asks = Table(
         (Column("method", "estimate"), Column("question", "the question it answers")),
         [(method, text) for method, text in QUESTIONS.items() if any(row["method"] == method for row in rows)],
+        caption="The question that each estimate of the variance answers",
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
@@ -167,7 +172,10 @@ def intervals(result: VarianceResult) -> Any:
             "a chart shows estimates, not pairs",
             fix='Leave out `pairs`, or draw those of `compare()` with `chart="matrix"`.',
         )
-    return variance_figure(result.variances.to_dict())
+    rows, percent = result.variances.to_dict(), f"{100 * result.variances.confidence:g} %"
+    counts = {(row["topics"], row["systems"]) for row in rows}
+    about = "; {} topics, {} systems".format(*counts.pop()) if len(counts) == 1 else ""
+    return variance_figure(rows, title=f"Estimates of the variance with {percent} confidence intervals{about}")
 
 
 def pictures(result: VarianceResult) -> list[tuple[str, Any]]:
