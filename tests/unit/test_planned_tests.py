@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from scipy import special
 
 import cranfield
 from cranfield import ScoreTable
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.design import (
     detectable_difference,
@@ -129,6 +130,14 @@ def test_max_t_as_compare_runs_it_has_the_power_that_was_planned(systems: int, d
     assert significant / tables == pytest.approx(promised, abs=margin(promised, tables, 3) + 0.01)
 
 
+def warnings_of_power(pilot: ScoreTable) -> Sequence[Caution]:
+    return cranfield.power(pilot).warnings
+
+
+def warnings_of_size(pilot: ScoreTable) -> Sequence[Caution]:
+    return cranfield.size(pilot, difference=0.05).warnings
+
+
 def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(0.5, 0.1, (50, 1)) + rng.normal(0, 0.05, (50, 8))
@@ -138,10 +147,7 @@ def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
     slugs = [
         [each.slug for each in ask(ScoreTable(("AP",), names[0], names[1][: table.shape[1]], table[None, ..., None]))]
         for table in (scores, twins)
-        for ask in (
-            lambda pilot: cranfield.power(pilot).warnings,
-            lambda pilot: cranfield.size(pilot, difference=0.05).warnings,
-        )
+        for ask in (warnings_of_power, warnings_of_size)
     ]
     assert ["raised-critical-value" in each for each in slugs] == [False, False, True, True]
 

@@ -238,7 +238,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
     named = listed([f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests)])
-    methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
+    methods = f"Pairs of systems were compared ({named}; α = {result.about.goal.alpha:g}): {'; '.join(said)}."
     return parts, f"{methods}{_drawn(list(found.values()))}{_family_wise(list(found.values()))}"
 
 
