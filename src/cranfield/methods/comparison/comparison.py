@@ -32,7 +32,7 @@ from cranfield.methods.comparison.families import (
     judge,
     percent,
 )
-from cranfield.methods.comparison.pairwise import MarginTest, correction, interval_level
+from cranfield.methods.comparison.pairwise import MarginTest, correction
 from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
 from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.tested_pairs import (
@@ -590,18 +590,13 @@ def _held(
         "means": pairs.means,
         "intervals": _intervals(pairs, found.half_width, alpha),
         "pairs": HeldPairs(columns, len(names), alpha),
-        "interval": _interval(found, test, corrected, alpha),
+        "interval": found.interval,
         "equivalence": _margin(pairs, show_equivalence, margins["equivalence"], correct=correct or "holm", alpha=alpha),
         "non_inferiority": _margin(
             pairs, show_non_inferiority, margins["non_inferiority"], correct=correct or "holm", alpha=alpha
         ),
         "warnings": _cautions(pairs, names, test, corrected, alpha, resamples, found),
     }
-
-
-def _interval(found: Verdicts, test: str, correct: str, alpha: float) -> str:
-    """The kind of the intervals of differences; those of the t test are at the level that decides."""
-    return interval_level(found.p_adjusted <= alpha, correct, alpha) if test == "t" else found.interval
 
 
 def _on_demand(
