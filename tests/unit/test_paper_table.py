@@ -177,7 +177,7 @@ def test_a_number_of_topics_without_data_has_a_paragraph_that_compiles(tmp_path:
         in latex
     )
     assert (
-        "This is the smallest number that does so: the power is 0.8002. With one topic fewer the power is 0.7980."
+        "This is the smallest number that does so: the power is 0.8001. With one topic fewer the power is 0.7979."
         in (latex)
     )
     assert "% @article{RomanoWolf2005," in latex
