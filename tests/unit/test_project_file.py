@@ -124,6 +124,23 @@ def test_a_pyproject_without_the_table_is_passed_by(folder: Path) -> None:
     assert found.file.endswith("cranfield.toml")
 
 
+BROKEN = "[project]\nname = 'mine'\n{}\n[other\n"
+
+
+@pytest.mark.parametrize(
+    "mentioned", ["[tool.cranfield.compare]\ngate = 'better'", "[tool.cranfield", "[tool]\ncranfield.alpha = 0.1"]
+)
+def test_a_broken_pyproject_with_settings_is_an_error_with_its_line(folder: Path, mentioned: str) -> None:
+    write(folder, BROKEN.format(mentioned), "pyproject.toml")
+    with pytest.raises(InputError, match=r"pyproject.toml:\d: this is not valid TOML"):
+        find_project(above=False)
+
+
+def test_a_broken_pyproject_without_settings_is_passed_by(folder: Path) -> None:
+    write(folder, BROKEN.format("dependencies = ['cranfield']"), "pyproject.toml")
+    assert find_project(above=False) is None
+
+
 def at_here(question: str) -> dict:  # type: ignore[type-arg]
     found = find_project()
     assert found is not None
@@ -159,8 +176,8 @@ def test_data_may_be_named_too(folder: Path) -> None:
         ("[compare]\ntest = 'tukye'\n", 2, "`test` cannot be «tukye»", "Did you mean tukey?"),
         ("[compare]\naudit = 'yes'\n", 2, "`audit`", "true or false"),
         ("[compare]\nbaseline = [['a']]\n", 2, "`baseline`", "list"),
-        ("alpha = 0.1\nseed = \n", 2, "this is no TOML", "Correct it."),
-        ("alpha = 0.1\nalpha = 0.2\n", 2, "this is no TOML", "Correct it."),
+        ("alpha = 0.1\nseed = \n", 2, "this is not valid TOML", "Correct it."),
+        ("alpha = 0.1\nalpha = 0.2\n", 2, "this is not valid TOML", "Correct it."),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_line(folder: Path, text: str, line: int, what: str, fix: str) -> None:

@@ -133,22 +133,31 @@ def _read(path: Path) -> Project | None:
         return None
     import tomllib
 
+    text = data.decode(errors="replace")
     try:
-        text = data.decode()
-        settings = tomllib.loads(text)
-    except UnicodeDecodeError:
-        raise InputError("this is no UTF-8 text", where=show(file), fix="Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        if path.name == PYTHON_FILE:
+        settings = tomllib.loads(data.decode())
+    except ValueError as error:  # no UTF-8, or no TOML
+        if path.name == PYTHON_FILE and not _mentions_settings(text):
             return None  # not ours to judge
-        place = _PLACE.search(str(error))
-        where = f"{file}:{place[1]}" if place else file
-        raise InputError(f"this is no TOML: {_PLACE.sub('', str(error))}", where=where, fix="Correct it.") from None
+        raise _not_read(file, error) from None
     if path.name == OWN_FILE:
         return Project(file, settings, text)
     own = settings.get("tool", {})
     own = own.get("cranfield") if isinstance(own, Mapping) else None
     return Project(file, own, text, _TOOL) if isinstance(own, Mapping) else None
+
+
+def _mentions_settings(text: str) -> bool:
+    """Whether a pyproject.toml that cannot be read seems to have settings of ours."""
+    return ".".join(_TOOL) in text or line_of(text, _TOOL) > 0
+
+
+def _not_read(file: str, error: ValueError) -> InputError:
+    if isinstance(error, UnicodeDecodeError):
+        return InputError("this is no UTF-8 text", where=show(file), fix="Save it as UTF-8.")
+    place = _PLACE.search(str(error))
+    where = f"{file}:{place[1]}" if place else file
+    return InputError(f"this is not valid TOML: {_PLACE.sub('', str(error))}", where=where, fix="Correct it.")
 
 
 def as_given(parameter: Parameter, value: Any, folder: str) -> Any:
