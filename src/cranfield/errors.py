@@ -153,8 +153,8 @@ class CranfieldError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        advice = f"\n  {self.fix}" if self.fix else ""
-        return f"{place}{self.what}{advice}"
+        advice = f"\n  {visible(self.fix)}" if self.fix else ""
+        return f"{visible(place + self.what)}{advice}"
 
 
 class InputError(CranfieldError, ValueError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cranfield.errors import visible
 from cranfield.questions.compare import compare
 
 __all__ = ["assert_better", "assert_not_worse"]
@@ -98,6 +99,6 @@ def assert_better(
 def _assert_gate(scores: Any, gate: str, **asked: Any) -> None:
     __tracebackhide__ = True  # pytest shows the line of the test
     found = compare(scores, gate=[gate], **asked)
-    failed = [f"{each.measure}: {each.verdict}" for each in found.gates if not each.passed]
+    failed = [visible(f"{each.measure}: {each.verdict}") for each in found.gates if not each.passed]
     if failed:
         raise AssertionError("\n".join(failed))

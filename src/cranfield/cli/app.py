@@ -14,7 +14,7 @@ import typer
 
 from cranfield.cli.command_maker import Command, make_command
 from cranfield.cli.streams import settle_streams
-from cranfield.errors import CranfieldError, speak
+from cranfield.errors import CranfieldError, speak, visible
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
@@ -160,7 +160,7 @@ def main() -> None:
         if os.environ.get("CRANFIELD_DEBUG"):
             raise
         sys.stderr.write(
-            f"error: this should not happen: {type(error).__name__}: {error}\n"
+            f"error: this should not happen: {type(error).__name__}: {visible(str(error))}\n"
             "  It is a fault in cranfield; CRANFIELD_DEBUG=1 shows where.\n"
         )
         raise SystemExit(2) from None

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p
+from cranfield.errors import Caution, RequestError, say_p, visible
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     constant_differences,
@@ -245,7 +245,7 @@ class Comparison:
     def summary(self) -> str:
         """Return a sentence with the number of significant pairs and the top group."""
         found = f"{self.significant_pairs:,} of {len(self.pairs):,} pairs differ significantly"
-        return f"{found}; {self._about_the_best()}."
+        return visible(f"{found}; {self._about_the_best()}.")
 
     def _about_the_best(self) -> str:
         if self.baselines:  # nothing is known about other pairs
@@ -371,7 +371,7 @@ class _Rows:
         """The result of every pair in a sentence."""
         relative, significant = self._relative.tolist(), self._significant.tolist()
         for at in range(len(self.pairs)):
-            yield self._verdict(at, relative[at], significant=significant[at])
+            yield visible(self._verdict(at, relative[at], significant=significant[at]))
 
     def _verdict(self, at: int, share: float, *, significant: bool) -> str:
         found, pairs = self.found, self.pairs

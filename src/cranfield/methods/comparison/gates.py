@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, visible
 from cranfield.methods.comparison.clusters import TopicDesign, design_of, robust_moments
 from cranfield.methods.comparison.comparison import RESAMPLES, Comparison
 from cranfield.methods.comparison.maxima import HAIR, LEAST_VARIANCE, resampled_critical
@@ -117,7 +117,7 @@ class GateVerdict:
     @property
     def verdict(self) -> str:
         """The outcome and its reason in one line."""
-        return f"{self.gate} {'passed' if self.passed else 'FAILED'}: {self._reason}"
+        return visible(f"{self.gate} {'passed' if self.passed else 'FAILED'}: {self._reason}")
 
     @property
     def _reason(self) -> str:
