@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cranfield
 from cranfield.cli.app import main
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.file_check import FileKind, check_files
@@ -196,6 +197,31 @@ def test_a_star_takes_every_column_of_numbers() -> None:
 def test_one_column_of_scores_may_be_given_a_name() -> None:
     table = read_scores(FILES / "ragas-small.jsonl", columns="topic=user_input,score=exact_match", measure="EM")
     assert table.measures == ("EM",)
+    assert "measure-named" in {warning.slug for warning in table.warnings}
+
+
+HEADED = "query,run,{}\n1,a,0.5\n2,a,0.25\n1,b,1\n2,b,0.75\n"
+
+
+@pytest.mark.parametrize("heading", ["recall", "final_score"])
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_heading_that_names_a_measure_keeps_it(write: Write, heading: str, ending: str) -> None:
+    path = write("t.csv", HEADED.format(heading))
+    if ending == "json":
+        path = write("t.json", pandas.read_csv(path).to_json(orient="records"))
+    assert read_scores(path, measure=heading).measures == (heading,)
+    with pytest.raises(RequestError, match=f"no measure «nDCG@10»\n  There are: {heading}."):
+        cranfield.compare(path, measure="nDCG@10")
+    frame = pandas.read_csv(write("t.csv", HEADED.format(heading)))
+    with pytest.raises(RequestError, match="no measure «nDCG@10»"):
+        cranfield.compare(frame, measure="nDCG@10")
+
+
+@pytest.mark.parametrize("text", [HEADED.format("score"), HEADED.format("Value"), "topic,a,b\n1,0.5,1\n2,0.25,0.75\n"])
+def test_a_table_without_a_name_for_its_measure_may_be_given_one(write: Write, text: str) -> None:
+    table = read_scores(write("t.csv", text), measure="nDCG@10")
+    assert table.measures == ("nDCG@10",)
+    assert "measure-named" not in {warning.slug for warning in table.warnings}
 
 
 def test_deepevals_metrics_are_a_list_within_each_case() -> None:
@@ -230,7 +256,8 @@ def test_an_openai_evals_log_has_other_lines_too(write: Write) -> None:
         ("accuracy", "arithmetic.dev.0", "gpt", 1.0),
         ("accuracy", "arithmetic.dev.1", "gpt", 0.0),
     ]
-    assert [str(warning) for warning in table.warnings] == ["3 of 5 records have no score and are left out."]
+    assert str(table.warnings[0]) == "3 of 5 records have no score and are left out."
+    assert [warning.slug for warning in table.warnings[1:]] == ["measure-named"]
 
 
 def test_langsmiths_frame_has_a_feedback_column_a_metric() -> None:
