@@ -201,8 +201,11 @@ def compare(
     _check_not_judged(estimator=estimator, sampled=sampled or None)
     source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
     named = [*(baseline or ()), *(candidate or ())]
+    from cranfield.scores.selection import check_systems
+
     chosen = sources.best_per_team(best_per, teams, lower_is_better=lower_is_better, always=named)
     tables = sources.load_tables(scores, **source, uses_roles=True, choose=chosen)
+    check_systems(tables.by_name, named)
     if audit:
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
         _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
