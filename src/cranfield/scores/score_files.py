@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.formats.archives import is_archive, is_workbook, may_hold_scores, open_archive, sheet_as_csv
 from cranfield.formats.board_folders import MEASURE, is_board_folder, is_model_folder, read_board_folder
 from cranfield.formats.decimal_commas import may_have_decimal_commas, with_decimal_points
@@ -118,7 +118,12 @@ def _noting_means(table: ScoreTable, file: str) -> ScoreTable:
 def open_scores(path: str | Path, *, columns: Any = None) -> ScoreTable:
     """The table of a packed score file; many scores are left in the file, and are read as they are needed."""
     if columns is not None:
-        raise RequestError("`columns` has no effect on packed scores", where=show(path), fix="Give it to `pack()`.")
+        raise NoEffectError(
+            "`columns` has no effect on packed scores",
+            parameter="columns",
+            where=show(path),
+            fix="Give it to `pack()`.",
+        )
     opened = open_stored(path)
     few = opened.scores.size <= LARGE
     return ScoreTable(

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p, visible
+from cranfield.errors import Caution, NoEffectError, RequestError, say_p, visible
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     constant_differences,
@@ -488,8 +488,9 @@ def compare(
     if test == "max-t" and not named and resamples is None and count * len(scores) > MOST_DIFFERENCES:
         aloud, test = too_many_differences(count, len(scores)), "tukey"
     if resamples is not None and test not in RESAMPLED:
-        raise RequestError(
+        raise NoEffectError(
             f"a number of resamples has no effect on the test {test}",
+            parameter="resamples",
             fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
         )
     resamples = resamples or RESAMPLES
