@@ -270,6 +270,17 @@ def test_json_has_the_gates_with_their_verdicts(file: str) -> None:
     assert found["inputs"]["gate"] == ["no-worse=0.2", "better"]
 
 
+@pytest.mark.parametrize("form", ["--csv", "--latex"])
+def test_formats_without_a_verdict_have_it_on_standard_error(file: str, form: str) -> None:
+    done = run("compare", file, "--baseline", "old", "--gate", "no-worse=0.2", "--gate", "better", form)
+    assert done.exit_code == 1
+    assert "FAILED" not in done.stdout
+    verdicts = [line.partition(":")[0] for line in done.stderr.splitlines() if "warning" not in line]
+    assert verdicts == ["no-worse=0.2 passed", "better FAILED"]
+    assert "Gate FAILED" in run("power", file, "--gate", "difference=0.01,power=0.8", form).stderr
+    assert "FAILED" not in run("compare", file, form).stderr
+
+
 def test_the_page_shows_the_verdict(page: str, file: str, upload: Callable[..., Any], wait: Callable[..., Any]) -> None:
     link = page + upload(page, [Path(file)]).json()["link"]
     shown = wait(f"{link}/compare?baseline=old&gate=no-worse%3D0.2&gate=better")

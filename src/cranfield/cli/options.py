@@ -105,9 +105,9 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def output(document: Document, chosen: OutputFormat) -> None:
-    """Print a document; in every format, warnings go to standard error."""
+    """Print a document; warnings go to standard error, and so does a verdict where the format has no place for it."""
     from cranfield.rendering.document import spoken
-    from cranfield.rendering.terminal import print_document, print_warnings
+    from cranfield.rendering.terminal import print_document, print_text, print_warnings
 
     shown = spoken(document, "command")
     if chosen is OutputFormat.TEXT:
@@ -125,6 +125,8 @@ def output(document: Document, chosen: OutputFormat) -> None:
     else:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
+        if document.inputs.get("gate"):
+            print_text(shown.answer, stderr=True)
         print_warnings(shown)
 
 
