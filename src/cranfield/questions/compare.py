@@ -188,6 +188,8 @@ def compare(
     no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
     demands = _demands(gate, candidate=candidate, baseline=baseline, test=test)
+    if demands and correct in ("holm", "bh"):  # which Dunnett's test, the default with a baseline, does not take
+        test = test or "t"
     if teams is not None and best_per != sources.TEAM:
         what = '`teams` has no effect without `best_per="team"`'
         raise NoEffectError(what, parameter="teams", fix="Leave it out, or add that.")
