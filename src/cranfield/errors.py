@@ -213,6 +213,10 @@ class Caution:
         return f"{self.what}. {self.fix}".rstrip()
 
 
+class CranfieldWarning(UserWarning):
+    """What a result should be read with, where nobody sees the result: in assertions of a test suite."""
+
+
 @dataclass(frozen=True)
 class Part:
     """An optional part: what needs it, and its packages by the names that they are imported by."""
