@@ -24,6 +24,7 @@ from cranfield.cli.confined_files import WRITTEN, ConfinedFiles
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
+from cranfield.questions.project_file import answer as answer_with
 from cranfield.questions.project_file import find_project
 from cranfield.runtime.memory import limit_memory
 from cranfield.runtime.threads import available_workers
@@ -215,8 +216,7 @@ def reply_to(name: str, given: dict[str, Any], files: ConfinedFiles) -> Reply:
         settings = _project_settings(question, files)
         asked = {**settings, **given}
         files.check(question, asked)
-        result = question.ask(**asked)
-        taken = [each for each in settings if each not in given]
+        result, taken = answer_with(question, asked, [each for each in settings if each not in given])
         result = result.with_inputs(project={"settings": taken}) if taken else result
         return _shown(result)
     except CranfieldError as error:

@@ -79,7 +79,8 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
     for path, size in sizes.items():
         typer.echo(f"{path}: {size / 1000:,.0f} kB", err=bool(printed))
     for ending in printed:
-        typer.echo(FORMATS[ending](report).decode(), nl=False)
+        text = FORMATS[ending](report).decode()
+        options.echo_json(iter([text])) if ending == ".json" else typer.echo(text, nl=False)
     said = report.spoken("command")
     if not printed:
         print_text(said.summary())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.methods.names import TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -163,7 +163,8 @@ def leaderboard(
     }
     if len(tables) > 1:
         if strata:
-            raise RequestError("`strata` has no effect on several collections", fix="It goes with one board of tasks.")
+            what = "`strata` has no effect on several collections"
+            raise NoEffectError(what, parameter="strata", fix="It goes with one board of tasks.")
         boards = _of_collections(tables, baseline, asked)
     else:
         boards = _of_tasks(tables, baseline, asked, strata=strata)
@@ -176,7 +177,8 @@ def _of_tasks(
     from cranfield.methods.meta_analysis.board import make_board
 
     if baseline is not None:
-        raise RequestError("`baseline` has no effect on one board of tasks", fix="It goes with several collections.")
+        what = "`baseline` has no effect on one board of tasks"
+        raise NoEffectError(what, parameter="baseline", fix="It goes with several collections.")
     (table,) = tables.values()
     return {
         name: make_board(table, measure=name, strata=strata, progress=listener(), **asked) for name in table.measures

@@ -8,7 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.questions.parameters import JudgmentData, NamedData, Names, Param, Source, path_list
 from cranfield.runtime.threads import listener
 
@@ -251,9 +251,8 @@ def load_tables(
     measures = [measure] if isinstance(measure, str) else measure
     if is_collection(scores, qrels):
         if columns is not None:
-            raise RequestError(
-                "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
-            )
+            what = "`columns` has no effect on runs or a packed collection"
+            raise NoEffectError(what, parameter="columns", fix="It goes with score files.")
         from cranfield.measures import parse_measures
 
         wanted = parse_measures(measures or usual)
@@ -380,7 +379,8 @@ def load_judged_pilot(scores: Any, judge: Any, correlation: Any, **more: Any) ->
     if correlation is not None:
         raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
     if scores is None:
-        raise RequestError("`judge` has no effect without a pilot", fix="Give its scores, or `judge_correlation`.")
+        what = "`judge` has no effect without a pilot"
+        raise NoEffectError(what, parameter="judge", fix="Give its scores, or `judge_correlation`.")
     return load_label_sets(scores, judge, **more)
 
 
@@ -505,7 +505,8 @@ def check_no_scores(**given: Any) -> None:
     """Refuse parameters that say how scores are read where there are none."""
     for name, value in given.items():
         if value:
-            raise RequestError(f"`{name}` has no effect without scores", fix="Leave it out, or give scores.")
+            what = f"`{name}` has no effect without scores"
+            raise NoEffectError(what, parameter=name, fix="Leave it out, or give scores.")
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
@@ -583,12 +584,16 @@ def load_collection(
             progress=listener(),
         )
     others = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}
-    given = ", ".join(f"`{each}`" for each, value in others.items() if value is not None)
+    given = [each for each, value in others.items() if value is not None]
     if given:
-        raise RequestError(f"a packed collection has its own judgments: {given} has no effect", fix="Leave it out.")
-    if (order, ties, precision, name) != ("score", "docid", "double", "auto"):
-        raise RequestError(
+        what = f"a packed collection has its own judgments: {', '.join(f'`{each}`' for each in given)} has no effect"
+        raise NoEffectError(what, parameter=given[0], fix="Leave it out.")
+    ranking = {"order": (order, "score"), "ties": (ties, "docid"), "precision": (precision, "double")}
+    idle = [each for each, (value, usual) in (ranking | {"name": (name, "auto")}).items() if value != usual]
+    if idle:
+        raise NoEffectError(
             "a packed collection is ranked and named already: `order`, `ties`, `precision` and `name` have no effect",
+            parameter=idle[0],
             fix='`ties="average"` needs the runs.' if ties == "average" else "Give them to `pack()`.",
         )
     return runs if isinstance(runs, Collection) else open_collection(paths_of(runs)[0])  # type: ignore[index]

@@ -116,6 +116,16 @@ class Document:
         """Return a copy with these warnings before its own, without repetitions."""
         return replace(self, warnings=tuple(dict.fromkeys((*warnings, *self.warnings))))
 
+    def with_visible_names(self) -> Document:
+        """Return a copy whose sentences have escapes for line breaks and other controls in the names of its rows."""
+        rows: list[Iterable[Any]] = [row for table in self.tables for row in table.rows]
+        rows += [row.values() for row in self.rows]
+        odd = {cell for row in rows for cell in row if isinstance(cell, str) and visible(cell) != cell}
+        answer, notes = self.answer, self.notes
+        for name in sorted(odd, key=len, reverse=True):
+            answer, notes = answer.replace(name, visible(name)), notes.replace(name, visible(name))
+        return replace(self, answer=answer, notes=notes)
+
     def showing(self, part: str) -> Document:
         """The same with another list of ``extra`` as the rows, for CSV."""
         return replace(self, listed=part)
@@ -179,7 +189,7 @@ def _spoken_table(table: Table, interface: str, labels: Mapping[str, str] | None
             )
             for row in rows
         ]
-    return replace(table, rows=rows, title=speak(table.title, interface, labels))
+    return replace(table, rows=rows, title=visible(speak(table.title, interface, labels)))
 
 
 def priorities(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
@@ -259,7 +269,7 @@ def warning_lines(problems: Warnings) -> list[str]:
         first = places[0]
         where = f"{first.place}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
         lines.append(f"{first.kind.title} ({count:,}; {where}). {first.kind.effect}")
-    return lines
+    return list(map(visible, lines))
 
 
 def _caution_lines(cautions: Sequence[Caution]) -> list[str]:

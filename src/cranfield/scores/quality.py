@@ -207,7 +207,7 @@ def _few_topics(topics: int) -> Caution | None:
     )
 
 
-def _range(measure: str) -> tuple[float, float] | None:
+def range_of(measure: str) -> tuple[float, float] | None:
     """Lowest and highest score of a measure of the catalogue."""
     try:
         kind = parse_measure(measure).kind
@@ -217,7 +217,7 @@ def _range(measure: str) -> tuple[float, float] | None:
 
 
 def _out_of_range(table: ScoreTable, measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
-    limits = _range(measure)
+    limits = range_of(measure)
     if limits is None:
         return None
     low, high = limits[0] - ROUNDED, limits[1] + ROUNDED
@@ -253,7 +253,7 @@ def _outside(block: Array, start: int, low: float, high: float) -> _Outside:
 
 def _bounds(measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
     """Whether many scores are the lowest or the highest there can be."""
-    limits = _range(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
+    limits = range_of(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
     if limits is None:
         return None
     bounds = {f"{word} {bound:g}": bound for word, bound in zip(("minimum", "maximum"), limits, strict=True)}

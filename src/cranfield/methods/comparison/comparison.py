@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p, say_percent, there_are
+from cranfield.errors import Caution, NoEffectError, RequestError, say_p, say_percent, there_are, visible
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     MOST_DIFFERENCES,
@@ -245,7 +245,7 @@ class Comparison:
     def summary(self) -> str:
         """Return a sentence with the number of significant pairs and the top group."""
         found = f"{self.significant_pairs:,} of {len(self.pairs):,} pairs differ significantly"
-        return f"{found}; {self._about_the_best()}."
+        return visible(f"{found}; {self._about_the_best()}.")
 
     def _about_the_best(self) -> str:
         if self.baselines:  # nothing is known about other pairs
@@ -371,7 +371,7 @@ class _Rows:
         """The result of every pair in a sentence."""
         relative, significant = self._relative.tolist(), self._significant.tolist()
         for at in range(len(self.pairs)):
-            yield self._verdict(at, relative[at], significant=significant[at])
+            yield visible(self._verdict(at, relative[at], significant=significant[at]))
 
     def _verdict(self, at: int, share: float, *, significant: bool) -> str:
         found, pairs = self.found, self.pairs
@@ -489,8 +489,9 @@ def compare(
     if test == "max-t" and not named and resamples is None and count * len(scores) > MOST_DIFFERENCES:
         aloud, test = too_many_differences(count, len(scores)), "tukey"
     if resamples is not None and test not in RESAMPLED:
-        raise RequestError(
+        raise NoEffectError(
             f"a number of resamples has no effect on the test {test}",
+            parameter="resamples",
             fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
         )
     resamples = resamples or RESAMPLES

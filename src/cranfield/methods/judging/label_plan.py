@@ -486,7 +486,7 @@ class LabelRequest:
 
     def __post_init__(self) -> None:
         if self.correlations is None and self.budget is not None:
-            raise RequestError("`budget` has no effect without a judge", fix=_ADD_CORRELATION)
+            raise NoEffectError("`budget` has no effect without a judge", parameter="budget", fix=_ADD_CORRELATION)
         if self.correlations is not None and self.budget is None and self.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.replicate_design import numbers_in_words
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.judging.label_design import FEWEST
@@ -450,8 +450,9 @@ def _replicate_world(
 
 def _check_unsimulated(margins: str | None, dependence: str | None) -> None:
     if margins is not None or dependence is not None:
-        raise RequestError(
+        raise NoEffectError(
             "`margins` and `dependence` have no effect on a design with a judge",
+            parameter="dependence" if margins is None else "margins",
             fix="Leave them out: topics of a pilot are drawn as they are.",
         )
 
