@@ -214,3 +214,34 @@ def test_a_link_says_only_what_was_said(collection: str) -> None:
     sent = http.get(f"{collection}/pilot?measure=&min_range=&systems=4&method=&seed=")
     assert sent.status_code == 303
     assert sent.headers["location"].endswith("/pilot?systems=4")
+
+
+OF_MEASURES = ("variance", "size?difference=0.05", "power", "pilot?trials=20", "budget", "compare", "reliability")
+
+
+@pytest.mark.parametrize("asked", OF_MEASURES)
+def test_every_measure_has_its_own_answer_where_one_is_shown_at_a_time(collection: str, wait: Wait, asked: str) -> None:
+    name, _, query = asked.partition("?")
+    html = wait(f"{collection}/{name}?{query}&measure=AP&measure=nDCG@10").text
+    shown = html[html.index('id="answer"') :]
+    assert "data-switch" in shown
+    sentence = re.search(r'<p class="sentence".*?</p>', shown, re.S)
+    assert sentence
+    lines = re.findall(r'<span( data-measure="[^"]*")?>(.*?)</span>', sentence[0], re.S)
+    for measure, other in (("AP", "nDCG@10"), ("nDCG@10", "AP")):
+        mine = [text for mark, text in lines if mark == f' data-measure="{measure}"']
+        assert len(mine) == 1
+        assert mine[0].startswith(f"{measure}: ")
+        assert f"{other}: " not in mine[0]
+    figures = re.findall(r'<figure[^>]*?(?: data-measure="([^"]*)")?>', shown)
+    assert "" in figures or figures == ["AP", "nDCG@10"]
+
+
+def test_the_chart_of_a_measure_is_its_own(collection: str, wait: Wait) -> None:
+    html = wait(f"{collection}/size?difference=0.05&measure=AP&measure=nDCG@10").text
+    charts = re.findall(r'<figure data-measure="([^"]*)">(.*?)</figure>', html, re.S)
+    alone = {name: wait(f"{collection}/size?difference=0.05&measure={name}").text for name in ("AP", "nDCG@10")}
+    assert [name for name, _ in charts] == ["AP", "nDCG@10"]
+    for name, chart in charts:
+        assert f"<figcaption>{name}. " in chart
+        assert chart in alone[name]

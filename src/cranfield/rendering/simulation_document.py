@@ -291,7 +291,7 @@ def _verification_view(result: VerificationResult) -> Document:
     if len(found) == 1 and found[0].curve:
         tables.append(_curve_table(found[0]))
     extra = {"curves": [[look.to_dict() for look in each.curve] for each in found]}
-    sentence = " ".join(each.summary() for each in found) if len(found) <= 3 else _many(found)
+    sentence = _each(found) if len(found) <= 3 else _many(found)
     left_out = sorted({name for each in found for name in each.left_out})
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
@@ -306,6 +306,12 @@ def _verification_view(result: VerificationResult) -> Document:
         seed=found[0].seed,
         extra=extra,
     )
+
+
+def _each(found: Sequence[Verification]) -> str:
+    """What is found of every design, with its measure where there are several."""
+    several = len({each.design.measure for each in found}) > 1
+    return "\n".join(f"{each.design.measure}: " * several + each.summary() for each in found)
 
 
 def _many(found: Sequence[Verification]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.planning import PairSizes
+from cranfield.methods.design.target import measure_lines
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
@@ -82,11 +83,17 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _shared_topics_sentence(found: Variances) -> str:
-    wide = [estimate for estimate in found.estimates if estimate.method == "within"]
-    slim = [estimate for estimate in found.estimates if estimate.method == "residual"]
-    if not slim or slim[-1].variance <= 0:
-        return ""
-    ratio = wide[-1].variance / slim[-1].variance
+    """The two variances that differ most, for every measure; those of the last table where there are several."""
+    by_method = {(each.measure, each.method): each.variance for each in found.estimates}
+    ratios = {
+        measure: by_method[measure, "within"] / residual
+        for (measure, method), residual in by_method.items()
+        if method == "residual" and residual > 0
+    }
+    return measure_lines(ratios, lambda measure: _ratio_sentence(ratios[measure]))
+
+
+def _ratio_sentence(ratio: float) -> str:
     return (
         f"Within-system variance is {ratio:.1f} times the residual: a comparison on shared topics "
         "requires fewer topics by this factor than one in which every system has its own topics."
