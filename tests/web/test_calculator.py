@@ -154,6 +154,13 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         assert f'cx="{marks[0][0]}" cy="{marks[0][1]}" r="2.5"' in svg, axis
 
 
+@pytest.mark.parametrize("goal", GOALS)
+def test_the_curve_of_a_goal_is_one_through_the_design(page: str, goal: str) -> None:
+    svg = ask(page, "/size", goal=goal).text
+    assert svg.count('class="here"') == 1
+    assert len(re.findall('<path class="curve', svg)) == 1
+
+
 @pytest.mark.parametrize(
     ("query", "says"),
     [
