@@ -154,6 +154,14 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         assert f'cx="{marks[0][0]}" cy="{marks[0][1]}" r="2.5"' in svg, axis
 
 
+def test_the_mean_of_one_system_is_asked_for_its_own_variance(page: str) -> None:
+    html = ask(page, "/size", goal="sensitivity").text
+    for name in ("sd", "correlation"):
+        assert f'data-field="{name}" hidden' in html
+    assert 'data-field="variance">' in html
+    assert "77 topics estimate a mean to within ± 0.05" in html
+
+
 @pytest.mark.parametrize("goal", GOALS)
 def test_the_curve_of_a_goal_is_one_through_the_design(page: str, goal: str) -> None:
     svg = ask(page, "/size", goal=goal).text

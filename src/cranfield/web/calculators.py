@@ -42,7 +42,7 @@ GOAL_INPUTS: dict[str, tuple[str, ...]] = {
     "equivalence": ("equivalence", "true_difference", *_PAIR),
     "non_inferiority": ("non_inferiority", "true_difference", *_PAIR),
     "width": ("width", "probability", "sd", "variance", "correlation", "alpha", *_JUDGE),
-    "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha", "one_sided"),
+    "sensitivity": ("sensitivity", "variance", "alpha", "one_sided"),
 }
 _OF_GOALS = ("true_difference", "probability")
 _SPREAD = {"sd": "0.15"}
@@ -56,7 +56,7 @@ EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
         "equivalence": {"equivalence": "0.05", **_SPREAD},
         "non_inferiority": {"non_inferiority": "0.05", **_SPREAD},
         "width": {"width": "0.1", **_SPREAD},
-        "sensitivity": {"sensitivity": "0.05", **_SPREAD},
+        "sensitivity": {"sensitivity": "0.05", "variance": "0.05"},
     },
     "test": {test: {"systems": "10"} for test in ("max-t", "tukey", "holm", "dunnett")},
     "replicates": {"variations": _OWN, "fixed-prompts": _OWN, "clusters": _OWN, "prompts": _SHARED, "seeds": _SHARED},
