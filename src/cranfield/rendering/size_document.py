@@ -428,7 +428,8 @@ def _pilot_request(result: SizeResult) -> Request:
 
 def _caption(result: SizeResult) -> str:
     method = result.sizes[0].method
-    caption = f"Method: {method.title}; {method.design}."
+    design = "" if method.name == "clt" else f"; {method.design}"  # one system shares topics with none
+    caption = f"Method: {method.title}{design}."
     if not result.pilot:
         return caption
     return f"{result.pilot[0].measure}. {caption} Variance: {result.pilot[0].estimate.method}."

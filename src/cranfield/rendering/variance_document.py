@@ -7,12 +7,13 @@ from typing import Any
 
 from cranfield.errors import RequestError
 from cranfield.methods.design.planning import PairSizes
-from cranfield.methods.design.target import measure_lines
 from cranfield.methods.variance import QUESTIONS, Variances
 from cranfield.methods.variance.estimates import CITATIONS
 from cranfield.questions.variance import VarianceResult
 from cranfield.rendering.charts import variance_figure
 from cranfield.rendering.document import Column, Document, Table, View, of_measure
+
+SAVING = 1.05  # ratio of variances from which sharing topics is said to save some
 
 
 def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
@@ -83,20 +84,18 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _shared_topics_sentence(found: Variances) -> str:
-    """The two variances that differ most, for every measure; those of the last table where there are several."""
-    by_method = {(each.measure, each.method): each.variance for each in found.estimates}
-    ratios = {
-        measure: by_method[measure, "within"] / residual
-        for (measure, method), residual in by_method.items()
-        if method == "residual" and residual > 0
-    }
-    return measure_lines(ratios, lambda measure: _ratio_sentence(ratios[measure]))
+    """What sharing topics saves, by measure; over all collections where there are several."""
+    variances = {(each.measure, each.method): each.variance for each in found.estimates}  # of the pooled ones the last
+    measures = [measure for measure, method in variances if method == "residual" and variances[measure, method] > 0]
+    ratios = {measure: variances[measure, "within"] / variances[measure, "residual"] for measure in measures}
+    return "\n".join(f"{f'{name}: ' if len(ratios) > 1 else ''}{_about_ratio(each)}" for name, each in ratios.items())
 
 
-def _ratio_sentence(ratio: float) -> str:
+def _about_ratio(ratio: float) -> str:
+    saved = "requires fewer topics by this factor" if ratio >= SAVING else "does not require fewer topics"
     return (
-        f"Within-system variance is {ratio:.1f} times the residual: a comparison on shared topics "
-        "requires fewer topics by this factor than one in which every system has its own topics."
+        f"Within-system variance is {ratio:.1f} times the residual: a comparison on shared topics {saved} than one in "
+        "which every system has its own topics."
     )
 
 
