@@ -49,6 +49,11 @@ def test_a_study_is_started_continued_and_tested_without_another_upload(page: st
     assert len(wait(f"{page}/data/{key}/study-next.json").json()["rows"]) > 1
     link = page + upload(page, [SCORES], study=key).json()["link"]
     assert wait(f"{link}.json").json()["kind"] == "study"
+    read = wait(link).text
+    assert "The scores below are not part of it yet." in read
+    add = re.search(r'href="([^"]*)">Add these 8 topics to the study', read)
+    assert add
+    assert "8 topics added" in wait(page + unescape(add[1])).text
     form = wait(f"{link}/study-add").text
     assert "topics added" not in form  # until it is asked for
     assert "8 topics added" in wait(f"{link}/study-add?measure=").text

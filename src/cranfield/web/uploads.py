@@ -156,6 +156,7 @@ def _with_study(about: dict[str, Any], studies: list[str]) -> dict[str, Any]:
         "names": [*studies, *about["names"]],
         "files": [*studies, *about["files"]],
         "summary": speak(status.summary(), "page"),
+        "study_measure": status.measure or (about["measures"][0] if len(about["measures"]) == 1 else ""),
     }
 
 
