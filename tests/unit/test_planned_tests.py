@@ -11,6 +11,7 @@ import pytest
 from scipy import special
 
 import cranfield
+from cranfield import ScoreTable
 from cranfield.errors import RequestError
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.design import (
@@ -125,6 +126,23 @@ def test_max_t_as_compare_runs_it_has_the_power_that_was_planned(systems: int, d
         found = judge(Pairs(scores, *places), "max-t", alpha=0.05, resamples=999, seed=number)
         significant += int(found.p_adjusted[0] <= 0.05)
     assert significant / tables == pytest.approx(promised, abs=margin(promised, tables, 3) + 0.01)
+
+
+def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0.5, 0.1, (50, 1)) + rng.normal(0, 0.05, (50, 8))
+    names = tuple(map(str, range(50))), tuple(f"s{at}" for at in range(40))
+    twins = np.tile(scores, 5)
+    twins[np.arange(160) % 50, 8 + np.arange(160) % 32] += 0.01  # copies that differ on a few topics
+    slugs = [
+        [each.slug for each in ask(ScoreTable(("AP",), names[0], names[1][: table.shape[1]], table[None, ..., None]))]
+        for table in (scores, twins)
+        for ask in (
+            lambda pilot: cranfield.power(pilot).warnings,
+            lambda pilot: cranfield.size(pilot, difference=0.05).warnings,
+        )
+    ]
+    assert ["raised-critical-value" in each for each in slugs] == [False, False, True, True]
 
 
 def test_a_threshold_is_found_half_the_time_and_a_detectable_difference_more_often() -> None:

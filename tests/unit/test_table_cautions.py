@@ -62,6 +62,13 @@ def test_every_caution_is_one_line_with_a_fix_in_the_order_of_the_list() -> None
         assert each.slug == "few-topics" or each.what.startswith("AP: ")
 
 
+def test_tables_with_the_same_topics_and_systems_are_named() -> None:
+    one, other = make(plain()), make(plain(), "other")
+    assert [each.slug for each in table_warnings({"map.csv": one, "P_10.csv": other})] == ["same-topics"]
+    moved = other.replaced(topics=tuple(f"{topic} of another year" for topic in other.topics))
+    assert table_warnings({"2019.csv": one, "2020.csv": moved}) == ()
+
+
 @pytest.mark.parametrize(("topics", "said"), [(19, True), (20, False)])
 def test_fewer_than_20_topics_are_few(topics: int, said: bool) -> None:
     assert (of(plain(topics), "few-topics") is not None) == said

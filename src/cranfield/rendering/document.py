@@ -216,7 +216,7 @@ def warning_lines(problems: Warnings) -> list[str]:
 
 
 def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
-    """Return one line per warning; those about tables are one line per kind, for all tables and measures."""
+    """Return one line per warning; those about tables and runs are one line per kind, for all of them."""
     count = Counter(caution.slug for caution in cautions)
     if len(count) == len(cautions):
         return [str(caution) for caution in cautions]
@@ -224,7 +224,7 @@ def _caution_lines(cautions: Sequence[Caution]) -> list[str]:
 
     lines: dict[str, str] = {}
     for at, caution in enumerate(cautions):
-        if caution.slug not in SLUGS:
+        if caution.slug not in (*SLUGS, "unjudged"):
             lines[f"{caution.slug} {at}"] = str(caution)
         elif caution.slug not in lines:
             others = count[caution.slug] - 1

@@ -176,7 +176,24 @@ def table_warnings(tables: Mapping[str, ScoreTable]) -> tuple[Caution, ...]:
         found += table.warnings
         for measure in table.measures:
             found += (replace(each, what=where + each.what) for each in table_cautions(table, measure))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys([*found, *_same_topics(tables)]))
+
+
+def _same_topics(tables: Mapping[str, ScoreTable]) -> list[Caution]:
+    """Say so where several tables, which count as collections of their own, have the same topics and systems."""
+    alike: dict[Any, list[str]] = {}
+    for name, table in tables.items() if len(tables) > 1 else ():
+        alike.setdefault((frozenset(table.topics), frozenset(table.systems)), []).append(name)
+    return [
+        Caution(
+            "same-topics",
+            f"{', '.join(names)} have the same topics and systems, and are treated as collections with different "
+            "topics: what combines them counts every topic several times",
+            "If they are measures on the same topics, give one table with a column for the measure.",
+        )
+        for names in alike.values()
+        if len(names) > 1
+    ]
 
 
 def _few_topics(topics: int) -> Caution | None:

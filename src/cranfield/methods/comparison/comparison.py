@@ -11,6 +11,7 @@ import numpy as np
 from cranfield.errors import Caution, RequestError, say_p
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
+    MOST_DIFFERENCES,
     constant_differences,
     nothing_to_tell,
     one_error_term,
@@ -64,7 +65,6 @@ ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are measured each by its own error
-MOST_DIFFERENCES = 4_000_000  # topics × pairs that are resampled unless max-t is asked for: some seconds
 HELD_PAIRS = 20_000  # kept in memory even where one threshold decides about all of them
 HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for them
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for

@@ -16,8 +16,9 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.comparison.assumptions import MOST_DIFFERENCES
 from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
-from cranfield.methods.comparison.comparison import MOST_DIFFERENCES, Comparison, check_test, chosen_test, compare
+from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED
 from cranfield.methods.comparison.tested_pairs import adjacent_groups
 from cranfield.methods.comparison.thresholds import pair_count
