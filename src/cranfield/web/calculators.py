@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, NoEffectError
+from cranfield.errors import CranfieldError, NoEffectError, RequestError
 from cranfield.methods.design.power_card import AXES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
@@ -105,6 +105,8 @@ EXAMPLE_CARD = PowerQuery.model_validate(
 
 def size_answer(query: Any, *, drawn: bool = True) -> Answer:
     """How many topics, and where it is to be ``drawn`` the curve the design lies on."""
+    if query.goal and getattr(query, query.goal) is None:
+        raise RequestError(f"`{query.goal}` is missing", fix=f"Fill in `{query.goal}`.")
     hidden = GOAL_FIELDS - set(GOAL_INPUTS[query.goal]) if query.goal else frozenset()
     asked = query.model_copy(update={name: SizeQuery.model_fields[name].default for name in hidden})
     result = SIZE.ask(**values(SIZE, asked))

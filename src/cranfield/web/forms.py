@@ -87,20 +87,23 @@ class FormGroup:
 
 @dataclass(frozen=True)
 class Form:
-    """The fields in front, and groups of those folded away."""
+    """The fields in front, and groups of those folded away; it explains lists once where some in front take them."""
 
     front: list[FormField]
     groups: list[FormGroup]
+    takes_lists: bool
 
 
 def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
     """The form of a query with what was typed into it."""
-    made = {name: _field(model, name, info, typed.get(name)) for name, info in model.model_fields.items()}
+    takes_lists = any(LISTS in (model.model_fields[name].description or "") for name in model.front)
+    fields = model.model_fields.items()
+    made = {name: _field(model, name, info, typed.get(name), LISTS if takes_lists else "") for name, info in fields}
     front = [made[name] for name in model.front]
     groups = [FormGroup(title, [made[name] for name in names]) for title, names in model.groups.items()]
     shown = {*model.front, *(name for names in model.groups.values() for name in names)}
     rest = [each for name, each in made.items() if name not in shown]
-    return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])])
+    return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])], takes_lists)
 
 
 def labels_of(model: type[Query]) -> dict[str, str]:
@@ -109,7 +112,7 @@ def labels_of(model: type[Query]) -> dict[str, str]:
     return {name: title.removeprefix("or: ").removeprefix("and ") for name, title in titles.items()}
 
 
-def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormField:
+def _field(model: type[Query], name: str, info: FieldInfo, typed: Any, known: str) -> FormField:
     words_of = _values(info.annotation)
     usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
     words = model.choices.get(name, {})
@@ -127,12 +130,12 @@ def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormFi
     usual = model.scored_by if name == "measure" else usual
     values = typed if isinstance(typed, list) else []
     mark = ", " if kind == "system" else " "
-    return FormField(name, info.title or name, kind, _text(typed, mark), _hint(info), usual, choices, values)
+    return FormField(name, info.title or name, kind, _text(typed, mark), _hint(info, known), usual, choices, values)
 
 
-def _hint(info: FieldInfo) -> str:
-    """What a parameter means, without what all lists of numbers have in common and what only a command has."""
-    return (info.description or "").replace(LISTS, "").removesuffix(EXIT_CODE).strip()
+def _hint(info: FieldInfo, known: str) -> str:
+    """What a parameter means, without what the form says once and what only a command has."""
+    return (info.description or "").replace(known, "").removesuffix(EXIT_CODE).strip()
 
 
 def _values(annotation: Any) -> tuple[str, ...]:
