@@ -245,3 +245,25 @@ def test_the_chart_of_a_measure_is_its_own(collection: str, wait: Wait) -> None:
     for name, chart in charts:
         assert f"<figcaption>{name}. " in chart
         assert chart in alone[name]
+
+
+OF_COMMANDS = re.compile(r"exit code|the command ends|may be repeated|COLUMN|page «[a-z]")
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_page_has_no_words_of_the_command(name: str) -> None:
+    question = QUESTIONS[name]
+    form = make_form(question.query, {})
+    hints = [each.hint for each in (*form.front, *(each for group in form.groups for each in group.fields))]
+    for text in (question.summary, *hints):
+        assert not OF_COMMANDS.search(text), text
+
+
+def test_messages_on_a_page_call_other_pages_by_their_titles(collection: str, wait: Wait, page: str) -> None:
+    said = unescape(wait(f"{collection}/score?measure=foo").text)
+    assert "The page «Measures» lists them all." in said
+    assert 'href="/measures"' in said
+    measures = wait(f"{page}/measures").text
+    assert "<td>nDCG[@k]</td>" in measures
+    assert "data-switch" not in measures
+    assert wait(f"{page}/measures.json").json()["rows"][0]["title"] == "Average precision"

@@ -182,7 +182,7 @@ def _edits_table(status: Status) -> list[Table]:
         Column("name", "what"),
         Column("before", "from"),
         Column("after", "to"),
-        Column("reason", "because"),
+        Column("reason", "reason"),
     )
     return [Table(columns, rows, "Changes of the goal")]
 

@@ -16,6 +16,7 @@ from cranfield.errors import CranfieldError, NoEffectError, RequestError
 from cranfield.methods.design.power_card import AXES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
+from cranfield.rendering.score_document import measures_document
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
 from cranfield.web.forms import Given, Query, absent, field, labels_of, make_form
@@ -139,6 +140,17 @@ def trial_answer(query: Any) -> Answer:
     return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
 
 
+class MeasuresQuery(Query):
+    """What ``cranfield measures`` takes."""
+
+
+def measures_answer(query: Any) -> Answer:
+    """The catalogue of measures."""
+    found = measures_document()
+    tables = [replace(table, measure="*") for table in found.tables]  # all of them, not one at a time
+    return Answer(document=replace(found, answer="", tables=tables), command="cranfield measures")
+
+
 router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
 SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS), "examples": EXAMPLES, "instead": INSTEAD}
 
@@ -201,6 +213,17 @@ CALCULATORS = {
             answer=trial_answer,
             numbers=trial_answer,
             example=EXAMPLE_TRIAL,
+        ),
+        Calculator(
+            name="measures",
+            command="measures",
+            title="Measures",
+            heading="Measures",
+            query=MeasuresQuery,
+            answer=measures_answer,
+            numbers=measures_answer,
+            example=MeasuresQuery(),
+            template="measures.html",
         ),
     )
 }

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError, speak
+from cranfield.web.forms import PAGES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
 
@@ -128,7 +129,8 @@ def respond(
     """
     if wants_json(request):
         return JSONResponse({"error": asdict(fault.spoken())}, status)
-    return HTMLResponse(render("error.html", fault=fault.spoken(labels), here="", back=back, also=also or {}), status)
+    said = fault.spoken(PAGES if labels is None else labels)
+    return HTMLResponse(render("error.html", fault=said, here="", back=back, also=also or {}), status)
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -155,6 +155,7 @@ STUDY_NEW = make_page(
     of=("nothing",),
     scored_by="",
     without=("cautious", "missing"),  # of earlier scores
+    required=("sd",),
     example=lambda about: {"difference": "0.03", "sd": "0.13"},
     answer=study_answer,
     topics=CANDIDATE_TOPICS,
