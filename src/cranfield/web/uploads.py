@@ -32,7 +32,7 @@ from cranfield.methods.sequential.study import open_study
 from cranfield.questions import find_question
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.columnar import HEAD
-from cranfield.scores.columns import DOCUMENTS, Columns, as_number, guess, known_layout, likely
+from cranfield.scores.columns import DOCUMENTS, Columns, as_number, known_layout, likely
 from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
 from cranfield.web.forms import PAGES
@@ -218,11 +218,12 @@ class Preview:
 
     @property
     def is_guessed(self) -> bool:
-        return guess(self.names) is not None
+        return self.likely.guessed
 
     @property
     def likely(self) -> Columns:
-        return likely(self.names, self.numbers)
+        columns = zip(self.names, zip(*self.rows, strict=True), strict=True)
+        return likely(self.names, self.numbers, {name for name, cells in columns if len(set(cells)) < len(cells)})
 
 
 def preview(folder: str, files: list[str]) -> Preview | None:
