@@ -267,3 +267,20 @@ def test_messages_on_a_page_call_other_pages_by_their_titles(collection: str, wa
     assert "<td>nDCG[@k]</td>" in measures
     assert "data-switch" not in measures
     assert wait(f"{page}/measures.json").json()["rows"][0]["title"] == "Average precision"
+
+
+def test_a_design_for_many_systems_is_checked_when_the_page_is_opened(page: str, upload: Upload, wait: Wait) -> None:
+    poor = [("poor", str(topic), 0.0) for topic in range(1, 21)]  # a system that cannot have a mean of 0.3
+    rows = [(f"s{at}", str(topic), 0.05 + (at * topic) % 11 / 20) for at in range(30) for topic in range(1, 21)]
+    table = "\n".join(
+        ["measure,topic,system,score", *(f"AP,{topic},{name},{score}" for name, topic, score in rows + poor)]
+    )
+    link = page + upload(page, [("many.csv", table.encode())]).json()["link"]
+    opened = wait(f"{link}/verify")
+    assert opened.status_code == 200
+    assert 'value="10"' in opened.text
+    refused = wait(f"{link}/verify?difference=0.05&collections=250&search=false")
+    assert refused.status_code == 400
+    advice = re.search(r"Compare (\d+) or fewer: «Systems» \1\.", unescape(refused.text))
+    assert advice
+    assert wait(f"{link}/verify?difference=0.05&collections=250&search=false&systems={advice[1]}").status_code == 200
