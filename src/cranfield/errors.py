@@ -17,7 +17,8 @@ from typing import Any
 _QUOTED_OR_MARKED = re.compile(r"«[^»]*»|`([^`\n]+)`")
 _CALL = re.compile(r"([a-z_]+)\((.*)\)")
 _PARAMETER = re.compile(r"([a-z][a-z_0-9]*)(?:=(.+))?")
-COMMANDS_ONLY = ("measures", "pack", "study_width")
+_PAGE_FIRST = re.compile(r"(^|[.?!] )the page «")
+COMMANDS_ONLY = ("pack", "study_width")
 """Questions that messages name and no page answers."""
 
 
@@ -82,7 +83,7 @@ def speak(text: str, interface: str, labels: Mapping[str, str] | None = None) ->
 
     Python's words are those the message is written in. Elsewhere what is in backticks becomes a flag, a command, a
     field or a page, and anything else in backticks only loses them. What is quoted in «…» is never changed. ``labels``
-    are what a page calls its fields.
+    are what a page calls its fields, the choices in them and other pages.
 
     >>> text = 'Use `shards()` with `replicates="nested"`, or leave out `small_pilot`.'
     >>> speak(text, "python") == text
@@ -93,6 +94,9 @@ def speak(text: str, interface: str, labels: Mapping[str, str] | None = None) ->
     'Use the page «shards» with «replicates» nested, or leave out «small pilot».'
     >>> speak("`min_range` is missing", "page", {"min_range": "Smallest range"})
     '«Smallest range» is missing'
+    >>> labels = {"missing=drop": "drops its topic", "shards()": "Shards"}
+    >>> speak('`missing="drop"`. `shards()` says more.', "page", labels)
+    '«missing» «drops its topic». The page «Shards» says more.'
 
     A function may have an argument, lists are written with commas, and switches without a value:
 
@@ -117,7 +121,8 @@ def speak(text: str, interface: str, labels: Mapping[str, str] | None = None) ->
         "step": _for_step,
     }
     translate = translators[interface]
-    return _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
+    said = _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
+    return _PAGE_FIRST.sub(r"\1The page «", said)
 
 
 def _for_command(marked: str) -> str:
@@ -135,15 +140,18 @@ def _for_command(marked: str) -> str:
 
 
 def _for_page(marked: str, labels: Mapping[str, str] = MappingProxyType({})) -> str:
-    """A field, or a page."""
+    """A field, with the text of its choice, or a page."""
     if call := _CALL.fullmatch(marked):
-        return _for_command(marked) if call[1] in COMMANDS_ONLY else f"the page «{call[1].replace('_', ' ')}»"
+        title = labels.get(f"{call[1]}()") or call[1].replace("_", " ")
+        return _for_command(marked) if call[1] in COMMANDS_ONLY else f"the page «{title}»"
     if not (parameter := _PARAMETER.fullmatch(marked)):
         return marked
     field, value = f"«{labels.get(parameter[1]) or parameter[1].replace('_', ' ')}»", parameter[2]
     if value in (None, "True"):
         return field
-    return f"{field} no" if value == "False" else f"{field} {_plain(value)}"
+    plain = "no" if value == "False" else _plain(value)
+    text = labels.get(f"{parameter[1]}={plain}")
+    return f"{field} «{text}»" if text else f"{field} {plain}"
 
 
 def _for_report(marked: str) -> str:

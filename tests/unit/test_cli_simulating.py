@@ -158,7 +158,7 @@ def test_verify_draws_power_against_topics(tmp_path: Path) -> None:
     result = run("verify", "--difference", "0.1", "--sd", "0.15", "--collections", "500", "--plot", str(path), "--md")
     assert result.exit_code == 0
     assert "by its formula" in path.read_text()
-    assert "**Power, on normal scores**" in result.stdout
+    assert "**Power, on normal scores; low and high: 95 % intervals**" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,23 @@ def test_a_relative_margin_is_a_contrast_with_the_scaled_baseline() -> None:
     assert "new − 0.9·old" in found.verdict
 
 
+def test_the_column_of_a_contrast_says_what_the_baseline_is_multiplied_by() -> None:
+    old, new = drawn(3)
+    data = scores_of(old=old, new=new)
+    for gates, title in (
+        (["better"], "difference"),
+        (["no-worse=2%"], "candidate − 0.98·baseline"),
+        (["no-worse=2%", "better"], "candidate − factor·baseline"),
+    ):
+        table = cf.compare(data, baseline="old", gate=gates).document().tables[0]
+        at = next(place for place, column in enumerate(table.columns) if column.word == "difference")
+        assert table.columns[at].title == title
+        factors = [
+            dict(zip([column.word for column in table.columns], row, strict=True)).get("factor") for row in table.rows
+        ]
+        assert factors == ([0.98, 1.0] if len(gates) > 1 else [None])
+
+
 @pytest.mark.parametrize("gate", ["no-worse=0.02", "no-worse=5%", "better"])
 @pytest.mark.parametrize("gap", [-0.03, 0.0, 0.03])
 def test_low_scores_may_be_the_good_ones(gate: str, gap: float) -> None:

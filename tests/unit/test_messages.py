@@ -24,6 +24,7 @@ from cranfield.methods.design.request import Request
 from cranfield.rendering.document import Column, Document, Table, spoken
 from cranfield.rendering.report_files import FORMATS
 from cranfield.rendering.report_model import LeftOut, Part, Report, Section
+from cranfield.web.calculators import CALCULATORS
 from cranfield.web.page_list import QUESTIONS, WITHOUT_DATA
 
 ROOT = Path(cranfield.__file__).parent
@@ -51,7 +52,7 @@ OWN_FLAGS = {
         ("Use `shards()`.", "Use cranfield shards.", "Use the page «shards»."),
         ("Use `study_past()`.", "Use cranfield study past.", "Use the page «study past»."),
         ("Use `pack()`.", "Use cranfield pack.", "Use cranfield pack."),
-        ('`check("a b.run")`', "cranfield check 'a b.run'", "the page «check»"),
+        ('`check("a b.run")`', "cranfield check 'a b.run'", "The page «check»"),
         ("`1 + 1` is code", "1 + 1 is code", "1 + 1 is code"),
         (
             "there is no run «`topics`»: `best`",
@@ -125,7 +126,7 @@ def _flags(command: Any) -> set[str]:
 
 def test_every_parameter_in_a_message_is_a_flag_and_every_function_a_command() -> None:
     app = typer.main.get_command(make_app())
-    flags, known = _flags(app), {name.replace("-", "_") for name in (*QUESTIONS, *WITHOUT_DATA)}
+    flags, known = _flags(app), {name.replace("-", "_") for name in (*QUESTIONS, *WITHOUT_DATA, *CALCULATORS)}
     words = _marked()
     assert {"topics", 'test="tukey"', "shards()", "pack()"} <= set(words)
     for word, place in words.items():

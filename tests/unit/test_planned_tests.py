@@ -269,12 +269,23 @@ def test_no_parameter_is_without_effect(goal: str) -> None:
         ({"difference": [0.1], "sd": [0.1], "small_pilot": True}, "`small_pilot`"),
         ({"equivalence": [0.1], "sides": 1}, "`one_sided`"),
         ({"sensitivity": [0.1], "sd": [0.1], "power": [0.9]}, "`power`"),
+        ({"sensitivity": [0.1], "variance": [0.05], "correlation": [0.5]}, "`correlation`"),
+        ({"sensitivity": [0.1], "difference": [0.05], "sd": [0.1]}, "`sd`"),
     ],
 )
 def test_a_parameter_without_effect_is_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(RequestError) as caught:
         plan(Request(**given))
     assert name in f"{caught.value.what} {caught.value.fix}"
+
+
+def test_the_mean_of_one_system_has_its_own_variance() -> None:
+    alone = plan(Request(sensitivity=[0.05], variance=[0.05]))[0]
+    assert int(alone.topics.item()) == int(plan(Request(sensitivity=[0.05], sd=[0.05**0.5]))[0].topics.item()) == 77
+    both = plan(Request(sensitivity=[0.05], width=[0.1], variance=[0.05], correlation=[0.6]))
+    mean = next(size for size in both if "sensitivity" in size.inputs)
+    assert mean.topics.item() == 77
+    assert "correlation" not in mean.inputs
 
 
 # --- equivalence, non-inferiority, widths

@@ -15,6 +15,7 @@ from cranfield.methods.design.planning import plan
 from cranfield.methods.design.power_card import AXES, card_curves, curve_through
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import detectable_difference
+from cranfield.rendering.charts import size_curves
 from cranfield.rendering.sketch import Axis, Curve, interval_sketch, line_sketch, log_ticks, nice_ticks, standalone
 
 DESIGN = Request(systems=[10], min_range=[0.1], variance=[0.053])
@@ -63,6 +64,21 @@ def test_a_curve_goes_through_its_design_and_one_way(axis: str) -> None:
     assert topics[values == DESIGN.values(axis)[0]].tolist() == [there]
     steps = np.diff(topics)
     assert (steps <= 0).all() if axis in ("min_range", "alpha") else (steps >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("request_", "axis"),
+    [
+        (Request(effect_size=[0.33]), "effect_size"),
+        (Request(difference=[0.05], variance=[0.05], correlation=[0.6]), "correlation"),
+        (Request(width=[0.1], variance=[0.05], correlation=[0.6]), "variance"),
+    ],
+)
+def test_an_input_that_follows_from_another_is_neither_an_axis_nor_a_curve(request_: Request, axis: str) -> None:
+    x, rows = size_curves(plan(curve_through(request_, axis))[0].to_dict())
+    assert x == axis
+    assert {row["curve"] for row in rows} == {""}
+    assert request_.values(axis)[0] in [row[x] for row in rows]
 
 
 def test_a_grid_is_its_own_curve_and_what_is_not_given_has_none() -> None:

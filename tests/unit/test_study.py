@@ -28,7 +28,7 @@ from cranfield.methods.sequential import (
 from cranfield.methods.sequential.boundaries import obrien_fleming_spending
 from cranfield.methods.sequential.groups import t_levels
 from cranfield.methods.sequential.study import estimate_sd
-from cranfield.rendering.study_document import paragraph
+from cranfield.rendering.study_document import paragraph, status_document
 from cranfield.scores import ScoreTable
 
 Array = np.ndarray[Any, Any]
@@ -204,6 +204,16 @@ def test_a_significant_look_ends_a_group_sequential_study(path: Path, drawn: Arr
     assert study.test().to_dict() == found.to_dict()
     with pytest.raises(RequestError, match="has all its topics"):
         study.add(table_of(drawn[n : n + 5], 900))
+
+
+@pytest.mark.parametrize(("plan", "what"), [("fixed", "power so far"), ("group-sequential", "power of the whole plan")])
+def test_the_power_of_a_plan_is_not_called_that_of_the_topics_so_far(
+    path: Path, drawn: Array, plan: str, what: str
+) -> None:
+    study = begun(path, plan=plan)
+    study.add(table_of(drawn[:5]))
+    shown = dict(status_document(study.status(), {}).tables[1].rows)
+    assert shown[f"{what} at the observed sd"] == f"{study.status().achieved_power:.4f}"
 
 
 def test_topics_beyond_the_last_look_spend_all_that_is_left(path: Path, drawn: Array) -> None:

@@ -650,3 +650,13 @@ def test_max_t_is_the_largest_t_of_every_pair_in_every_resample() -> None:
         np.testing.assert_allclose(t[at, :5], expected, rtol=1e-9)
         assert significant[at].tolist() == [*(np.abs(expected) > resampled_critical(largest, 0.05)), False]
     assert significant.any()
+
+
+def test_columns_of_a_table_have_titles_of_their_own_and_intervals_are_named() -> None:
+    found = cranfield.verify(difference=0.05, sd=0.15, systems=3, collections=250, search=False)
+    for table in found.document().tables:
+        titles = [column.title for column in table.columns]
+        assert len(set(titles)) == len(titles)
+        assert "95 % intervals" in table.title
+    low, high = found.verifications[0].error.anytime
+    assert f"[{low:.3f}, {high:.3f}; anytime-valid]" in found.summary()

@@ -141,9 +141,41 @@ def test_an_error_on_a_page_names_the_label_of_the_field(page: str) -> None:
     for query, says in (
         ({"systems": "10", "min_range": "0.1"}, "«variance σ² of a system&#39;s scores» is missing"),
         ({**SAKAI, "min_range": "0"}, "«Smallest range of their means» cannot be 0"),
-        ({**SAKAI, "method": "nope"}, "«Method»: Input should be"),
+        ({**SAKAI, "method": "nope"}, "«Method» must be one of: blocked"),
     ):
         assert says in ask(page, "/size", **query).text
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "says"),
+    [
+        ("/size", {"goal": "equivalence", "sd": "0.15"}, "Fill in «Margin of equivalence»."),
+        (
+            "/size",
+            {"goal": "difference", "difference": "0,05", "sd": "0.15"},
+            "The decimal separator is a point: 0.05.",
+        ),
+        (
+            "/size",
+            {"difference": "0.05", "sd": "0.15", "icc": "x"},
+            "«intra-class correlation» must be a number, not «x»",
+        ),
+        ("/plans", {"difference": "0.05"}, "Fill in «Sd of paired differences»."),
+        ("/plans", {"difference": "0,05", "sd": "0.1"}, "The decimal separator is a point: 0.05."),
+        ("/plans", {"difference": "0.05", "sd": "0.1", "alpha": "2"}, "must be below 1, not «2»"),
+    ],
+)
+def test_what_is_typed_wrong_is_said_with_the_label_of_the_field(
+    page: str, path: str, query: dict[str, str], says: str
+) -> None:
+    said = unescape(http.get(f"{page}{path}", params=query, headers={"x-part": "answer"}).text)
+    assert says in said
+    assert "Input" not in said
+
+
+def test_lists_are_offered_where_a_field_takes_them(page: str) -> None:
+    for path, is_offered in (("/size", True), ("/trial", True), ("/plans", False)):
+        assert ("Several numbers are a list" in ask(page, path).text) == is_offered
 
 
 def test_a_curve_passes_through_the_design(page: str) -> None:
@@ -152,6 +184,21 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         marks = re.findall(r'class="here" cx="([\d.]+)" cy="([\d.]+)"', svg)
         assert len(marks) == 1
         assert f'cx="{marks[0][0]}" cy="{marks[0][1]}" r="2.5"' in svg, axis
+
+
+def test_the_mean_of_one_system_is_asked_for_its_own_variance(page: str) -> None:
+    html = ask(page, "/size", goal="sensitivity").text
+    for name in ("sd", "correlation"):
+        assert f'data-field="{name}" hidden' in html
+    assert 'data-field="variance">' in html
+    assert "77 topics estimate a mean to within ± 0.05" in html
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_the_curve_of_a_goal_is_one_through_the_design(page: str, goal: str) -> None:
+    svg = ask(page, "/size", goal=goal).text
+    assert svg.count('class="here"') == 1
+    assert len(re.findall('<path class="curve', svg)) == 1
 
 
 @pytest.mark.parametrize(
@@ -166,7 +213,7 @@ def test_a_curve_passes_through_the_design(page: str) -> None:
         ({**SAKAI, "alpha": "1e999999"}, "«alpha» cannot be"),
         ({**SAKAI, "alpha": "0:1e90:1e-90"}, "«alpha» cannot be «0:1e90:1e-90»|has "),
         ({**SAKAI, "curve": "sd"}, "no «sd» to vary"),
-        ({**SAKAI, "method": "nope"}, "«method»: Input should be 'blocked'"),
+        ({**SAKAI, "method": "nope"}, "«method» must be one of: blocked"),
         ({**SAKAI, "test": "tukey"}, "«test» has no effect"),
         ({"width": "0.1", "sd": "0.1", "systems": "10"}, "«systems» has no effect"),
         ({"difference": "0.05", "sd": "0.1", "variance": "0.1"}, "«sd» and «variance»"),

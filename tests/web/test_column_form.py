@@ -42,6 +42,8 @@ def form_of(html: str) -> dict[str, list[str]]:
         (LONG, "topic=qid,system=engine,measure=metric,score=val"),
         (UNKNOWN, "topic=Frage,system=Modell,score=Wert"),
         (WIDE, "topic=Frage,system=*"),
+        (b"Question,LLM,Rating\n1,a,0.5\n1,b,0.25\n2,a,0.75\n2,b,0.5\n", "topic=Question,system=LLM,score=Rating"),
+        (b"Q,Text,LLM,R\n1,x,a,0.5\n1,y,b,0.25\n2,z,a,0.75\n2,w,b,0.5\n", "topic=Q,system=LLM,score=R"),
         (UNKNOWN.replace(b",", b"\t"), "topic=Frage,system=Modell,score=Wert"),
         (b"Frage\tWert\nx\t0.5\ny\t0.25\n", "topic=Frage,score=Wert"),  # read as teams,
         (LONG.replace(b";", b"\t"), "topic=qid,system=engine,measure=metric,score=val"),  # as judgments,

@@ -214,3 +214,73 @@ def test_a_link_says_only_what_was_said(collection: str) -> None:
     sent = http.get(f"{collection}/pilot?measure=&min_range=&systems=4&method=&seed=")
     assert sent.status_code == 303
     assert sent.headers["location"].endswith("/pilot?systems=4")
+
+
+OF_MEASURES = ("variance", "size?difference=0.05", "power", "pilot?trials=20", "budget", "compare", "reliability")
+
+
+@pytest.mark.parametrize("asked", OF_MEASURES)
+def test_every_measure_has_its_own_answer_where_one_is_shown_at_a_time(collection: str, wait: Wait, asked: str) -> None:
+    name, _, query = asked.partition("?")
+    html = wait(f"{collection}/{name}?{query}&measure=AP&measure=nDCG@10").text
+    shown = html[html.index('id="answer"') :]
+    assert "data-switch" in shown
+    sentence = re.search(r'<p class="sentence".*?</p>', shown, re.S)
+    assert sentence
+    lines = re.findall(r'<span( data-measure="[^"]*")?>(.*?)</span>', sentence[0], re.S)
+    for measure, other in (("AP", "nDCG@10"), ("nDCG@10", "AP")):
+        mine = [text for mark, text in lines if mark == f' data-measure="{measure}"']
+        assert len(mine) == 1
+        assert mine[0].startswith(f"{measure}: ")
+        assert f"{other}: " not in mine[0]
+    figures = re.findall(r'<figure[^>]*?(?: data-measure="([^"]*)")?>', shown)
+    assert "" in figures or figures == ["AP", "nDCG@10"]
+
+
+def test_the_chart_of_a_measure_is_its_own(collection: str, wait: Wait) -> None:
+    html = wait(f"{collection}/size?difference=0.05&measure=AP&measure=nDCG@10").text
+    charts = re.findall(r'<figure data-measure="([^"]*)">(.*?)</figure>', html, re.S)
+    alone = {name: wait(f"{collection}/size?difference=0.05&measure={name}").text for name in ("AP", "nDCG@10")}
+    assert [name for name, _ in charts] == ["AP", "nDCG@10"]
+    for name, chart in charts:
+        assert f"<figcaption>{name}. " in chart
+        assert chart in alone[name]
+
+
+OF_COMMANDS = re.compile(r"exit code|the command ends|may be repeated|COLUMN|page «[a-z]")
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_page_has_no_words_of_the_command(name: str) -> None:
+    question = QUESTIONS[name]
+    form = make_form(question.query, {})
+    hints = [each.hint for each in (*form.front, *(each for group in form.groups for each in group.fields))]
+    for text in (question.summary, *hints):
+        assert not OF_COMMANDS.search(text), text
+
+
+def test_messages_on_a_page_call_other_pages_by_their_titles(collection: str, wait: Wait, page: str) -> None:
+    said = unescape(wait(f"{collection}/score?measure=foo").text)
+    assert "The page «Measures» lists them all." in said
+    assert 'href="/measures"' in said
+    measures = wait(f"{page}/measures").text
+    assert "<td>nDCG[@k]</td>" in measures
+    assert "data-switch" not in measures
+    assert wait(f"{page}/measures.json").json()["rows"][0]["title"] == "Average precision"
+
+
+def test_a_design_for_many_systems_is_checked_when_the_page_is_opened(page: str, upload: Upload, wait: Wait) -> None:
+    poor = [("poor", str(topic), 0.0) for topic in range(1, 21)]  # a system that cannot have a mean of 0.3
+    rows = [(f"s{at}", str(topic), 0.05 + (at * topic) % 11 / 20) for at in range(30) for topic in range(1, 21)]
+    table = "\n".join(
+        ["measure,topic,system,score", *(f"AP,{topic},{name},{score}" for name, topic, score in rows + poor)]
+    )
+    link = page + upload(page, [("many.csv", table.encode())]).json()["link"]
+    opened = wait(f"{link}/verify")
+    assert opened.status_code == 200
+    assert 'value="10"' in opened.text
+    refused = wait(f"{link}/verify?difference=0.05&collections=250&search=false")
+    assert refused.status_code == 400
+    advice = re.search(r"Compare (\d+) or fewer: «Systems» \1\.", unescape(refused.text))
+    assert advice
+    assert wait(f"{link}/verify?difference=0.05&collections=250&search=false&systems={advice[1]}").status_code == 200

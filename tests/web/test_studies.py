@@ -49,6 +49,11 @@ def test_a_study_is_started_continued_and_tested_without_another_upload(page: st
     assert len(wait(f"{page}/data/{key}/study-next.json").json()["rows"]) > 1
     link = page + upload(page, [SCORES], study=key).json()["link"]
     assert wait(f"{link}.json").json()["kind"] == "study"
+    read = wait(link).text
+    assert "The scores below are not part of it yet." in read
+    add = re.search(r'href="([^"]*)">Add these 8 topics to the study', read)
+    assert add
+    assert "8 topics added" in wait(page + unescape(add[1])).text
     form = wait(f"{link}/study-add").text
     assert "topics added" not in form  # until it is asked for
     assert "8 topics added" in wait(f"{link}/study-add?measure=").text
@@ -89,7 +94,7 @@ def test_too_early_a_test_and_what_is_no_study_are_refused(
     assert wait(f"{link}/study-add.json").status_code == 400  # there is nothing to add
     assert wait(f"{link}/compare.json").status_code == 400  # nothing shows the difference before the test
     edited = wait(f"{link}/study-edit?because=&difference=0.3")
-    assert "«Because»: Field required" in unescape(edited.text)
+    assert "Fill in «Reason»." in unescape(edited.text)
     assert wait(f"{link}/study-edit.json?because=x&difference=0.3").json()["rows"][0]["difference"] == 0.3
     damaged = page + upload(page, [(study[0], study[1].replace(b"0.2", b"0.1"))]).json()["link"]
     assert wait(damaged).status_code == 400
@@ -114,3 +119,13 @@ def test_work_without_data_shows_its_progress_and_ends_when_it_is_cancelled(page
     assert slow.status_code == 202
     ended = http.post(f"{page}/jobs/{slow.json()['job']}/cancel")
     assert (ended.status_code, ended.headers["location"]) == (303, "/")
+
+
+def test_a_study_names_the_pages_of_its_next_step(
+    page: str, upload: Upload, wait: Wait, study: tuple[str, bytes]
+) -> None:
+    link = page + upload(page, [study, SCORES]).json()["link"]
+    assert "run the test with the page «The test of a study»" in unescape(wait(f"{link}/study-add?measure=").text)
+    asked = unescape(wait(f"{page}/study-new?difference=0.05").text)
+    assert "Fill in «Sd»." in asked
+    assert "trial" not in asked[asked.index('id="answer"') :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,10 +89,14 @@ class Parameter:
         return self.about.label or self.name.replace("_", " ").capitalize()
 
     @property
+    def is_grid(self) -> bool:
+        """Whether it takes lists and ranges, which make a grid of designs; LOW,HIGH are two numbers."""
+        return self.kind in ("numbers", "counts") and "," not in self.about.metavar
+
+    @property
     def help(self) -> str:
         """What it means, its choices, and what it is where it is left out: the same text in every interface."""
-        is_grid = self.kind in ("numbers", "counts") and "," not in self.about.metavar  # LOW,HIGH are two numbers
-        text = self.about.help + (LISTS if is_grid else "")
+        text = self.about.help + (LISTS if self.is_grid else "")
         if self.choices:
             text += f" One of: {', '.join(self.choices)}."
         return text + (f" Default: {self.about.default}." if self.about.default else "")
@@ -122,6 +127,11 @@ class Parameter:
         from cranfield.methods.design.request import parse_counts, parse_grid
 
         text = value if isinstance(value, str) else ",".join(map(str, [value] if _is_number(value) else value))
+        if self.is_grid and text is value and self.kind == "numbers" and _COMMA.fullmatch(text.strip()):
+            raise RequestError(
+                f"`{self.name}` cannot be «{text.strip()}»",
+                fix=f"The decimal separator is a point: {text.strip().replace(',', '.')}.",
+            )
         return parse_counts(text, name=self.name) if self.kind == "counts" else parse_grid(text, name=self.name)
 
     def _choice(self, value: Any) -> str:
@@ -155,6 +165,9 @@ class Parameter:
         if broken:
             raise RequestError(f"`{self.name}` must be {broken[0]}, not {value:g}", fix=self.about.help)
         return int(value) if self.kind == "count" else float(value)
+
+
+_COMMA = re.compile(r"0,\d+")  # a number as many languages write it: no list of designs begins with 0
 
 
 def path_list(value: Any) -> Any:

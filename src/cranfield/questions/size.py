@@ -133,7 +133,7 @@ def size(
     sensitivity: Annotated[
         Numbers,
         Param(
-            "Half-width of the confidence interval of a mean: the mean is estimated to within ± S.",
+            "Half-width of the confidence interval of one system's mean: it is estimated to within ± S.",
             label="Within ±",
             metavar="S",
         ),
@@ -143,8 +143,8 @@ def size(
     sd: Annotated[
         Numbers,
         Param(
-            "Standard deviation of paired differences (AP on news: about 0.15); with `unpaired`, of one system's "
-            "scores.",
+            "Standard deviation of paired differences (AP on news: about 0.15); with `unpaired` or `sensitivity`, of "
+            "one system's scores.",
             label="Sd of paired differences",
             metavar="SD",
         ),

@@ -354,7 +354,7 @@ def study_test(file: File, *, expect: Expect = None) -> StudyTestResult:
 def study_edit(
     file: File,
     *,
-    because: Annotated[str, Param("The reason; it is recorded with the change.", metavar="TEXT")],
+    because: Annotated[str, Param("The reason; it is recorded with the change.", label="Reason", metavar="TEXT")],
     difference: Annotated[
         float | None, Param("New smallest difference of interest.", ge=LEAST, le=MOST, metavar="D")
     ] = None,

@@ -122,14 +122,18 @@ TITLES = {
 }
 
 
+DERIVED = {"difference": "effect_size", "sd": "variance"}
+"""Inputs that follow from another where a row has that one."""
+
+
 def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     """Return the input with most values, and the rows of the first method; other inputs that vary become ``curve``."""
     known = [row for row in rows if row["topics"] is not None]
     first = known[0]["method"] if known else None
     known = [row for row in known if row["method"] == first]
     inputs = [name for name in TITLES if name not in ("topics", "cost", "value", "what")]
-    varying = {name: len({row[name] for row in known}) for name in inputs if known and name in known[0]}
-    varying = {name: count for name, count in varying.items() if count > 1}
+    given = [name for name in inputs if known and name in known[0] and DERIVED.get(name) not in known[0]]
+    varying = {name: count for name in given if (count := len({row[name] for row in known})) > 1}
     if not varying:
         raise RequestError("one design is a point, not a curve", fix="Give a list or a range for at least one input.")
     x = max(varying, key=lambda name: varying[name])

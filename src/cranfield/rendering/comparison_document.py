@@ -572,7 +572,7 @@ def _with_gates(document: Document, result: ComparisonResult) -> Document:
         Column("gate", "gate"),
         Column("candidate", "candidate"),
         Column("baseline", "baseline"),
-        Column("difference", "difference", "score"),
+        *_gated_columns({each.factor for each in result.gates}),
         Column("bound", "one-sided bound", "score"),
         Column("p_adjusted", "p (one-sided)", "probability"),
         Column("passed", "passed", "yes"),
@@ -588,6 +588,15 @@ def _with_gates(document: Document, result: ComparisonResult) -> Document:
         notes=document.sentence,
         extra={"gates": rows, "passed": result.exit_code == 0, **document.extra},
     )
+
+
+def _gated_columns(factors: set[float]) -> list[Column]:
+    """The contrast that is tested; with a margin in per cent the baseline has a factor."""
+    if factors == {1.0}:
+        return [Column("difference", "difference", "score")]
+    if len(factors) == 1:
+        return [Column("difference", f"candidate − {min(factors):g}·baseline", "score")]
+    return [Column("factor", "factor", "number"), Column("difference", "candidate − factor·baseline", "score")]
 
 
 def _beside_labels(document: Document, found: Mapping[str, Mapping[str, Comparison]]) -> Document:

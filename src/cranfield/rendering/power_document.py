@@ -74,14 +74,14 @@ def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate |
     answers = [answer for answer, _ in said]
     if gate is not None:
         rows = [row | {"gate_passed": gate.passes(card)} for row, card in zip(rows, cards, strict=True)]
-        answers += [_gate_sentence(gate, card) for card in cards]
+        answers = [f"{answer} {_gate_sentence(gate, card)}" for answer, card in zip(answers, cards, strict=True)]
     return Document(
         method="power",
         inputs=inputs,
         tables=tables,
         rows=rows,
-        answer=" ".join(answers),
-        notes=" ".join(f"{name}{notes}" for (name, notes) in _named_notes(cards, said)),
+        answer="\n".join(answers),
+        notes="\n".join(f"{name}{notes}" for (name, notes) in _named_notes(cards, said)),
         citations=_citations(cards),
     )
 

@@ -104,7 +104,7 @@ def _sentence(plans: Sequence[ReplicateSize]) -> str:
     """Return the sentence about the best design, or the only one, of each goal; else what the rows have."""
     settled = [each for each in plans if each.best is not None or each.size.topics.size == 1]
     if settled and len(plans) <= len({each.measure for each in plans}):
-        return " ".join(each.summary() for each in settled)
+        return "\n".join(each.summary() for each in settled)
     first = plans[0]
     if first.costs is not None and not settled:
         return first.summary()

@@ -288,11 +288,12 @@ def _verification_view(result: VerificationResult) -> Document:
     """Return one row per design: required and achieved power, the verdict, and the number of topics that is enough."""
     found = result.verifications
     rows = [each.to_dict() for each in found]
-    tables = [_power_table(rows), _rates_table(rows)]
+    level = f"{100 * found[0].confidence:g} %"
+    tables = [_power_table(rows, level), _rates_table(rows, level)]
     if len(found) == 1 and found[0].curve:
         tables.append(_curve_table(found[0]))
     extra = {"curves": [[look.to_dict() for look in each.curve] for each in found]}
-    sentence = " ".join(each.summary() for each in found) if len(found) <= 3 else _many(found)
+    sentence = _each(found) if len(found) <= 3 else _many(found)
     left_out = sorted({name for each in found for name in each.left_out})
     if left_out:
         names = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
@@ -307,6 +308,12 @@ def _verification_view(result: VerificationResult) -> Document:
         seed=found[0].seed,
         extra=extra,
     )
+
+
+def _each(found: Sequence[Verification]) -> str:
+    """What is found of every design, with its measure where there are several."""
+    several = len({each.design.measure for each in found}) > 1
+    return "\n".join(f"{each.design.measure}: " * several + each.summary() for each in found)
 
 
 def _many(found: Sequence[Verification]) -> str:
@@ -339,7 +346,7 @@ def _columns(words: Sequence[str], titles: Mapping[str, str], counts: Sequence[s
     )
 
 
-def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _power_table(rows: Sequence[Mapping[str, Any]], level: str) -> Table:
     goals = [word for word in ("min_range", "difference") if any(word in row for row in rows)]
     words = [
         *(["measure"] if any(row["measure"] for row in rows) else []),
@@ -367,11 +374,11 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "promised_power": "formula",
         "achieved_power": "power",
         "power": "required power",
-        "lower": "low",
-        "upper": "high",
+        "lower": "power, low",
+        "upper": "power, high",
         "topics_needed": "topics needed",
-        "topics_needed_lower": "low",
-        "topics_needed_upper": "high",
+        "topics_needed_lower": "topics needed, low",
+        "topics_needed_upper": "topics needed, high",
     }
     counts = (
         "systems",
@@ -383,12 +390,13 @@ def _power_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "topics_needed_lower",
         "topics_needed_upper",
     )
-    columns = _columns(words, titles, counts)
-    return Table(columns, [tuple(row.get(word) for word in words) for row in rows], f"Power, on {rows[0]['world']}")
+    title = f"Power, on {rows[0]['world']}; low and high: {level} intervals"
+    return Table(_columns(words, titles, counts), [tuple(row.get(word) for word in words) for row in rows], title)
 
 
-def _rates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _rates_table(rows: Sequence[Mapping[str, Any]], level: str) -> Table:
     words = [
+        *(["measure"] if len({row["measure"] for row in rows}) > 1 else []),
         "test",
         "topics",
         "anything",
@@ -406,21 +414,23 @@ def _rates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         "test": "test",
         "anything": "any pair significant",
         "error_rate": "family-wise error rate",
-        "error_rate_lower": "low",
-        "error_rate_upper": "high",
+        "error_rate_lower": "error rate, low",
+        "error_rate_upper": "error rate, high",
         "variance": "σ² of the formula",
         "simulated_variance": "σ² simulated",
         "residual_variance": "residual simulated",
-        "anytime_lower": "anytime-valid lower limit of power",
-        "anytime_upper": "high",
+        "anytime_lower": "power, anytime-valid low",
+        "anytime_upper": "power, anytime-valid high",
     }
     shown = [tuple(TITLES[row[word]] if word == "test" else row.get(word) for word in words) for row in rows]
-    return Table(_columns(words, titles, ("topics",)), shown, "Error rates and variances")
+    return Table(
+        _columns(words, titles, ("topics",)), shown, f"Error rates and variances; low and high: {level} intervals"
+    )
 
 
 def _curve_table(found: Verification) -> Table:
     words = ["topics", "achieved_power", "lower", "upper"]
-    titles = {"achieved_power": "power", "lower": "low", "upper": "high"}
+    titles = {"achieved_power": "power", "lower": "power, low", "upper": "power, high"}
     near = sorted(found.curve, key=lambda look: abs(look.power.rate - found.design.power))[:MOST_LOOKS]
     near.sort(key=lambda look: look.topics)
     shown = [tuple(look.to_dict()[word] for word in words) for look in near]

@@ -195,7 +195,7 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -
     citations = tuple(dict.fromkeys(size.size.method.citation for size in sizes))
     firsts = list({size.measure: size for size in reversed(sizes)}.values())[::-1]
     warnings = dict.fromkeys(caution for size in firsts for caution in pilot_caution(size.estimate))
-    sentence = " ".join(_pilot_sentence(size) for size in firsts)
+    sentence = "\n".join(_pilot_sentence(size) for size in firsts)
     return Document(
         method="size",
         inputs=inputs,
@@ -342,7 +342,7 @@ def _label_sentence(plans: Sequence[LabelSize]) -> str:
     firsts = list({each.measure: each for each in reversed(plans)}.values())[::-1]
     pairs = [each for each in plans if each.size.method.name == "t" and not each.measure]
     told = dict.fromkeys((*firsts, *pairs))
-    return " ".join(each.summary() for each in told)
+    return ("\n" if plans[0].measure else " ").join(each.summary() for each in told)
 
 
 def document(result: SizeResult) -> Document:
@@ -458,10 +458,27 @@ def _pilot_request(result: SizeResult) -> Request:
 
 def _caption(result: SizeResult) -> str:
     method = result.sizes[0].method
-    caption = f"Method: {method.title}; {method.design}."
+    design = "" if method.name == "clt" else f"; {method.design}"  # one system shares topics with none
+    caption = f"Method: {method.title}{design}."
     if not result.pilot:
         return caption
     return f"{result.pilot[0].measure}. {caption} Variance: {result.pilot[0].estimate.method}."
 
 
-VIEWS = {"SizeResult": View(document, {"curve": curve}, sketch)}
+def by_measure(result: SizeResult) -> dict[str, SizeResult]:
+    """The result of every measure of a pilot; all of it where there is none."""
+    parts = result.replicates or result.pilot
+    measures = list(dict.fromkeys(each.measure for each in parts)) or [""]
+    return {name: _only(result, name) for name in measures}
+
+
+def _only(result: SizeResult, measure: str) -> SizeResult:
+    kept: dict[str, Any] = {
+        part: tuple(each for each in getattr(result, part) if each.measure == measure)
+        for part in ("pilot", "labels", "replicates")
+    }
+    sizes = tuple(each.size for each in kept["replicates"] or kept["pilot"]) or result.sizes
+    return replace(result, sizes=sizes, **kept)
+
+
+VIEWS = {"SizeResult": View(document, {"curve": curve}, sketch, by_measure=by_measure)}

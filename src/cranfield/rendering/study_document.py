@@ -138,7 +138,7 @@ def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
     rows = [
         ("topics", show(status.topics, "count")),
         ("sd so far", show(status.sd, "number")),
-        ("power so far", show(status.achieved_power, "score")),
+        (_power_title(status), show(status.achieved_power, "score")),
         ("next decision at", show(status.next_look, "count")),
         ("more topics", show(status.more, "count")),
         ("looks so far", show(status.looks, "count")),
@@ -162,6 +162,12 @@ def status_document(status: Status, inputs: Mapping[str, Any]) -> Document:
     )
 
 
+def _power_title(status: Status) -> str:
+    """What the power is: looks that are planned for later belong to a group-sequential design too."""
+    whole = status.goal.plan == "group-sequential"
+    return "power of the whole plan at the observed sd" if whole else "power so far at the observed sd"
+
+
 def _edits_table(status: Status) -> list[Table]:
     if not status.edits:
         return []
@@ -176,7 +182,7 @@ def _edits_table(status: Status) -> list[Table]:
         Column("name", "what"),
         Column("before", "from"),
         Column("after", "to"),
-        Column("reason", "because"),
+        Column("reason", "reason"),
     )
     return [Table(columns, rows, "Changes of the goal")]
 

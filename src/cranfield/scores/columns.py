@@ -213,8 +213,8 @@ def _usual_score(names: Sequence[str]) -> list[str]:
     return [name for word in _SCORE for name in names if name.lower() == word][:1]
 
 
-def likely(names: Sequence[str], numbers: Collection[str]) -> Columns:
-    """What columns probably are, for people to correct, where ``numbers`` are those of numbers.
+def likely(names: Sequence[str], numbers: Collection[str], repeated: Collection[str] = ()) -> Columns:
+    """What columns probably are, for people to correct: ``numbers`` are those of numbers, ``repeated`` have few values.
 
     >>> likely(["qid", "engine", "metric", "val"], {"val"}).text
     'topic=qid,system=engine,measure=metric,score=val'
@@ -222,8 +222,16 @@ def likely(names: Sequence[str], numbers: Collection[str]) -> Columns:
     'topic=Frage,system=*'
     >>> likely(["query", "run", "map", "ndcg", "note"], {"map", "ndcg"}).text
     'topic=query,system=run,score=map,score=ndcg'
+
+    A column of text is no system's scores; of several, the one whose values are repeated says which system it was:
+
+    >>> likely(["Question", "LLM", "Rating"], {"Rating"}).text
+    'topic=Question,system=LLM,score=Rating'
+    >>> likely(["Question", "Answer", "LLM", "Rating"], {"Rating"}, {"LLM"}).text
+    'topic=Question,system=LLM,score=Rating'
     """
-    if (sure := known_layout(names) or guess(names)) is not None:
+    sure = known_layout(names) or guess(names)
+    if sure is not None and not (sure.system == "*" and set(names) - {sure.topic, *numbers}):
         taken = {sure.topic, sure.system, sure.measure, sure.shard, *sure.ignore}
         several = tuple(name for name in names if name in numbers and name not in taken)
         return replace(sure, score=several) if sure.score == ("*",) and several else sure
@@ -232,8 +240,9 @@ def likely(names: Sequence[str], numbers: Collection[str]) -> Columns:
     rest = [name for name in names if name not in found.values()]
     scores = _usual_score(rest) or [name for name in rest if name in numbers]
     texts = [name for name in rest if name not in numbers]
-    if "system" not in found and len(texts) == 1:
-        found["system"] = texts[0]
+    systems = texts if len(texts) == 1 else [name for name in texts if name in repeated]
+    if "system" not in found and len(systems) == 1:
+        found["system"] = systems[0]
     if "system" not in found and not texts and len(scores) > 1 and not any(map(_is_measure, scores)):
         return Columns(topic, "*", found.get("measure"))
     return Columns.of([*found.items(), *(("score", name) for name in scores)])

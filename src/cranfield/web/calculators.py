@@ -12,10 +12,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, NoEffectError
+from cranfield.errors import CranfieldError, NoEffectError, RequestError
 from cranfield.methods.design.power_card import AXES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
+from cranfield.rendering.score_document import measures_document
 from cranfield.rendering.size_document import sketch as size_sketch
 from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
 from cranfield.web.forms import Given, Query, absent, field, labels_of, make_form
@@ -42,7 +43,7 @@ GOAL_INPUTS: dict[str, tuple[str, ...]] = {
     "equivalence": ("equivalence", "true_difference", *_PAIR),
     "non_inferiority": ("non_inferiority", "true_difference", *_PAIR),
     "width": ("width", "probability", "sd", "variance", "correlation", "alpha", *_JUDGE),
-    "sensitivity": ("sensitivity", "sd", "variance", "correlation", "alpha", "one_sided"),
+    "sensitivity": ("sensitivity", "variance", "alpha", "one_sided"),
 }
 _OF_GOALS = ("true_difference", "probability")
 _SPREAD = {"sd": "0.15"}
@@ -56,7 +57,7 @@ EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
         "equivalence": {"equivalence": "0.05", **_SPREAD},
         "non_inferiority": {"non_inferiority": "0.05", **_SPREAD},
         "width": {"width": "0.1", **_SPREAD},
-        "sensitivity": {"sensitivity": "0.05", **_SPREAD},
+        "sensitivity": {"sensitivity": "0.05", "variance": "0.05"},
     },
     "test": {test: {"systems": "10"} for test in ("max-t", "tukey", "holm", "dunnett")},
     "replicates": {"variations": _OWN, "fixed-prompts": _OWN, "clusters": _OWN, "prompts": _SHARED, "seeds": _SHARED},
@@ -105,6 +106,8 @@ EXAMPLE_CARD = PowerQuery.model_validate(
 
 def size_answer(query: Any, *, drawn: bool = True) -> Answer:
     """How many topics, and where it is to be ``drawn`` the curve the design lies on."""
+    if query.goal and getattr(query, query.goal) is None:
+        raise RequestError(f"`{query.goal}` is missing", fix=f"Fill in `{query.goal}`.")
     hidden = GOAL_FIELDS - set(GOAL_INPUTS[query.goal]) if query.goal else frozenset()
     asked = query.model_copy(update={name: SizeQuery.model_fields[name].default for name in hidden})
     result = SIZE.ask(**values(SIZE, asked))
@@ -135,6 +138,17 @@ def trial_answer(query: Any) -> Answer:
     """Topics in all against the size of a trial, a curve for every sd it might find."""
     result = TRIAL.ask(**values(TRIAL, query))
     return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
+
+
+class MeasuresQuery(Query):
+    """What ``cranfield measures`` takes."""
+
+
+def measures_answer(query: Any) -> Answer:
+    """The catalogue of measures."""
+    found = measures_document()
+    tables = [replace(table, measure="*") for table in found.tables]  # all of them, not one at a time
+    return Answer(document=replace(found, answer="", tables=tables), command="cranfield measures")
 
 
 router, pages = APIRouter(), APIRouter()  # the pages' addresses are a name and nothing else: they come last
@@ -199,6 +213,17 @@ CALCULATORS = {
             answer=trial_answer,
             numbers=trial_answer,
             example=EXAMPLE_TRIAL,
+        ),
+        Calculator(
+            name="measures",
+            command="measures",
+            title="Measures",
+            heading="Measures",
+            query=MeasuresQuery,
+            answer=measures_answer,
+            numbers=measures_answer,
+            example=MeasuresQuery(),
+            template="measures.html",
         ),
     )
 }

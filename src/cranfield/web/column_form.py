@@ -24,6 +24,7 @@ from cranfield.web.data import (
     store_of,
 )
 from cranfield.web.error_pages import Fault
+from cranfield.web.forms import PAGES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
 from cranfield.web.upload_form import Received
@@ -119,6 +120,14 @@ def _preview(request: Request, data: Data) -> Preview:
     return table
 
 
+def _of_form(fault: Fault) -> Fault:
+    """A fault in the words of the form, which has a field for what distinguishes two scores."""
+    if "seed=COLUMN" in fault.fix:
+        fix = "Choose the column that distinguishes them: under «System», or as «Replicate or shard»."
+        fault = replace(fault, fix=fix)
+    return fault.spoken(PAGES)
+
+
 def _page(data: Data, table: Preview, chosen: Chosen, fault: Fault | None, status: int = 200) -> Response:
     ticked = set(chosen.get("score", ()))
     inside = [name for name in ticked if name not in (*table.names, "*")]  # of objects, by their way
@@ -136,6 +145,6 @@ def _page(data: Data, table: Preview, chosen: Chosen, fault: Fault | None, statu
         parts=PARTS,
         of_topics=OF_TOPICS,
         repeated=REPEATED,
-        fault=fault.spoken() if fault else None,
+        fault=_of_form(fault) if fault else None,
     )
     return HTMLResponse(page, status)

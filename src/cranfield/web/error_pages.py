@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError, speak
+from cranfield.web.forms import PAGES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
 
@@ -70,10 +72,34 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {
 def from_validation(errors: list[Any]) -> Fault:
     """Pydantic's complaint in our words."""
     first = errors[0]
-    name = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body")) or "the request"
+    name = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))[:60] or "the request"
     if first["type"] == "extra_forbidden":
-        return Fault(f"there is no parameter «{name[:60]}»", fix="/api lists those there are.")
-    return Fault(f"`{name[:60]}`: {first['msg']}", fix="/api says what it takes.")
+        return Fault(f"there is no parameter «{name}»", fix="/api lists those there are.")
+    if first["type"] == "missing":
+        return Fault(f"`{name}` is missing", fix=f"Fill in `{name}`.")
+    given = str(first["input"])[:60]
+    fix = "The decimal separator is a point: 0.05." if COMMA.fullmatch(given) else ""
+    return Fault(f"`{name}` must be {_wanted(first)}, not «{given}»", fix=fix)
+
+
+COMMA = re.compile(r"-?\d+,\d+")
+_LIMITS = {
+    "greater_than": "above",
+    "greater_than_equal": "at least",
+    "less_than": "below",
+    "less_than_equal": "at most",
+}
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+
+
+def _wanted(error: Mapping[str, Any]) -> str:
+    """What a parameter has to be, in the words of the library."""
+    if error["type"] in _LIMITS:
+        (limit,) = error["ctx"].values()
+        return f"{_LIMITS[error['type']]} {limit:,g}"
+    if error["type"] == "literal_error":
+        return f"one of: {error['ctx']['expected'].replace(chr(39), '')}"
+    return _KINDS.get(error["type"].partition("_")[0], "something else")
 
 
 def parse(model: type[BaseModel], given: dict[str, Any]) -> Any:
@@ -103,7 +129,8 @@ def respond(
     """
     if wants_json(request):
         return JSONResponse({"error": asdict(fault.spoken())}, status)
-    return HTMLResponse(render("error.html", fault=fault.spoken(labels), here="", back=back, also=also or {}), status)
+    said = fault.spoken(PAGES if labels is None else labels)
+    return HTMLResponse(render("error.html", fault=said, here="", back=back, also=also or {}), status)
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -113,7 +140,8 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return respond(request, 422, from_validation(list(error.errors())))
+        fault = from_validation(list(error.errors()))
+        return respond(request, 422, replace(fault, fix=fault.fix or "/api says what it takes."))
 
     @app.exception_handler(BodyError)
     async def too_much(request: Request, error: BodyError) -> Response:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
+
+from cranfield.errors import COMMANDS_ONLY
+from cranfield.questions import MODULES, find_question
 
 
 def absent(value: Any) -> Any:
@@ -26,7 +30,21 @@ def field(title: str, about: str = "", default: Any = None, **bounds: Any) -> An
 
 
 LISTS = " A number, a list or a range (from:to:step)."
-EXIT_CODE = " Exit code 1 otherwise."
+_OF_COMMANDS = re.compile(
+    r"; exit code \d when [^.]*|; otherwise the exit code is \d| Exit code \d otherwise\."
+    r"|; they are saved when the command ends"
+)
+
+
+def without_commands(text: str) -> str:
+    """What a parameter or a question means, without what only a command has."""
+    return _OF_COMMANDS.sub("", text).replace("may be repeated", "several are separated by blanks")
+
+
+PAGES = {f"{name}()": find_question(name).title for name in MODULES if name not in COMMANDS_ONLY} | {
+    "measures()": "Measures"
+}
+"""What messages call other pages."""
 
 
 Names = Annotated[list[str] | None, Given]
@@ -87,29 +105,36 @@ class FormGroup:
 
 @dataclass(frozen=True)
 class Form:
-    """The fields in front, and groups of those folded away."""
+    """The fields in front, and groups of those folded away; it explains lists once where some in front take them."""
 
     front: list[FormField]
     groups: list[FormGroup]
+    takes_lists: bool
 
 
 def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
     """The form of a query with what was typed into it."""
-    made = {name: _field(model, name, info, typed.get(name)) for name, info in model.model_fields.items()}
+    takes_lists = any(LISTS in (model.model_fields[name].description or "") for name in model.front)
+    fields = model.model_fields.items()
+    known = LISTS if takes_lists else ""
+    made = {name: _field(model, name, info, typed.get(name), _hint(model, info, known)) for name, info in fields}
     front = [made[name] for name in model.front]
     groups = [FormGroup(title, [made[name] for name in names]) for title, names in model.groups.items()]
     shown = {*model.front, *(name for names in model.groups.values() for name in names)}
     rest = [each for name, each in made.items() if name not in shown]
-    return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])])
+    return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])], takes_lists)
 
 
 def labels_of(model: type[Query]) -> dict[str, str]:
-    """What the fields of a form are called there, without the words that join one to the field before."""
+    """What messages call the fields of a form, without the words that join one to the field before; the choices in
+    them; and other pages."""
     titles = {name: info.title or name for name, info in model.model_fields.items()}
-    return {name: title.removeprefix("or: ").removeprefix("and ") for name, title in titles.items()}
+    labels = {name: title.removeprefix("or: ").removeprefix("and ") for name, title in titles.items()}
+    choices = {f"{name}={value}": text for name, texts in model.choices.items() for value, text in texts.items()}
+    return labels | choices | PAGES
 
 
-def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormField:
+def _field(model: type[Query], name: str, info: FieldInfo, typed: Any, hint: str) -> FormField:
     words_of = _values(info.annotation)
     usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
     words = model.choices.get(name, {})
@@ -127,12 +152,15 @@ def _field(model: type[Query], name: str, info: FieldInfo, typed: Any) -> FormFi
     usual = model.scored_by if name == "measure" else usual
     values = typed if isinstance(typed, list) else []
     mark = ", " if kind == "system" else " "
-    return FormField(name, info.title or name, kind, _text(typed, mark), _hint(info), usual, choices, values)
+    return FormField(name, info.title or name, kind, _text(typed, mark), hint, usual, choices, values)
 
 
-def _hint(info: FieldInfo) -> str:
-    """What a parameter means, without what all lists of numbers have in common and what only a command has."""
-    return (info.description or "").replace(LISTS, "").removesuffix(EXIT_CODE).strip()
+def _hint(model: type[Query], info: FieldInfo, known: str) -> str:
+    """What a parameter means, without what the form says once and what only a command has; fields by their labels."""
+    text = without_commands((info.description or "").replace(known, "")).strip()
+    for name, label in labels_of(model).items():
+        text = text.replace(f"«{name.replace('_', ' ')}»", f"«{label}»")
+    return text
 
 
 def _values(annotation: Any) -> tuple[str, ...]:

@@ -175,9 +175,11 @@ class Answer:
 
 
 def measures_of(table: Table) -> list[str]:
-    """The measure of a table, or those of its rows."""
+    """The measure of a table, or those of its rows; none where it is shown with all of them."""
+    if table.measure == "*":
+        return []
     at = next((place for place, column in enumerate(table.columns) if column.word == "measure"), None)
-    found = [table.measure.strip("*")] if at is None else [row[at] for row in table.rows]
+    found = [table.measure] if at is None else [row[at] for row in table.rows]
     return [str(each) for each in found if each]
 
 

@@ -35,6 +35,7 @@ SCORE = make_page(
     of=("collection",),
     scored_by="AP P@10 nDCG@10",
 )
+FEW = 10  # systems of a design that is checked unless a number is given
 ABOUT_VARIANCE = ("variance", "correlation", "sd")  # which the data have
 VARIANCE = make_page("variance", front=("measure", "percentile", "pairs"))
 SIZE = make_page(
@@ -103,7 +104,12 @@ VERIFY = make_page(
     of=("collection", "scores", "shards"),
     alone=True,
     without=("gate",),
-    example=lambda about: {"difference": "0.05", "collections": "1000", "search": "false"},  # seconds, not a minute
+    example=lambda about: {
+        "difference": "0.05",
+        **({"systems": str(FEW)} if len(about["systems"]) > FEW else {}),  # some of many cannot have such means
+        "collections": "1000",  # seconds, not a minute
+        "search": "false",
+    },
 )
 STUDY_PAST = make_page(
     "study_past",
@@ -155,6 +161,7 @@ STUDY_NEW = make_page(
     of=("nothing",),
     scored_by="",
     without=("cautious", "missing"),  # of earlier scores
+    required=("sd",),
     example=lambda about: {"difference": "0.03", "sd": "0.13"},
     answer=study_answer,
     topics=CANDIDATE_TOPICS,

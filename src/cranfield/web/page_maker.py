@@ -28,7 +28,7 @@ from cranfield.rendering.report_page import charts_missing
 from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
-from cranfield.web.forms import Flag, Given, Names, Query
+from cranfield.web.forms import PAGES, Flag, Given, Names, Query, without_commands
 from cranfield.web.page import Answer, Drawing, Makers, render
 from cranfield.web.uploads import FILES, PACKED
 
@@ -142,6 +142,7 @@ def make_page(
     alone: bool = False,
     scored_by: str = "AP",
     without: tuple[str, ...] = (),
+    required: tuple[str, ...] = (),
     remark: str = "",
     example: Callable[[About], dict[str, Any]] = lambda about: {},
     answer: Callable[[Asked], Any] | None = None,
@@ -150,14 +151,15 @@ def make_page(
     **extra: tuple[Any, Any],
 ) -> DataPage:
     """The page of a question: ``front`` are the fields that are not folded away, ``without`` the parameters that make
-    no sense with data, ``remark`` ends the sentence, ``extra`` are fields of the page's own."""
+    no sense with data, ``required`` those without which the page has nothing to go by, ``remark`` ends the sentence,
+    ``extra`` are fields of the page's own."""
     question = find_question(name)
     data = next(each.name for each in question.parameters.values() if each.is_positional)
     return DataPage(
         name=question.command.replace(" ", "-"),
         title=question.title,
-        summary=question.summary.rstrip("."),
-        query=make_query(question, front, scored_by, without, **_chart_field(question), **extra),
+        summary=without_commands(question.summary).rstrip("."),
+        query=make_query(question, front, scored_by, without, required, **_chart_field(question), **extra),
         answer=answer or (lambda asked: _answer(question, asked, remark)),
         files=files,
         word=data,
@@ -174,12 +176,14 @@ def make_query(
     front: tuple[str, ...],
     scored_by: str = "AP",
     without: tuple[str, ...] = (),
+    required: tuple[str, ...] = (),
     **extra: tuple[Any, Any],
 ) -> type[Query]:
     """What a page may be asked: every parameter that does not say where data comes from, and what is the page's own."""
     left = {name: each for name, each in question.parameters.items() if name not in without}
     asked = {name: each for name, each in left.items() if not each.is_source}
-    fields: dict[str, Any] = {**extra, **{name: _field(each) for name, each in asked.items()}}
+    made = {name: _field(each, is_required=each.is_required or name in required) for name, each in asked.items()}
+    fields: dict[str, Any] = {**extra, **made}
     model = create_model(f"{question.name.title().replace('_', '')}Query", __base__=Query, **fields)
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
     model.front, model.scored_by = front, scored_by
@@ -224,7 +228,7 @@ def _groups(asked: Mapping[str, Any], front: tuple[str, ...]) -> dict[str, tuple
     return found
 
 
-def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
+def _field(parameter: declared.Parameter, *, is_required: bool) -> tuple[Any, Any]:
     kind: Any = _TYPES.get(parameter.kind, str)
     if parameter.choices:
         kind = Literal[parameter.choices]
@@ -232,12 +236,12 @@ def _field(parameter: declared.Parameter) -> tuple[Any, Any]:
     if parameter.kind in ("count", "number"):
         about = parameter.about
         limits = {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
-    is_optional = parameter.is_optional and parameter.kind not in ("flag", "names")
-    default = ... if parameter.is_required else parameter.default
+    is_optional = parameter.is_optional and parameter.kind not in ("flag", "names") and not is_required
+    default = ... if is_required else parameter.default
     default = str(default) if kind is str and isinstance(default, int | float) else default
     annotation = Annotated[kind | None, Given] if is_optional else kind
     return annotation, Field(
-        default=default, title=parameter.label, description=speak(parameter.help, "page"), **limits
+        default=default, title=parameter.label, description=speak(parameter.help, "page", PAGES), **limits
     )
 
 

@@ -29,13 +29,16 @@ from cranfield.formats.scores import LONG
 from cranfield.formats.text import BOM, read_bytes, read_head
 from cranfield.methods.sequential.journal import is_journal
 from cranfield.methods.sequential.study import open_study
+from cranfield.questions import find_question
 from cranfield.rendering.document import Warnings, spoken_warnings, warning_lines
 from cranfield.scores.columnar import HEAD
-from cranfield.scores.columns import DOCUMENTS, Columns, as_number, guess, known_layout, likely
+from cranfield.scores.columns import DOCUMENTS, Columns, as_number, known_layout, likely
 from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
+from cranfield.web.forms import PAGES
 
 FILES, ABOUT, PACKED = "files", "about.json", "collection.cran"
+LABELS = PAGES | {"missing": find_question("compare").parameters["missing"].label}
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,8 @@ def _with_study(about: dict[str, Any], studies: list[str]) -> dict[str, Any]:
         "added": about["kind"] if about["names"] else "",
         "names": [*studies, *about["names"]],
         "files": [*studies, *about["files"]],
-        "summary": speak(status.summary(), "page"),
+        "summary": speak(status.summary(), "page", LABELS),
+        "study_measure": status.measure or (about["measures"][0] if len(about["measures"]) == 1 else ""),
     }
 
 
@@ -214,11 +218,12 @@ class Preview:
 
     @property
     def is_guessed(self) -> bool:
-        return guess(self.names) is not None
+        return self.likely.guessed
 
     @property
     def likely(self) -> Columns:
-        return likely(self.names, self.numbers)
+        columns = zip(self.names, zip(*self.rows, strict=True), strict=True)
+        return likely(self.names, self.numbers, {name for name, cells in columns if len(set(cells)) < len(cells)})
 
 
 def preview(folder: str, files: list[str]) -> Preview | None:
@@ -384,4 +389,4 @@ def _about(collection: Collection, names: list[str], arguments: list[str], optio
 
 
 def _on_page(warnings: Warnings) -> list[str]:
-    return warning_lines(spoken_warnings(warnings, "page"))
+    return warning_lines(spoken_warnings(warnings, "page", LABELS))

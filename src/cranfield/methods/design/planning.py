@@ -11,7 +11,14 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError
 from cranfield.methods.design.formulas import Method
-from cranfield.methods.design.request import MOST_CELLS, TYPICAL_CORRELATION, Request, broadcast, chosen_methods
+from cranfield.methods.design.request import (
+    MOST_CELLS,
+    ONE_SYSTEM,
+    TYPICAL_CORRELATION,
+    Request,
+    broadcast,
+    chosen_methods,
+)
 from cranfield.methods.design.sample_size import Size, size
 from cranfield.methods.variance.components import covariances, squares
 from cranfield.scores import ScoreTable, check_balance
@@ -130,15 +137,13 @@ def _spread(request: Request, goal: str, method: Method) -> dict[str, Any]:
         return known if request.correlation is None else known | {"correlation": request.correlation}
     if request.sd is not None:
         return {"sd": request.sd}
+    if method.name in ONE_SYSTEM:
+        return {"variance": request.values("variance")}
     if request.variance is None:
         raise RequestError(
             "`variance` or `sd` is missing", fix="Add `sd`, or `variance` with `correlation`, or give pilot scores."
         )
-    if request.correlation is not None:
-        return {"variance": request.variance, "correlation": request.correlation}
-    if method.name in ("unpaired", "clt"):
-        return {"variance": request.variance}
-    return {"variance": request.variance, "correlation": [0.0, TYPICAL_CORRELATION]}
+    return {"variance": request.variance, "correlation": request.correlation or [0.0, TYPICAL_CORRELATION]}
 
 
 def _sized(request: Request, goal: str, method: Method, spread: dict[str, Any]) -> Size:

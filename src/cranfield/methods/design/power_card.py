@@ -65,12 +65,7 @@ class Card:
     difference_sensitivity: float
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "design": self.design}
-
-    @property
-    def design(self) -> str:
-        """Whether systems share topics; uncorrelated scores are treated as not shared."""
-        return SEPARATE if self.correlation == 0 else SHARED
+        return {**vars(self), "design": SHARED}
 
     @property
     def has_own_errors(self) -> bool:
@@ -354,6 +349,8 @@ def _around(name: str, value: float, *, floor: float) -> list[float]:
     if name == "systems":
         steps = np.linspace(2, max(20, 2 * min(value, 1e9)), 2 * POINTS).round()
         return sorted({value, *map(float, steps.tolist())})
+    if name == "correlation":
+        return sorted({value, *np.linspace(min(0.0, value), max(0.95, value), 2 * POINTS).tolist()})
     factors = REACH ** (np.arange(-POINTS, POINTS + 1) / POINTS)
     most = 0.5 if name == "alpha" else np.inf
     return sorted({value, *(float(value * factor) for factor in factors if value * factor < most)})

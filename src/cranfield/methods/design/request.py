@@ -168,6 +168,8 @@ DEFAULTS: dict[str, Values] = {"alpha": (0.05,), "power": (0.8,), "true_differen
 TYPICAL_CORRELATION = 0.66
 """Correlation of the AP of two systems over the topics of TREC-8: residual variance .0136, within systems .0401."""
 PAIR_METHODS = ("t", "normal", "unpaired")
+ONE_SYSTEM = ("unpaired", "clt")
+"""Methods whose standard deviation is that of one system's scores: no correlation of two systems changes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,6 +302,11 @@ def check_effect(request: Request, chosen: dict[str, list[Method]], *, pilot: bo
         )
     if request.variance is not None and request.sd is not None:
         raise RequestError("`sd` and `variance` say the same thing twice", fix="Give one of them.")
+    if request.sd is not None and "sensitivity" in chosen and len(chosen) > 1:
+        raise RequestError(
+            "`sd` is that of one system's scores for `sensitivity`, and that of paired differences for another goal",
+            fix="Ask for one at a time, or give `variance` with `correlation`.",
+        )
     if not pilot and request.correlation is not None and request.variance is None:
         raise RequestError("`correlation` goes with `variance`", fix="Add `variance`, or leave `correlation` out.")
     for name in request.given:
@@ -322,7 +329,7 @@ def uses(method: Method) -> set[str]:
     """Return the parameters of a request that a method uses."""
     found = set(method.inputs) | method.takes
     if "sd" in found:
-        found |= {"variance"} if method.name == "unpaired" else {"variance", "correlation"}
+        found |= {"variance"} if method.name in ONE_SYSTEM else {"variance", "correlation"}
     return found
 
 
@@ -331,7 +338,8 @@ _GOES_WITH = {
     "test": "`difference` or `effect_size`",
     "sd": "`difference`, `width`, `sensitivity`, `equivalence` or `non_inferiority`",
     "variance": "`min_range`, `difference`, `width`, `sensitivity`, `equivalence` or `non_inferiority`",
-    "correlation": "`variance` and a goal on shared topics (not with `unpaired`, nor with the `method` exact or sakai)",
+    "correlation": "`variance` and a goal on shared topics (not with `unpaired` or `sensitivity`, nor with the "
+    "`method` exact or sakai)",
     "power": "`min_range`, `difference`, `effect_size`, `equivalence` or `non_inferiority`, without `assurance`",
     "assurance": "pilot scores and a goal that has a power",
     "probability": "`width`",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,3 +198,13 @@ def variance_words(estimate: str) -> str:
     'two-way variance, as if systems shared no topics'
     """
     return f"{estimate} variance" + ("" if estimate == "residual" else ", as if systems shared no topics")
+
+
+def measure_lines(measures: Iterable[str], claim: Callable[[str], str]) -> str:
+    """What is claimed of every measure: one line each, which begins with its name where there are several.
+
+    >>> measure_lines(["AP"], "{} is fine.".format), measure_lines(["AP", "RR"], "{} is fine.".format)
+    ('AP is fine.', 'AP: AP is fine.\\nRR: RR is fine.')
+    """
+    names = list(dict.fromkeys(measures))
+    return "\n".join(f"{name}: {claim(name)}" if len(names) > 1 else claim(name) for name in names)

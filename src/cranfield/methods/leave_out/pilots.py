@@ -17,7 +17,7 @@ from cranfield.errors import RequestError, say_percent
 from cranfield.formats.problems import Problem
 from cranfield.formats.text import file_name, make_folder
 from cranfield.measures import parse_measures
-from cranfield.methods.design.target import Target, check_design, variance_words
+from cranfield.methods.design.target import Target, check_design, measure_lines, variance_words
 from cranfield.methods.variance.components import Squares
 from cranfield.methods.variance.kernels import every_squares
 from cranfield.runtime.random import generator
@@ -210,13 +210,15 @@ class PilotStudy:
 
     def _required(self) -> str:
         """The topics that the full data require, where a number is enough."""
-        full = self.get(self.measures[0]).to_dict()["topics"]
-        if full is None:
-            return ""
-        return (
-            f"With all teams and topics, {self.measures[0]} requires {full:,} topics to {self.target.goal_words()} "
-            f"({variance_words(self.estimate)}). "
+        full = {name: topics for name in self.measures if (topics := self.get(name).to_dict()["topics"]) is not None}
+        said = measure_lines(
+            list(full),
+            lambda name: (
+                f"With all teams and topics, {name} requires {full[name]:,} topics to {self.target.goal_words()} "
+                f"({variance_words(self.estimate)})."
+            ),
         )
+        return said and said + ("\n" if len(full) > 1 else " ")
 
 
 def _share(part: int, whole: int, noun: str) -> str:

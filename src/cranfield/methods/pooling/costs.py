@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.design.target import Target, variance_words
+from cranfield.methods.design.target import Target, measure_lines, variance_words
 from cranfield.methods.pooling.depths import DepthStudy, DepthVariance
 from cranfield.types import Array
 
@@ -121,8 +121,10 @@ class Budget:
         return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
-        """The cheapest design of the first measure, and the design at full depth that is equivalent to it."""
-        measure = self.designs[0].measure
+        """The cheapest design of every measure, and the design at full depth that is equivalent to it."""
+        return measure_lines([each.measure for each in self.designs], self._claim)
+
+    def _claim(self, measure: str) -> str:
         best, deepest = self.cheapest(measure), self.of(measure)[-1]
         if best is None:
             return f"No number of topics is enough for {measure} to {self.target.goal_words()}."
@@ -323,7 +325,9 @@ class AffordableDesigns:
         return rows_frame(self.to_dict(), backend)
 
     def summary(self) -> str:
-        measure = self.designs[0].measure
+        return measure_lines([each.measure for each in self.designs], self._claim)
+
+    def _claim(self, measure: str) -> str:
         best, deepest = self.best(measure), self.of(measure)[-1]
         unit = "judgments" if (self.prices.judgment, self.prices.topic) == (1.0, 0.0) else "in cost"
         if best is None:

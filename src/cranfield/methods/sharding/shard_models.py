@@ -170,7 +170,7 @@ class ShardStudy:
 
     def summary(self) -> str:
         """For every measure, how many pairs are significant, and on which topics and replicates that claim holds."""
-        return " ".join(self._claim(measure) for measure in dict.fromkeys(each.measure for each in self.results))
+        return "\n".join(self._claim(measure) for measure in dict.fromkeys(each.measure for each in self.results))
 
     def _claim(self, measure: str) -> str:
         (whole,) = self.get("MD1", measure=measure)

@@ -299,7 +299,8 @@ class Verification:
                 else f"below the nominal α = {self.design.alpha:g}"
             )
         )
-        return f" Family-wise error rate with equal systems: {self.error.rate:.3f} [{low:.3f}, {high:.3f}], {holds}."
+        rate = f"{self.error.rate:.3f} [{low:.3f}, {high:.3f}; anytime-valid]"
+        return f" Family-wise error rate with equal systems: {rate}, {holds}."
 
 
 def _span(low: int | None, high: int | None) -> str:

@@ -133,7 +133,9 @@ class PilotWorld:
             raise RequestError(
                 f"the pilot has {len(moved)} systems that could have means of {means[2]:.3g} to {means[1]:.3g}, and "
                 f"{systems} are to be compared",
-                fix=f"Compare {len(moved)} or fewer, give a pilot with more, or leave it out for normal scores.",
+                fix=f"Compare {len(moved)} or fewer: `systems={len(moved)}`."
+                if len(moved) > 1
+                else "Ask for a smaller difference.",
             )
         table = MarginTable.of([margin for role in range(3) for found in moved.values() for margin in found[role]])
         left_out = tuple(name for at, name in enumerate(simulator.systems) if at not in moved)
