@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError
-from cranfield.methods.design.formulas import SEPARATE, SHARED
+from cranfield.methods.design.formulas import SHARED
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request, broadcast
 from cranfield.methods.design.request import whole as whole
