@@ -415,7 +415,7 @@ def test_a_card_refuses_what_it_cannot_use(given: dict[str, Any], said: str) -> 
 def test_a_card_of_a_variance_alone_is_two_cards_with_their_designs() -> None:
     apart, shared = cards_from_grid(topics=[50], variance=[0.0401])
     assert (apart.correlation, shared.correlation) == (0.0, TYPICAL_CORRELATION)
-    assert (apart.design, shared.design) == ("systems share no topics", "systems share topics")
+    assert (apart.design, shared.design) == ("systems share topics, scores uncorrelated", "systems share topics")
     assert round(shared.sd, 3) == 0.165
 
 

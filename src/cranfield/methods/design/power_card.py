@@ -65,7 +65,12 @@ class Card:
     difference_sensitivity: float
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "design": SHARED}
+        return {**vars(self), "design": self.design}
+
+    @property
+    def design(self) -> str:
+        """That systems share topics, and that this does not help where it does not."""
+        return f"{SHARED}, scores uncorrelated" if self.correlation == 0 else SHARED
 
     @property
     def has_own_errors(self) -> bool:
