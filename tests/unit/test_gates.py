@@ -168,6 +168,12 @@ def test_more_topics_are_no_advice_for_a_candidate_that_is_worse() -> None:
     assert better.required_topics is None
 
 
+def test_a_level_close_to_1_is_not_shown_as_100_percent() -> None:
+    old, new = drawn(5)
+    (found,) = verdicts(scores_of(old=old, new=new), "no-worse=0.2", alpha=1e-7)
+    assert "(99.99999 % one-sided" in found.verdict
+
+
 def test_an_unchanged_system_is_no_worse_and_not_better() -> None:
     old, _ = drawn(7)
     same, better, relative = verdicts(scores_of(old=old, new=old), "no-worse=0.0001", "better", "no-worse=1%")
