@@ -8,7 +8,7 @@ with `speak` before it is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -39,6 +39,25 @@ def say_p(value: float) -> str:
     """The same in a sentence: ``p = 0.0400``, ``p < 1e-300``."""
     shown = show_p(value)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def say_percent(share: float, digits: int = 0, sign: str = "") -> str:
+    """A share in a sentence.
+
+    >>> say_percent(0.822, 1), say_percent(0.08, 1, "+"), say_percent(0.31)
+    ('82.2 %', '+8.0 %', '31 %')
+    """
+    return f"{100 * share:{sign}.{digits}f} %"
+
+
+def there_are(names: Sequence[str], most: int = 10) -> str:
+    """What to choose from in place of a name that does not exist; of many, the first and how many more there are.
+
+    >>> there_are("abc"), there_are("abc", most=2)
+    ('There are: a, b, c.', 'There are: a, b and 1 more.')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"There are: {', '.join(names[:most])}{more}."
 
 
 def visible(text: str, keep: str = "") -> str:

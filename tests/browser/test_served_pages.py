@@ -443,7 +443,7 @@ def test_a_design_is_checked_without_data_with_its_progress(open_page: Open, wid
     tab.get_by_role("button", name="Cancel").click()
     api.expect(tab.locator("h1")).to_have_text("How many topics?")
     tab.goto(tab.url.rstrip("/") + "/verify?difference=0.05&sd=0.15&collections=500&search=false")
-    api.expect(sentence(tab)).to_contain_text("73 topics were meant to give a power of 0.8")
+    api.expect(sentence(tab)).to_contain_text("73 topics were planned for a power of 0.8")
     api.expect(tab.locator("#answer caption").first).to_contain_text("Power, on normal scores")
     api.expect(tab.get_by_role("columnheader", name="formula", exact=True)).to_be_visible()
     assert tab.evaluate("document.documentElement.scrollWidth") <= width

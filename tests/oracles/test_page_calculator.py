@@ -77,7 +77,7 @@ def test_n_and_what_it_achieves_are_the_librarys() -> None:
 
 
 def test_all_pairs_by_max_t_need_the_librarys_n() -> None:
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"systems": systems, "difference": difference, "sd": 0.15, "alpha": alpha, "power": 0.8}
         for systems, difference, alpha in product((2, 3, 10, 57, 300), (0.02, 0.05, 0.1, 0.2, 0.4), (0.001, 0.05, 0.1))
     ]

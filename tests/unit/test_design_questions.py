@@ -120,3 +120,13 @@ def test_the_calculators_take_what_the_questions_take() -> None:
         parameters = find_question(name).parameters.values()
         asked = {each.name for each in parameters if not each.is_source}
         assert set(query.model_fields) == asked - apart | own
+
+
+def test_a_small_pilot_gives_a_range_and_the_estimate() -> None:
+    scores = np.random.default_rng(4).normal(0.5, 0.1, (1, 7, 3, 1))
+    table = cf.ScoreTable(("AP",), tuple("1234567"), tuple("abc"), scores)
+    found = cf.size(table, difference=0.05)
+    row = found.to_dict()["rows"][0]
+    assert f"between {row['topics_lower']:,} and {row['topics_upper']:,} topics detect" in found.summary()
+    estimate = f"{row['topics']:,} topics, with expected power (assurance) {row['assurance']:.2f}."
+    assert f"At the estimated variance: {estimate}" in found.summary()

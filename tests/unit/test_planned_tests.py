@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 from scipy import special
 
 import cranfield
-from cranfield.errors import RequestError
+from cranfield import ScoreTable
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.design import (
     detectable_difference,
@@ -27,6 +29,7 @@ from cranfield.methods.design.power_card import cards_from_grid, make_card, pars
 from cranfield.methods.design.power_functions import tost_power
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.variance import estimate_variance
+from cranfield.rendering.power_document import card_rows
 from cranfield.stats import family
 from cranfield.stats.studentized import dunnett_critical, studentized_range_critical
 from sizes import margin, sized
@@ -127,6 +130,28 @@ def test_max_t_as_compare_runs_it_has_the_power_that_was_planned(systems: int, d
     assert significant / tables == pytest.approx(promised, abs=margin(promised, tables, 3) + 0.01)
 
 
+def warnings_of_power(pilot: ScoreTable) -> Sequence[Caution]:
+    return cranfield.power(pilot).warnings
+
+
+def warnings_of_size(pilot: ScoreTable) -> Sequence[Caution]:
+    return cranfield.size(pilot, difference=0.05).warnings
+
+
+def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0.5, 0.1, (50, 1)) + rng.normal(0, 0.05, (50, 8))
+    names = tuple(map(str, range(50))), tuple(f"s{at}" for at in range(40))
+    twins = np.tile(scores, 5)
+    twins[np.arange(160) % 50, 8 + np.arange(160) % 32] += 0.01  # copies that differ on a few topics
+    slugs = [
+        [each.slug for each in ask(ScoreTable(("AP",), names[0], names[1][: table.shape[1]], table[None, ..., None]))]
+        for table in (scores, twins)
+        for ask in (warnings_of_power, warnings_of_size)
+    ]
+    assert ["raised-critical-value" in each for each in slugs] == [False, False, True, True]
+
+
 def test_a_threshold_is_found_half_the_time_and_a_detectable_difference_more_often() -> None:
     for test in FAMILY:
         edge = float(significant_difference(topics=50, sd=0.15, systems=10, test=test))
@@ -162,7 +187,7 @@ def test_a_variance_needs_a_correlation_or_is_answered_twice() -> None:
     assert [(row["topics"], round(row["sd"], 3)) for row in one] == [(88, 0.165)]
     two = rows_of(difference=[0.05], variance=[0.0401], method="t")
     assert [(row["correlation"], row["topics"]) for row in two] == [(0.0, 254), (TYPICAL_CORRELATION, 88)]
-    assert [row["design"] for row in two] == ["systems share no topics", "systems share topics"]
+    assert [row["design"] for row in two] == ["systems share topics"] * 2  # a paired test, of uncorrelated scores too
 
 
 def test_a_range_with_a_correlation_is_blocked_on_the_residual_variance() -> None:
@@ -347,8 +372,19 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
     assert card.pair_power == pytest.approx(0.8023, abs=5e-5)
     assert card.detectable_difference > card.significant_difference
     assert card.significant_difference == card.tukey_significant_difference
+    assert f"An observed difference of {card.significant_difference:.3f} is significant (q·√(MSE/n))" in card.sentence()
     assert not parse_gate("difference=0.05,power=0.8").passes(card)
     assert parse_gate("difference=0.05,power=0.8,test=t").passes(card)
+
+
+def test_a_threshold_is_of_a_pair_of_average_variance_where_each_pair_has_its_own() -> None:
+    card = make_card(topics=40, sd=0.15, systems=10, test="max-t")
+    assert "For a pair of average variance, an observed difference of about 0.0" in card.sentence()
+    rows = [text for name, text in card_rows(card) if name.endswith("significant_difference")]
+    assert rows == [
+        "significant observed difference of a pair of average variance (max-t)",
+        "smallest observed difference that is significant (Tukey's HSD)",
+    ]
 
 
 @pytest.mark.parametrize(

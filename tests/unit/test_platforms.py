@@ -19,8 +19,8 @@ from cranfield.methods.sequential import Goal, create_study, open_study
 from cranfield.methods.sequential import journal as study_journal
 from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
-from cranfield.runtime.file_locks import lock_file
 from cranfield.runtime.child_processes import end_child
+from cranfield.runtime.file_locks import lock_file
 from cranfield.runtime.memory import limit_memory, most_memory
 from cranfield.scores import ScoreTable, columnar
 from cranfield.web import runner

@@ -350,6 +350,17 @@ def test_a_frame_without_topics_is_refused(at: int) -> None:
         ScoreTable.from_frame(frames({"query": ["1"], "a": [0.5]})[at])
 
 
+@pytest.mark.parametrize(("name", "call"), [("topic", "reset_index()"), (None, 'rename_axis("topic").reset_index()')])
+def test_topics_in_the_index_of_a_frame_are_recognised(name: str | None, call: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [0.5, 0.25], "b": [0.25, 0.5]}, index=pandas.Index(["1", "2"], name=name))
+    with pytest.raises(InputError, match="no column «topic»") as refused:
+        ScoreTable.from_frame(frame)
+    assert f"`frame.{call}`" in refused.value.fix
+    as_advised = eval(f"frame.{call}", {"frame": frame})
+    assert ScoreTable.from_frame(as_advised).systems == ("a", "b")
+
+
 def test_what_is_no_frame_is_refused() -> None:
     with pytest.raises(InputError, match="a list is no data frame"):
         ScoreTable.from_frame([1, 2, 3])

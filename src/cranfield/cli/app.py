@@ -49,6 +49,7 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
     made = typer.Typer(
         name="cranfield",
         help="How many topics are enough, and which systems really differ.",
+        epilog="Defaults of all commands can be set in a file cranfield.toml in the current folder or one above it.",
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,

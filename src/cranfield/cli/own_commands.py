@@ -185,7 +185,7 @@ def mcp(
         ),
     ] = None,
 ) -> None:
-    """Answer language models by the Model Context Protocol, on standard input and output: one tool per question.
+    """Serve the analyses to language models over the Model Context Protocol (MCP), on standard input and output.
 
     Example: cranfield mcp --root experiments
     """

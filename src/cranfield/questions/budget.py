@@ -53,7 +53,7 @@ def budget(
     *,
     qrels: sources.Qrels = None,
     teams: sources.Teams = None,
-    measure: shared.Measures = None,
+    measure: shared.RunMeasures = None,
     depths: Annotated[Counts, Param("Pool depths.", default="5,10,20,…", short="-d", metavar="D")] = None,
     best: Annotated[
         int | None,

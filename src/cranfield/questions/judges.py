@@ -62,7 +62,8 @@ def judges(
     topics: Annotated[
         Counts,
         Param(
-            "Numbers of topics labelled by the judge, for which to say what the human labels are then worth.",
+            "Numbers of topics labelled by the judge for which to report the effective number of human-labelled "
+            "topics.",
             default="1, 2, 5 and 10 times the topics with human labels",
             label="Topics labelled by the judge",
         ),

@@ -52,8 +52,7 @@ def leaderboard(
     scores: Annotated[
         sources.ScoresLike,
         sources.Source(
-            "Score table of systems on tasks, which stand in the column of topics; or several tables, one per "
-            "collection, of systems on topics.",
+            "Score table with tasks in the topic column; or several score tables with topics, one per collection.",
             metavar="SCORES",
         ),
     ],

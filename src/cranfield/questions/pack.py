@@ -67,7 +67,7 @@ def pack(
     measure: shared.Measures = None,
     missing: shared.MissingPacked = None,
 ) -> PackResult:
-    """Pack runs, judgments and teams, or a score table, into one file that is opened at once in their place.
+    """Pack runs, judgments and teams, or a score table, into one file that loads quickly and replaces them.
 
     Every command that takes runs takes a packed collection, and every command that takes scores takes packed scores.
     A packed score file may be larger than memory: `compare`, `variance`, `size` and `power` read it a block of topics

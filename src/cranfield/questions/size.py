@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -404,7 +404,8 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
-    if any(value is not None for value in with_replicates.values()):
+    named = scores is not None and sources.names_replicates(columns)
+    if named or any(value is not None for value in with_replicates.values()):
         others = {
             "judge": judge,
             "judge_correlation": judge_correlation,
@@ -436,9 +437,15 @@ def size(
         request=request,
         pilot=pilot,
         inputs=_defaults(request),
-        warnings=(*tables.warnings, *sources.averaged(columns)),
+        warnings=(*tables.warnings, *sources.averaged(columns), *_stricter(tables, pilot)),
     )
     return result if costs is None else _with_judge(result, judge_correlation, costs, measured)
+
+
+def _stricter(tables: sources.Tables, pilot: Sequence[PilotSize]) -> tuple[Caution, ...]:
+    """Warnings about a test that is stricter on the pilot's scores than it is planned."""
+    alphas = [float(each.size.inputs["alpha"].flat[0]) for each in pilot if each.size.method.test == "max-t"]
+    return tables.raised_criticals(alphas[0]) if alphas else ()
 
 
 def _with_replicates(

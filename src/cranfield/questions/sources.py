@@ -150,10 +150,17 @@ class Tables:
 
     @property
     def measures(self) -> dict[str, tuple[ScoreTable, str]]:
-        """Every measure of every table under its name."""
-        from cranfield.scores.selection import named_measures
+        """Every measure of every table under its name, with that of the table where there are several.
 
-        return named_measures(self.by_name)
+        The only measure of a file may be called like the file, whose name is then enough.
+        """
+        if len(self.by_name) == 1:
+            return {measure: (self.only, measure) for measure in self.only.measures}
+        found: dict[str, tuple[ScoreTable, str]] = {}
+        for name, table in zip(short_names(list(self.by_name)), self.by_name.values(), strict=True):
+            is_named_alike = table.measures == (name.rpartition("/")[2],)
+            found |= {name if is_named_alike else f"{name}: {measure}": (table, measure) for measure in table.measures}
+        return found
 
     @cached_property
     def variances(self) -> Variances:
@@ -161,6 +168,14 @@ class Tables:
         from cranfield.methods.variance import estimate_variance
 
         return estimate_variance(self.by_name)
+
+    def raised_criticals(self, alpha: float) -> tuple[Caution, ...]:
+        """Warnings about measures on which max-t is stricter than it is planned."""
+        from cranfield.methods.comparison.assumptions import raised_critical
+
+        whole = {name: table for name, table in self.measures.items() if table[0].stored is None}
+        found = (raised_critical(table.of(at), alpha, measure=name) for name, (table, at) in whole.items())
+        return tuple(each for each in found if each is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,6 +423,25 @@ def load_score_tables(
     return complete_tables(read, measures=measures, missing=missing or "nan")
 
 
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Files without folder and ending, but with the folders that are needed to distinguish them.
+
+    >>> short_names(["trec/7/map.csv", "trec/8/map.csv", "trec/8/P_10.csv.gz"])
+    ['7/map', '8/map', 'P_10']
+    """
+    from pathlib import PurePath
+
+    from cranfield.scores.score_files import system_name
+
+    parts = [(*PurePath(path).parts[:-1], system_name(path)) for path in paths]
+    names = []
+    for path, mine in zip(paths, parts, strict=True):
+        tails = [mine[-count:] for count in range(1, len(mine) + 1)]
+        alone = [tail for tail in tails if sum(each[-len(tail) :] == tail for each in parts) == 1]
+        names.append("/".join(alone[0]) if alone else path)
+    return names
+
+
 def collection_names(tables: Mapping[str, ScoreTable]) -> dict[str, ScoreTable]:
     """Several tables by the names of their files without folder and ending, if these differ.
 
@@ -458,6 +492,13 @@ def averaged(columns: str | None) -> tuple[Caution, ...]:
             "Keep them apart (seed=, prompt= or shard=), and plan for other numbers by `size()` with `replicates`.",
         ),
     )
+
+
+def names_replicates(columns: str | None) -> bool:
+    """Whether columns name the seeds, prompts or judges of scores."""
+    from cranfield.scores.columns import Columns
+
+    return columns is not None and bool(Columns.of(columns).replicates)
 
 
 def check_no_scores(**given: Any) -> None:
@@ -523,6 +564,11 @@ def load_collection(
 
     files = run_files(runs)
     in_memory = paths_of(runs) is None and not isinstance(runs, Collection)
+    if files is not None and qrels is None and intents is None and are_scores(runs):
+        raise RequestError(
+            "this needs runs and judgments, and a score table was given",
+            fix="Give run files with the judgments, `qrels`; or a packed collection.",
+        )
     if files is not None or in_memory:
         return read_collection(
             runs if in_memory else files,

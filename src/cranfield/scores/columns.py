@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.scores import LONG, name_problem, text_number
@@ -196,9 +196,7 @@ def suggest(names: Sequence[str]) -> str:
     either = ""
     if score and len(named) == 1 and len(rest) > 1:
         either = f'; or, if each other column is a system, `columns="{columns_line((*named, ("system", "*")))}"`'
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    there_are = f"There are: {', '.join(names[:20])}{more}."
-    return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are}'
+    return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are(names, most=20)}'
 
 
 def _usual_parts(names: Sequence[str]) -> dict[str, str]:
@@ -451,7 +449,7 @@ def _two_roles(part: str, topic: str, values: tuple[Any, Any], first: str, recor
     return InputError(
         f"topic «{topic[:40]}» has two {named}, {values[0]} and {values[1]}; the first: {first}",
         where=record.where,
-        fix=f"A {part} is of the topic: give all rows of a topic the same one, or topics of two {named} two names.",
+        fix=f"Each topic must have exactly one {part}: give all its rows the same one, or rename topics that differ.",
     )
 
 
@@ -679,8 +677,7 @@ def _twice(key: _Key, record: Record, first: str) -> InputError:
 
 def _there(records: Sequence[Record]) -> str:
     names = list(dict.fromkeys(name for record in records[:100] for name in record.fields))
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"There are: {', '.join(names[:20])}{more}."
+    return there_are(names, most=20)
 
 
 def _table(

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.collection import Collection, View, read_collection
 from cranfield.collection.collection import NOT_POOLED
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, say_percent
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.declaration import REL, relevant_grades, threshold
@@ -19,6 +19,8 @@ from cranfield.measures.recipes import compute_all
 from cranfield.runtime.threads import tasks
 from cranfield.scores.table import Missing, ScoreTable, choose, dropped_topics
 from cranfield.types import Array, Progress
+
+JUDGED_DEPTH, MANY_UNJUDGED = 10, 0.1  # documents of a list, and their share on average over topics
 
 
 def score_collection(
@@ -59,8 +61,22 @@ def score_collection(
             *_tie_cautions(collection, wanted, values),
             *_importance_cautions(collection, wanted),
             *_first_run_cautions(collection, wanted),
+            *_unjudged_cautions(collection, absent),
         ),
     )
+
+
+def _unjudged_cautions(collection: Collection, absent: Array) -> Iterator[Caution]:
+    """Name the runs of whose first documents many are unjudged."""
+    judged = score_view(collection.whole, parse_measures([f"Judged@{JUDGED_DEPTH}"]))[0, ..., 0]
+    unjudged = np.where(absent, 0.0, 1.0 - judged).sum(axis=0) / np.maximum((~absent).sum(axis=0), 1)
+    for at in np.flatnonzero(unjudged > MANY_UNJUDGED).tolist():
+        yield Caution(
+            "unjudged",
+            f"{say_percent(unjudged[at])} of the first {JUDGED_DEPTH} documents of {collection.systems[at]} are "
+            "unjudged, and count as not relevant",
+            f"The measure Judged@{JUDGED_DEPTH} is the share of judged documents on each topic.",
+        )
 
 
 def _importance_cautions(collection: Collection, measures: Sequence[Measure]) -> Iterator[Caution]:

@@ -299,7 +299,7 @@ def _joined_roles(tables: Sequence[ScoreTable], topics: Sequence[str]) -> dict[s
                     raise InputError(
                         f"topic «{topic[:40]}» has two {field_name}, {known[topic]} and {value} (system "
                         f"{table.systems[0]})",
-                        fix=f"A {part} is of the topic: it is the same in every file.",
+                        fix=f"Each topic must have exactly one {part}, the same in every file.",
                     )
         if known:
             found[field_name] = tuple(known[topic] for topic in topics)
@@ -534,10 +534,20 @@ def _refuse(problems: Sequence[Problem], data: bytes) -> None:
     found = None if set(LONG) <= set(names) else guess(names)
     for problem in problems:
         if problem.slug == "unknown-kind":
-            raise InputError("there is no column «topic»", where=problem.place, fix=suggest(names))
+            raise _no_scores(sniff(data), problem.place, names)
         if problem.slug == "cell-not-a-number" and found is not None and found.system != "*":
             raise InputError(str(problem), where=problem.place, fix=f'Maybe this is meant: `columns="{found.text}"`.')
     refuse(problems)
+
+
+def _no_scores(kind: FileKind, place: str, names: Sequence[str]) -> InputError:
+    """What is wrong with a file without known columns: it may be a run or judgments."""
+    if kind is FileKind.RUN:
+        fix = "Give the judgments too, `qrels`; or score the runs first, by `score()`."
+        return InputError("this is a run file, not a score table", where=place, fix=fix)
+    if kind in (FileKind.QRELS, FileKind.INTENTS):
+        return InputError("these are judgments, not scores", where=place, fix="Give the runs, with these as `qrels`.")
+    return InputError("there is no column «topic»", where=place, fix=suggest(names))
 
 
 def _read_output(data: bytes, file: str, system: str) -> ScoreTable:

@@ -85,10 +85,10 @@ def _short(name: str) -> str:
 
 
 def _fix(cells: int, topics: int) -> str:
-    them, dropped = ("it", "its topic") if cells == 1 else ("them", f"the {topics:,} topics that miss any")
+    them, dropped = ("it", "its topic") if cells == 1 else ("them", f"the {topics:,} topics that lack any")
     dropped = dropped if topics > 1 or cells == 1 else "their topic"
     return (
-        f"Choose what becomes of {them}: zero counts {them} as 0, drop leaves out {dropped} "
+        f"Choose how to treat {them}: zero counts {them} as 0, drop leaves out {dropped} "
         '(`missing="zero"`, `missing="drop"`).'
     )
 
@@ -119,15 +119,6 @@ def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:
     except InputError as error:  # a cell without a row has no place but its table
         raise InputError(error.what, where=error.where or name, fix=error.fix) from None
     return table
-
-
-def named_measures(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:
-    """Every measure of every table under its name, with the table's where there are several."""
-    return {
-        f"{name}: {measure}" if len(tables) > 1 else measure: (table, measure)
-        for name, table in tables.items()
-        for measure in table.measures
-    }
 
 
 def only_table(tables: Mapping[str, ScoreTable]) -> ScoreTable:

@@ -73,7 +73,7 @@ MAX_T_SHIFTS = {
     70: (-0.027, -0.038, -0.079, -0.152, -0.260, -0.362, -0.490),
     100: (-0.023, -0.023, -0.045, -0.077, -0.130, -0.192, -0.268),
 }
-"""How much lower the logarithm of that level is with so many topics: ``scripts/max_t_levels.py``."""
+"""How much lower the logarithm of that level is with n topics: ``scripts/max_t_levels.py``."""
 
 
 def max_t_level(alpha: ArrayLike, systems: ArrayLike, topics: ArrayLike = np.inf) -> Array:

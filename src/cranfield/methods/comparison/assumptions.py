@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import special
 
 from cranfield.errors import Caution
+from cranfield.methods.comparison.families import Pairs
+from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical
 from cranfield.methods.variance.components import products, system_effects
+from cranfield.runtime.random import sequence
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
+from cranfield.stats.family import max_t_level
+from cranfield.stats.tails import normal_critical, t_critical
 from cranfield.types import Array
 
 MOST_RESAMPLES = 10_000_000  # that can be asked for
+MOST_DIFFERENCES = 4_000_000  # topics × pairs that are resampled unless max-t is asked for: some seconds
+LOOKS, RAISED = 999, 1.05  # resamples for a critical value, and how far it may be above the planned one
 
 
 def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) -> Caution | None:
@@ -47,6 +55,30 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     )
 
 
+def raised_critical(scores: Array, alpha: float, *, measure: str) -> Caution | None:
+    """Warn if max-t on these scores requires a clearly larger |t| than on normal ones, for which it is planned."""
+    topics, systems = scores.shape
+    first, second = np.triu_indices(systems, k=1)
+    pairs = Pairs(scores, first, second)
+    vary = pairs.sd > 0
+    if systems < 3 or topics * len(first) > MOST_DIFFERENCES or not vary.any():
+        return None
+    rows = CentredPairs(scores - scores.mean(axis=0), first[vary], second[vary], pairs.sd[vary])
+    largest = largest_t(rows, resamples=LOOKS, seed=sequence(1, "planning", "max-t"))
+    critical = float(max_t_critical(largest, alpha, topics - 1, int(vary.sum())))
+    planned = float(t_critical(max_t_level(alpha, systems, topics) / 2, topics - 1))
+    if critical <= RAISED * planned:
+        return None
+    power = float(special.ndtr(planned + normal_critical(0.2) - critical))
+    return Caution(
+        "raised-critical-value",
+        f"{measure}: on these {topics:,} topics max-t requires |t| ≥ {critical:.2f}, but it is planned for normal "
+        f"scores, with |t| ≥ {planned:.2f}: where the plan says power 0.80, it is about {power:.2f}. Systems that "
+        "differ on few topics, and differences with heavy tails, have this effect",
+        "Leave out near-identical systems, or check the design: `verify()`.",
+    )
+
+
 def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Caution | None:
     """Warn if the smallest possible p of a sign test, 2 / 2ⁿ, is not significant."""
     tests = pairs if correct == "holm" else 1
@@ -66,8 +98,8 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
     """Warn that a test ignores that topics are shared."""
     return Caution(
         "topics-ignored",
-        f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where topics as blocks "
-        f"find {blocked:,}",
+        f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where the blocked "
+        f"test finds {blocked:,}",
         'Leave out `test="unpaired"` unless every system had its own topics.',
     )
 

@@ -8,9 +8,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, NoEffectError, RequestError, say_p, visible
+from cranfield.errors import Caution, NoEffectError, RequestError, say_p, say_percent, there_are, visible
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
+    MOST_DIFFERENCES,
     constant_differences,
     nothing_to_tell,
     one_error_term,
@@ -64,7 +65,6 @@ ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
 ONE_ERROR = ("tukey", "dunnett", "tukey-permutation")  # one error term for all pairs
 SIGNED = ("sign", "permutation")  # whose p is a share of 2ⁿ patterns of signs
 MOST_PAIRS = 2_000_000  # that are measured each by its own error
-MOST_DIFFERENCES = 4_000_000  # topics × pairs that are resampled unless max-t is asked for: some seconds
 HELD_PAIRS = 20_000  # kept in memory even where one threshold decides about all of them
 HELD_DIFFERENCES = 10_000_000  # topics × pairs that are looked at for them
 LISTED_PAIRS, LISTED_SYSTEMS = 20_000, 200  # in tables and JSON, unless all pairs are asked for
@@ -253,8 +253,8 @@ class Comparison:
         best, rest = self.systems[0], len(self.top_group) - 1
         if rest == len(self.systems) - 1:
             return f"no system is significantly different from {best}"
-        others = f"{rest} other{'s are' if rest != 1 else ' is'} not significantly different from {best}"
-        return others if rest else f"{best} differs from all others"
+        others = f"{rest} other system{'s are' if rest != 1 else ' is'} not significantly different from {best}"
+        return others if rest else f"{best} differs significantly from all others"
 
     def verdict(self, at: int) -> str:
         """Return the result of one pair in a sentence."""
@@ -376,9 +376,10 @@ class _Rows:
     def _verdict(self, at: int, share: float, *, significant: bool) -> str:
         found, pairs = self.found, self.pairs
         candidate, baseline = found.systems[pairs.first[at]], found.systems[pairs.second[at]]
-        relative = f" ({share:+.1%})" if share == share else ""
+        relative = f" ({say_percent(share, 1, '+')})" if share == share else ""
         if pairs.lower[at] == pairs.lower[at]:
-            interval = f", {found.interval} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
+            kind = found.interval.partition(" (")[0]
+            interval = f", {kind} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
         else:
             interval = ", no interval as the differences do not vary"
         counted = (("win", "wins", pairs.wins), ("tie", "ties", pairs.ties), ("loss", "losses", pairs.losses))
@@ -433,7 +434,7 @@ def compare(
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
     lower_is_better
-        Whether small scores are good, as of latency and cost.
+        Whether lower scores are better, as for latency and cost.
     resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
@@ -681,7 +682,7 @@ def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple
     """
     unknown = [name for name in baselines if name not in names]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
     listed = [
         (at, names.index(baseline))
         for number, baseline in enumerate(baselines)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, visible
+from cranfield.errors import Caution, RequestError, there_are, visible
 from cranfield.methods.comparison.clusters import TopicDesign, design_of, robust_moments
 from cranfield.methods.comparison.comparison import RESAMPLES, Comparison
 from cranfield.methods.comparison.maxima import HAIR, LEAST_VARIANCE, resampled_critical
-from cranfield.methods.comparison.pairwise import MarginTest, correction, deciding_level, moments, shown_above
+from cranfield.methods.comparison.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import range_of
@@ -242,7 +242,7 @@ def bound(
         upper=np.where(vary, np.inf, np.nan),
         shown=p_adjusted <= alpha,
         level=level,
-        interval=f"{100 * (1 - level):.4g} %, one-sided",
+        interval=f"{covered(level)}, one-sided",
     )
 
 
@@ -365,7 +365,7 @@ def _large_margins(gates: Sequence[MarginGate], pairs: Sequence[tuple[str, str]]
 def _pairs(systems: Sequence[str], baselines: Sequence[str], candidates: Sequence[str]) -> list[tuple[str, str]]:
     unknown = [name for name in candidates if name not in systems]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(systems[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(systems))
     both = [name for name in candidates if name in baselines]
     if both:
         raise RequestError(f"«{both[0]}» is the baseline and cannot be a candidate too", fix="Name another candidate.")

@@ -36,9 +36,10 @@ class Card:
 
     ``achieved_power``, ``detectable_difference`` and ``significant_difference`` are for a pair of ``systems`` under
     ``test``; those with ``tukey_`` the same under Tukey's HSD, and those with ``pair_`` for a pair named in advance
-    (paired t test). ``significant_difference`` is the smallest observed difference that is significant; a true
-    difference of that size is significant half of the time. ``variance`` is σ² of one system's scores, nan if unknown,
-    and ``sd`` the standard deviation of paired differences.
+    (paired t test). ``significant_difference`` is the smallest observed difference that is significant, for a pair of
+    average variance where the test has a standard error for each pair; a true difference of that size is significant
+    half of the time. ``variance`` is σ² of one system's scores, nan if unknown, and ``sd`` the standard deviation of
+    paired differences.
     """
 
     measure: str
@@ -73,6 +74,11 @@ class Card:
         return SEPARATE if self.correlation == 0 else SHARED
 
     @property
+    def has_own_errors(self) -> bool:
+        """Whether the test measures each pair by a standard error of its own."""
+        return self.test in ("max-t", "holm")
+
+    @property
     def is_family(self) -> bool:
         """Whether the card is for all pairs of several systems."""
         return self.test != "t" and self.systems > 2
@@ -98,16 +104,21 @@ class Card:
             f"{name}{self.topics} topics detect a difference of {self.detectable_difference:.3f} between two of "
             f"{self.systems} systems with power {self.power:g} at α = {self.alpha:g} ({TEST_LABELS[self.test]}; "
             f"{self.design}), and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t "
-            f"test); one of {self.difference:g} with power {self.achieved_power:.2f} and {self.pair_power:.2f}. "
-            f"An observed difference is significant from {self.significant_difference:.3f} on ({self._threshold()}), "
-            "but a true difference of that size is significant only half of the time: the detectable one is larger. "
-            "A smaller difference that is not significant has not been ruled out."
+            f"test); a difference of {self.difference:g} is detected with power {self.achieved_power:.2f} "
+            f"({TEST_LABELS[self.test]}) or {self.pair_power:.2f} (paired t test of a pair named in advance). "
+            f"{self._threshold()}; a true difference of that size is significant only half of the time, so the "
+            "detectable one is larger. A smaller difference that is not significant has not been ruled out."
         )
 
     def _threshold(self) -> str:
+        size = f"{self.significant_difference:.3f} is significant"
         if self.test == "tukey":
-            return "q·√(MSE/n), the threshold that compare prints"
-        return f"{TEST_LABELS[self.test]}; Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
+            return f"An observed difference of {size} (q·√(MSE/n))"
+        own = "For a pair of average variance, an observed difference of about"
+        tukey = f"Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
+        return (
+            f"{own if self.has_own_errors else 'An observed difference of'} {size} ({TEST_LABELS[self.test]}; {tukey})"
+        )
 
 
 def make_card(

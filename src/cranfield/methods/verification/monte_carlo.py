@@ -255,14 +255,14 @@ class Verification:
         among, estimator = "", ""
         if design.judged_topics:
             among = f" labelled by people among {design.judged_topics:,} labelled by the model"
-            estimator = f"regression estimator, r = {design.judge_correlation:g}; "
+            estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
         numbers = f"{design.topics:,} topics{among}"
         if design.replicates is not None:
             numbers = numbers_in_words(
                 design.replicates.structure, {**design.replicates.to_dict(), "topics": design.topics}
             )
         text = (
-            f"{numbers} were meant to give a power of {design.power:g}{meant}; "
+            f"{numbers} were planned for a power of {design.power:g}{meant}; "
             f"{self.collections:,} collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
             f"({estimator}{TITLES[design.test]}). "
         )
@@ -294,9 +294,9 @@ class Verification:
             f"in agreement with α = {self.design.alpha:g}"
             if low <= self.design.alpha <= high
             else (
-                f"MORE than the α = {self.design.alpha:g} it claims"
+                f"above the nominal α = {self.design.alpha:g}"
                 if low > self.design.alpha
-                else f"less than the α = {self.design.alpha:g} it allows"
+                else f"below the nominal α = {self.design.alpha:g}"
             )
         )
         return f" Family-wise error rate with equal systems: {self.error.rate:.3f} [{low:.3f}, {high:.3f}], {holds}."
