@@ -5,7 +5,6 @@ A gate is a one-sided test of one mean difference, decided by the end of its one
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -137,7 +136,7 @@ class GateVerdict:
             known = "is at most" if self.lower_is_better else "is at least"
         else:
             known = "may be as high as" if self.lower_is_better else "may be as low as"
-        conditions = f"{_percent(self.confidence)} one-sided, {self.test}, {self.topics:,} topics"
+        conditions = f"{covered(max(1 - self.confidence, 1e-16))} one-sided, {self.test}, {self.topics:,} topics"
         return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}"
 
     @property
@@ -158,18 +157,6 @@ class GateVerdict:
         del row["unvarying"]
         row["relative"] = row.pop("is_relative")
         return {**row, "verdict": self.verdict}
-
-
-def _percent(confidence: float) -> str:
-    """A level of confidence with as many digits as it needs not to be 100 %.
-
-    >>> _percent(0.95), _percent(1 - 1e-7), _percent(1.0)
-    ('95 %', '99.99999 %', 'over 99.9999999999 %')
-    """
-    level = 1 - confidence
-    if level < 1e-14:
-        return "over 99.9999999999 %"
-    return f"{100 * confidence:.{max(4, -math.floor(math.log10(level)))}g} %"
 
 
 def check_gated_test(test: str | None) -> None:
