@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -298,6 +299,15 @@ def test_json_has_the_gates_with_their_verdicts(file: str) -> None:
     assert [each["verdict"] for each in found["gates"]] == [each.verdict for each in expected.gates]
     assert found["gates"][0]["lower"] == expected.gates[0].lower
     assert found["inputs"]["gate"] == ["no-worse=0.2", "better"]
+
+
+def test_the_documentation_has_every_key_of_a_gate() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+    table = text.partition("| key of `gates` | meaning |")[2].partition("\n\n")[0]
+    named = {name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    (row,) = cf.compare(DATA, baseline="old", gate="no-worse=2%").to_dict()["gates"]
+    assert named == set(row)
+    assert row["difference"] == pytest.approx(float((NEW - row["factor"] * OLD).mean()))
 
 
 @pytest.mark.parametrize("form", ["--csv", "--latex"])
