@@ -66,12 +66,13 @@ def main() -> None:
     # table. Once a large piece has been freed it keeps pieces up to that size; this one is never written to.
     bytes(LARGEST_KEPT)
     skip_unused_numpy()
-    interrupted = signal.getsignal(signal.SIGINT)
-    if interrupted is signal.default_int_handler:  # there is nothing to tidy up while modules are loaded
+    can_be_interrupted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if can_be_interrupted:  # there is nothing to tidy up while modules are loaded
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from cranfield.cli import app
 
-    signal.signal(signal.SIGINT, interrupted)
+    if can_be_interrupted:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     app.main()
 
 
