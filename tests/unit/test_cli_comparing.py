@@ -140,6 +140,13 @@ def test_several_measures_are_one_json_object(example: Path) -> None:
     assert "one measure" in refused("compare", *packed, "--plot", "chart.svg")
 
 
+def test_one_measure_has_the_same_keys_in_the_list_and_beside_it(scores: str) -> None:
+    found = answer("compare", scores, "-m", "AP")
+    (only,) = found["comparisons"]
+    assert only["measure"] == "AP"
+    assert {key: found[key] for key in only} == only
+
+
 def test_every_test_draws_intervals(scores: str, tmp_path: Path) -> None:
     for test, flags in (("t", []), ("tukey-permutation", ["--resamples", "200"])):
         path = tmp_path / f"{test}.svg"

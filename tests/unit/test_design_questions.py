@@ -82,6 +82,13 @@ def test_a_gate_that_fails_is_an_exit_code_of_1() -> None:
     assert cf.power(topics=50, sd=0.15, gate="difference=0.1").exit_code == 0
 
 
+@pytest.mark.parametrize("step", [0.0, 0.01])
+def test_differences_that_do_not_vary_have_no_power_and_no_flag_is_blamed(step: float) -> None:
+    table = {name: {str(at): 0.2 + shift + step * at for at in range(12)} for name, shift in (("a", 0.0), ("b", 0.1))}
+    with pytest.raises(cf.RequestError, match="the differences of score do not vary over topics"):
+        cf.power(table)
+
+
 def test_what_reads_scores_is_refused_without_them() -> None:
     with pytest.raises(cf.RequestError, match="`measure` has no effect without scores"):
         cf.size(difference=0.05, sd=0.15, measure="AP")

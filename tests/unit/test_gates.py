@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -185,6 +186,12 @@ def test_more_topics_are_no_advice_for_a_candidate_that_is_worse() -> None:
     assert better.required_topics is None
 
 
+def test_a_level_close_to_1_is_not_shown_as_100_percent() -> None:
+    old, new = drawn(5)
+    (found,) = verdicts(scores_of(old=old, new=new), "no-worse=0.2", alpha=1e-7)
+    assert "(99.99999 % one-sided" in found.verdict
+
+
 def test_an_unchanged_system_is_no_worse_and_not_better() -> None:
     old, _ = drawn(7)
     same, better, relative = verdicts(scores_of(old=old, new=old), "no-worse=0.0001", "better", "no-worse=1%")
@@ -309,6 +316,15 @@ def test_json_has_the_gates_with_their_verdicts(file: str) -> None:
     assert [each["verdict"] for each in found["gates"]] == [each.verdict for each in expected.gates]
     assert found["gates"][0]["lower"] == expected.gates[0].lower
     assert found["inputs"]["gate"] == ["no-worse=0.2", "better"]
+
+
+def test_the_documentation_has_every_key_of_a_gate() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+    table = text.partition("| key of `gates` | meaning |")[2].partition("\n\n")[0]
+    named = {name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    (row,) = cf.compare(DATA, baseline="old", gate="no-worse=2%").to_dict()["gates"]
+    assert named == set(row)
+    assert row["difference"] == pytest.approx(float((NEW - row["factor"] * OLD).mean()))
 
 
 @pytest.mark.parametrize("form", ["--csv", "--latex"])

@@ -189,6 +189,7 @@ def test_the_hook_checks_files(example: Path, tmp_path: Path) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     program, *arguments = shlex.split(hook["entry"])
     assert (program, hook["language"]) == ("cranfield", "python")
+    assert hook["require_serial"]  # files are checked against one another
     good, bad = tmp_path / "good.run", tmp_path / "bad.run"
     good.write_text("1 Q0 d1 1 2.0 demo\n1 Q0 d2 2 1.0 demo\n", encoding="utf-8")
     bad.write_text("1 Q0 d1 1 2.0 demo\n1 Q0 d1 2 1.0 demo\n", encoding="utf-8")

@@ -154,6 +154,8 @@ class Tables:
 
         The only measure of a file may be called like the file, whose name is then enough.
         """
+        from cranfield.scores.score_files import short_names
+
         if len(self.by_name) == 1:
             return {measure: (self.only, measure) for measure in self.only.measures}
         found: dict[str, tuple[ScoreTable, str]] = {}
@@ -421,25 +423,6 @@ def load_score_tables(
     measures = [measure] if isinstance(measure, str) else measure
     read = _read(scores, measures[0] if measures and len(measures) == 1 else None, columns)
     return complete_tables(read, measures=measures, missing=missing or "nan")
-
-
-def short_names(paths: Sequence[str]) -> list[str]:
-    """Files without folder and ending, but with the folders that are needed to distinguish them.
-
-    >>> short_names(["trec/7/map.csv", "trec/8/map.csv", "trec/8/P_10.csv.gz"])
-    ['7/map', '8/map', 'P_10']
-    """
-    from pathlib import PurePath
-
-    from cranfield.scores.score_files import system_name
-
-    parts = [(*PurePath(path).parts[:-1], system_name(path)) for path in paths]
-    names = []
-    for path, mine in zip(paths, parts, strict=True):
-        tails = [mine[-count:] for count in range(1, len(mine) + 1)]
-        alone = [tail for tail in tails if sum(each[-len(tail) :] == tail for each in parts) == 1]
-        names.append("/".join(alone[0]) if alone else path)
-    return names
 
 
 def collection_names(tables: Mapping[str, ScoreTable]) -> dict[str, ScoreTable]:

@@ -92,8 +92,8 @@ def compare_document(
     rankings = [ranking_rows(each) for each in comparisons]
     left_out = 0 if every else sum(len(each.pairs) - each.listed_count for each in comparisons)
     extra = {
-        # The sentences of one comparison come first; those of several come with each of them.
-        **(summaries[0] if len(summaries) == 1 else {"comparisons": summaries}),
+        **(summaries[0] if len(summaries) == 1 else {}),  # of a single measure also outside the list
+        "comparisons": summaries,
         **({"pairs_left_out": left_out} if left_out else {}),
         "pairs": _pair_rows(comparisons, every=every),
     }

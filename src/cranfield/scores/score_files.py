@@ -224,13 +224,13 @@ def short_names(paths: Sequence[str]) -> list[str]:
     ['7/map', '8/map', 'P_10']
     """
     parts = [(*PurePath(path).parts[:-1], system_name(path)) for path in paths]
-    return ["/".join(_shortest(mine, parts)) for mine in parts]
+    return ["/".join(_shortest(mine, parts)) or path for path, mine in zip(paths, parts, strict=True)]
 
 
 def _shortest(mine: tuple[str, ...], parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The last parts of a path that no other path has."""
+    """The last parts of a path that no other path has; none where another has all of them."""
     tails = (mine[-count:] for count in range(1, len(mine) + 1))
-    return next((tail for tail in tails if sum(each[-len(tail) :] == tail for each in parts) == 1), mine[-1:])
+    return next((tail for tail in tails if sum(each[-len(tail) :] == tail for each in parts) == 1), ())
 
 
 def read_board(path: str) -> ScoreTable:

@@ -259,7 +259,10 @@ class ScoreTable:
             return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
         whole = self._whole_topics()
         if not whole.any():
-            raise RequestError("every topic lacks a score, so none is left", fix="Choose zero or nan.")
+            raise RequestError(
+                "there is no topic with a score of every system, so none is left",
+                fix='Give systems that share topics, or count missing scores as 0 (`missing="zero"`).',
+            )
         lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
         noted = self._noting(dropped_topics(lost, len(self.topics), "lack a score"))
         if self.stored is not None:

@@ -136,7 +136,7 @@ class GateVerdict:
             known = "is at most" if self.lower_is_better else "is at least"
         else:
             known = "may be as high as" if self.lower_is_better else "may be as low as"
-        conditions = f"{100 * self.confidence:.4g} % one-sided, {self.test}, {self.topics:,} topics"
+        conditions = f"{covered(max(1 - self.confidence, 1e-16))} one-sided, {self.test}, {self.topics:,} topics"
         return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}"
 
     @property

@@ -26,6 +26,7 @@ from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_te
 from cranfield.methods.variance import Variances
 from cranfield.stats.family import ALL_PAIRS_TEST
 
+_ROUNDING = 1e-18  # of the variance of scores: what is no larger is 0
 NONE = float("nan")
 
 
@@ -249,6 +250,9 @@ def cards_from_pilot(
     found: list[Card] = []
     for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
         residual, within = variances.get("residual", measure=measure), variances.get("within", measure=measure)
+        if residual.difference_variance <= _ROUNDING * within.variance:
+            what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
+            raise RequestError(what, fix="Check that the scores are those of different systems.")
         check_pilot(residual, insisted=small_pilot)
         mine = cards_from_grid(
             topics=topics or [residual.topics],
