@@ -105,6 +105,9 @@ def result_page(request: Request, data: Known, name: str) -> Response:
         return waiting
     typed, labels = given(request, data, question), labels_of(question.query)
     shown = typed or question.example(data.about)
+    if ENDED in request.query_params:
+        fault = Fault("Cancelled.", fix="Press «Answer» to start again.")
+        return _page(data, question, shown, render("fault.html", fault=fault), 200)
     if question.waits and not request.query_params:
         return _page(data, question, shown, "", 200)
     try:
@@ -161,6 +164,7 @@ for each in WITHOUT_DATA.values():
 
 
 CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it anew.")
+ENDED = "cancelled"  # in the address of a form whose work was cancelled, so that it does not start again
 
 
 def given(request: Request, data: Data, question: DataPage) -> dict[str, Any]:
@@ -168,7 +172,7 @@ def given(request: Request, data: Data, question: DataPage) -> dict[str, Any]:
     several = {name for name, each in question.query.model_fields.items() if "list" in str(each.annotation)}
     asked_for = request.query_params
     found: dict[str, Any] = {
-        name: asked_for.getlist(name) if name in several else asked_for[name] for name in asked_for
+        name: asked_for.getlist(name) if name in several else asked_for[name] for name in asked_for if name != ENDED
     }
     known = {"measure": data.about["measures"], "baseline": data.about["systems"], "candidate": data.about["systems"]}
     for name in several & set(found):
@@ -228,6 +232,7 @@ def _job(request: Request, data: Data, question: DataPage, query: Any) -> Job:
         query.model_dump(exclude_unset=True),
         name,
     )
+    job.back = f"{data.link}/{question.name}{address}{'&' if address else '?'}{ENDED}="
     job.ended.wait(WAIT)
     return job
 
@@ -286,6 +291,7 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     job = runner.start(
         name, data.key, f"{answered.text} as {kind}", page_list.render_file, data.folder, answered.id, kind
     )
+    job.back = answered.back.removesuffix(f"{ENDED}=").rstrip("?&")  # the answer is there
     job.ended.wait(PATIENCE)
     return job
 
