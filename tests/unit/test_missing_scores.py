@@ -88,7 +88,7 @@ def test_every_question_refuses_missing_scores_and_names_them(question: str, gap
     assert result.exception.exit_code == 2
     assert str(result.exception).startswith(core(gappy))
     assert '`missing="zero"`' in result.exception.fix
-    assert "the 2 topics that miss any" in result.exception.fix
+    assert "the 2 topics that lack any" in result.exception.fix
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -117,12 +117,11 @@ def result_page(request: Request, data: Known, name: str) -> Response:
             return RedirectResponse(f"{data.link}/{name}{asked(query)}", 303)
         job = _job(request, data, question, query)
     except CranfieldError as error:
-        return _page(data, question, shown, render("fault.html", fault=Fault.of(error).spoken(labels)), 400)
+        return _refused(data, question, shown, Fault.of(error).spoken(labels))
     if job.is_open:
         return progress_page(request, job, data.link or "/")
     if job.state != "done":
-        fault = (job.fault or CANCELLED).spoken(labels)
-        return _page(data, question, shown, render("fault.html", fault=fault), 400)
+        return _refused(data, question, shown, (job.fault or CANCELLED).spoken(labels))
     return _page(data, question, shown, (data.folder / job.id / page_list.SHOWN).read_text(encoding="utf-8"), 200)
 
 
@@ -296,7 +295,11 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     return job
 
 
-def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, status: int) -> Response:
+def _refused(data: Data, question: DataPage, typed: dict[str, Any], fault: Fault) -> Response:
+    return _page(data, question, typed, render("fault.html", fault=fault), 400, said=f"{fault.what} {fault.fix}")
+
+
+def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, status: int, said: str = "") -> Response:
     page = render(
         "result.html",
         here="data" if data.key else question.name,
@@ -304,7 +307,7 @@ def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, sta
         about=data.about,
         groups=grouped(data.about),
         question=question,
-        form=make_form(question.query, typed),
+        form=make_form(question.query, typed, said),
         answer=shown,
     )
     return HTMLResponse(page, status)
