@@ -118,7 +118,12 @@ def test_work_without_data_shows_its_progress_and_ends_when_it_is_cancelled(page
     slow = http.get(f"{page}/verify.json?difference=0.02&sd=0.15&test=permutation&tolerance=0.0001&collections=100000")
     assert slow.status_code == 202
     ended = http.post(f"{page}/jobs/{slow.json()['job']}/cancel")
-    assert (ended.status_code, ended.headers["location"]) == (303, "/")
+    assert ended.status_code == 303
+    back = http.get(page + ended.headers["location"])
+    assert back.status_code == 200
+    assert "Cancelled." in back.text
+    assert 'name="tolerance" value="0.0001"' in back.text
+    assert http.get(f"{page}/jobs/{slow.json()['job']}.json").json()["state"] == "cancelled"  # not begun again
 
 
 def test_a_study_names_the_pages_of_its_next_step(

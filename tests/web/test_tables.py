@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import httpx
@@ -66,6 +67,29 @@ def test_every_page_refuses_missing_scores_as_the_commands_do(question: str, gap
     shown = wait(f"{gappy}/{question}?{QUESTIONS[question]}")
     assert shown.status_code == 400
     assert "0 in runs, refused in tables" in shown.text  # the form's choice, which has no default
+
+
+def test_what_is_to_be_chosen_about_them_is_unfolded_and_named_by_its_texts(gappy: str, wait: Wait) -> None:
+    html = unescape(wait(f"{gappy}/compare").text)
+    assert (
+        "as 0 («A missing score» «counts as 0»), or without the 2 topics that lack any («A missing score» «drops"
+        in html
+    )
+    assert "<details open>\n<summary>More choices</summary>" in html
+    assert "<details>\n<summary>More choices</summary>" in unescape(wait(f"{gappy}/compare?alpha=2").text)
+
+
+def test_a_table_of_one_system_and_an_empty_file_are_refused_as_the_commands_do(
+    page: str, upload: Upload, wait: Wait, tmp_path: Path
+) -> None:
+    for name, content, path in (("one.csv", "topic,a\n" + "1,0.5\n2,0.3\n3,0.1\n", "/size"), ("none.csv", " \n", "")):
+        (tmp_path / name).write_text(content)
+        link = page + upload(page, [tmp_path / name]).json()["link"]
+        refused = wait(link + path)
+        assert refused.status_code == 400
+        command = CliRunner().invoke(app, ["size", str(tmp_path / name), "--difference", "0.05"])
+        for line in command.stderr.removeprefix(f"error: {tmp_path}/").removeprefix("error: ").splitlines():
+            assert line.strip().removeprefix(f"{name}: ") in unescape(refused.text)
 
 
 def test_the_page_counts_what_was_done_about_them(gappy: str, wait: Wait) -> None:

@@ -87,10 +87,7 @@ def _short(name: str) -> str:
 def _fix(cells: int, topics: int) -> str:
     them, dropped = ("it", "its topic") if cells == 1 else ("them", f"the {topics:,} topics that lack any")
     dropped = dropped if topics > 1 or cells == 1 else "their topic"
-    return (
-        f"Choose how to treat {them}: zero counts {them} as 0, drop leaves out {dropped} "
-        '(`missing="zero"`, `missing="drop"`).'
-    )
+    return f'Choose how to treat {them}: as 0 (`missing="zero"`), or without {dropped} (`missing="drop"`).'
 
 
 def complete_tables(

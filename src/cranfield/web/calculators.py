@@ -57,7 +57,7 @@ EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
         "equivalence": {"equivalence": "0.05", **_SPREAD},
         "non_inferiority": {"non_inferiority": "0.05", **_SPREAD},
         "width": {"width": "0.1", **_SPREAD},
-        "sensitivity": {"sensitivity": "0.05", "variance": "0.05"},
+        "sensitivity": {"sensitivity": "0.05", "variance": "0.053"},
     },
     "test": {test: {"systems": "10"} for test in ("max-t", "tukey", "holm", "dunnett")},
     "replicates": {"variations": _OWN, "fixed-prompts": _OWN, "clusters": _OWN, "prompts": _SHARED, "seeds": _SHARED},
@@ -318,11 +318,12 @@ def calculator_page(request: Request, name: str) -> Response:
     filled: dict[str, str] = {}
     if name == "size" and not is_part:  # while somebody types, a field may be empty for a moment
         typed, filled = with_examples(typed)
-    status = 200
+    status, said = 200, ""
     try:
         shown = _ask(request, asked, parse(asked.query, typed), PAGE)
     except CranfieldError as error:
-        status, shown = 400, render("fault.html", fault=Fault.of(error).spoken(labels_of(asked.query)))
+        fault = Fault.of(error).spoken(labels_of(asked.query))
+        status, said, shown = 400, f"{fault.what} {fault.fix}", render("fault.html", fault=fault)
     if is_part:
         return HTMLResponse(shown)  # half a number is no failure while somebody types
     typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})
@@ -334,7 +335,7 @@ def calculator_page(request: Request, name: str) -> Response:
         answer=shown,
         goals=GOALS,
         goal_inputs=SHOWN_INPUTS,
-        form=make_form(asked.query, typed),
+        form=make_form(asked.query, typed, said),
         filled=[label for name, label in labels_of(asked.query).items() if name in filled],
     )
     return HTMLResponse(page, status)

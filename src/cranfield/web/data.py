@@ -65,7 +65,7 @@ def job_json(request: Request, job: JobId) -> Response:
     summary="End a job",
     tags=["jobs"],
     response_model=None,
-    responses={303: {"description": "Ended; leads to the data"}, **FAULTS, **NOT_FOUND},
+    responses={303: {"description": "Ended; leads to the form that started it"}, **FAULTS, **NOT_FOUND},
 )
 def cancel(request: Request, job: JobId) -> Response:
     """At once, and for good; asking the same question again starts it anew."""
@@ -78,7 +78,7 @@ def cancel(request: Request, job: JobId) -> Response:
         if data is not None:
             request.app.state.store.remove(data)
         return RedirectResponse("/data", 303)
-    return RedirectResponse(f"/data/{found.owner}" if found.owner else "/", 303)
+    return RedirectResponse(found.back or "/", 303)
 
 
 def progress_page(request: Request, job: Job, back: str) -> Response:
@@ -86,7 +86,8 @@ def progress_page(request: Request, job: Job, back: str) -> Response:
     if wants_json(request):
         return JSONResponse(job.to_dict(), 202, {"location": f"/jobs/{job.id}.json"})
     return HTMLResponse(
-        render("progress.html", here="data" if job.owner else "", job=job, state=job.to_dict(), back=back), 202
+        render("progress.html", here="data" if job.owner else "", job=job, state=job.to_dict(), back=job.back or back),
+        202,
     )
 
 

@@ -92,15 +92,18 @@ class FormField:
 
 @dataclass(frozen=True)
 class FormGroup:
-    """Fields that are folded away together under a title."""
+    """Fields that are folded away together under a title; ``said`` is what is wrong with what was typed."""
 
     title: str
     fields: list[FormField]
+    said: str = ""
 
     @property
-    def used(self) -> bool:
-        """Whether something is said in what is folded away."""
-        return any(each.value not in ("", each.usual) for each in self.fields)
+    def is_open(self) -> bool:
+        """Whether something is said in what is folded away, or about it."""
+        return any(
+            each.value not in ("", each.usual) or f"«{plain_label(each.label)}»" in self.said for each in self.fields
+        )
 
 
 @dataclass(frozen=True)
@@ -112,24 +115,28 @@ class Form:
     takes_lists: bool
 
 
-def make_form(model: type[Query], typed: Mapping[str, Any]) -> Form:
-    """The form of a query with what was typed into it."""
+def make_form(model: type[Query], typed: Mapping[str, Any], said: str = "") -> Form:
+    """The form of a query with what was typed into it; fields that ``said`` names are not folded away."""
     takes_lists = any(LISTS in (model.model_fields[name].description or "") for name in model.front)
     fields = model.model_fields.items()
     known = LISTS if takes_lists else ""
     made = {name: _field(model, name, info, typed.get(name), _hint(model, info, known)) for name, info in fields}
     front = [made[name] for name in model.front]
-    groups = [FormGroup(title, [made[name] for name in names]) for title, names in model.groups.items()]
+    groups = [FormGroup(title, [made[name] for name in names], said) for title, names in model.groups.items()]
     shown = {*model.front, *(name for names in model.groups.values() for name in names)}
     rest = [each for name, each in made.items() if name not in shown]
-    return Form(front, [*groups, *([FormGroup("More choices", rest)] if rest else [])], takes_lists)
+    return Form(front, [*groups, *([FormGroup("More choices", rest, said)] if rest else [])], takes_lists)
+
+
+def plain_label(title: str) -> str:
+    """A label without the word that joins its field to the one before."""
+    return title.removeprefix("or: ").removeprefix("and ")
 
 
 def labels_of(model: type[Query]) -> dict[str, str]:
-    """What messages call the fields of a form, without the words that join one to the field before; the choices in
-    them; and other pages."""
+    """What messages call the fields of a form, the choices in them, and other pages."""
     titles = {name: info.title or name for name, info in model.model_fields.items()}
-    labels = {name: title.removeprefix("or: ").removeprefix("and ") for name, title in titles.items()}
+    labels = {name: plain_label(title) for name, title in titles.items()}
     choices = {f"{name}={value}": text for name, texts in model.choices.items() for value, text in texts.items()}
     return labels | choices | PAGES
 

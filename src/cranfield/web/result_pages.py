@@ -105,6 +105,9 @@ def result_page(request: Request, data: Known, name: str) -> Response:
         return waiting
     typed, labels = given(request, data, question), labels_of(question.query)
     shown = typed or question.example(data.about)
+    if ENDED in request.query_params:
+        fault = Fault("Cancelled.", fix="Press «Answer» to start again.")
+        return _page(data, question, shown, render("fault.html", fault=fault), 200)
     if question.waits and not request.query_params:
         return _page(data, question, shown, "", 200)
     try:
@@ -114,12 +117,11 @@ def result_page(request: Request, data: Known, name: str) -> Response:
             return RedirectResponse(f"{data.link}/{name}{asked(query)}", 303)
         job = _job(request, data, question, query)
     except CranfieldError as error:
-        return _page(data, question, shown, render("fault.html", fault=Fault.of(error).spoken(labels)), 400)
+        return _refused(data, question, shown, Fault.of(error).spoken(labels))
     if job.is_open:
         return progress_page(request, job, data.link or "/")
     if job.state != "done":
-        fault = (job.fault or CANCELLED).spoken(labels)
-        return _page(data, question, shown, render("fault.html", fault=fault), 400)
+        return _refused(data, question, shown, (job.fault or CANCELLED).spoken(labels))
     return _page(data, question, shown, (data.folder / job.id / page_list.SHOWN).read_text(encoding="utf-8"), 200)
 
 
@@ -161,6 +163,7 @@ for each in WITHOUT_DATA.values():
 
 
 CANCELLED = Fault("the work was cancelled", fix="Send the form again to start it anew.")
+ENDED = "cancelled"  # in the address of a form whose work was cancelled, so that it does not start again
 
 
 def given(request: Request, data: Data, question: DataPage) -> dict[str, Any]:
@@ -168,7 +171,7 @@ def given(request: Request, data: Data, question: DataPage) -> dict[str, Any]:
     several = {name for name, each in question.query.model_fields.items() if "list" in str(each.annotation)}
     asked_for = request.query_params
     found: dict[str, Any] = {
-        name: asked_for.getlist(name) if name in several else asked_for[name] for name in asked_for
+        name: asked_for.getlist(name) if name in several else asked_for[name] for name in asked_for if name != ENDED
     }
     known = {"measure": data.about["measures"], "baseline": data.about["systems"], "candidate": data.about["systems"]}
     for name in several & set(found):
@@ -228,6 +231,7 @@ def _job(request: Request, data: Data, question: DataPage, query: Any) -> Job:
         query.model_dump(exclude_unset=True),
         name,
     )
+    job.back = f"{data.link}/{question.name}{address}{'&' if address else '?'}{ENDED}="
     job.ended.wait(WAIT)
     return job
 
@@ -286,11 +290,16 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     job = runner.start(
         name, data.key, f"{answered.text} as {kind}", page_list.render_file, data.folder, answered.id, kind
     )
+    job.back = answered.back.removesuffix(f"{ENDED}=").rstrip("?&")  # the answer is there
     job.ended.wait(PATIENCE)
     return job
 
 
-def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, status: int) -> Response:
+def _refused(data: Data, question: DataPage, typed: dict[str, Any], fault: Fault) -> Response:
+    return _page(data, question, typed, render("fault.html", fault=fault), 400, said=f"{fault.what} {fault.fix}")
+
+
+def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, status: int, said: str = "") -> Response:
     page = render(
         "result.html",
         here="data" if data.key else question.name,
@@ -298,7 +307,7 @@ def _page(data: Data, question: DataPage, typed: dict[str, Any], shown: str, sta
         about=data.about,
         groups=grouped(data.about),
         question=question,
-        form=make_form(question.query, typed),
+        form=make_form(question.query, typed, said),
         answer=shown,
     )
     return HTMLResponse(page, status)

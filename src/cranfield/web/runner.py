@@ -43,7 +43,7 @@ DIED = Fault("the work ended without an answer", fix="The data may need more mem
 
 @dataclass
 class Job:
-    """One piece of work; ``state`` is waiting, running, done, failed or cancelled."""
+    """One piece of work; ``state`` is waiting, running, done, failed or cancelled, ``back`` where that leads to."""
 
     id: str
     owner: str
@@ -56,6 +56,7 @@ class Job:
     ended: threading.Event = field(default_factory=threading.Event)
     process: Any = None
     future: Future[None] | None = None
+    back: str = ""
 
     @property
     def is_open(self) -> bool:

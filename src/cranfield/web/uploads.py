@@ -24,6 +24,7 @@ from cranfield.formats.archives import is_archive, is_workbook, open_archive, sh
 from cranfield.formats.file_check import FileKind
 from cranfield.formats.packed import SCORES, packed_kind
 from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_library, parquet_names
+from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.records import is_json_lines, read_records
 from cranfield.formats.scores import LONG
 from cranfield.formats.text import BOM, read_bytes, read_head
@@ -357,8 +358,10 @@ def _take_packed(by_kind: dict[FileKind, list[str]]) -> dict[str, Any]:
 def _check_kinds(by_kind: dict[FileKind, list[str]]) -> None:
     read_as = "; ".join(f"{len(files)} read as {kind}" for kind, files in by_kind.items())
     wanted = "Upload runs with their judgments, or score tables, or one packed file."
-    if FileKind.UNKNOWN in by_kind:
-        raise InputError("no known kind of file", where=by_kind[FileKind.UNKNOWN][0], fix=wanted)
+    for file in by_kind.get(FileKind.UNKNOWN, ()):
+        if not read_head(f"{FILES}/{file}", HEAD).strip():
+            refuse([Problem("empty-file", file)])
+        raise InputError("no known kind of file", where=file, fix=wanted)
     if FileKind.SCORES in by_kind:
         raise InputError(f"score tables do not go with other files ({read_as})", fix=wanted)
     if FileKind.RUN not in by_kind:

@@ -117,6 +117,8 @@ class Variances:
             and (measure is None or estimate.measure == measure)
             and (collection is None or estimate.collection == collection)
         ]
+        if not found and self.estimates and max(each.systems for each in self.estimates) < 2:
+            raise RequestError("two systems or more are needed, and there is 1", fix="Add scores of another.")
         if not found:
             raise RequestError(f"there is no {method} estimate for {measure or 'any measure'}")
         if len({estimate.measure for estimate in found}) > 1:

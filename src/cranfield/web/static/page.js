@@ -63,6 +63,7 @@ function live(form) {
     try {
       const response = await fetch(link, { headers: { "X-Part": "answer" }, signal: asking.signal });
       replace(answer, await response.text());
+      unfold();
       history.replaceState(null, "", link);
       answer.setAttribute("aria-busy", "false");
     } catch (error) {
@@ -70,6 +71,13 @@ function live(form) {
       answer.textContent = "The server does not answer. Is cranfield serve still running?";
       answer.setAttribute("aria-busy", "false");
     }
+  };
+
+  // A fault may name a field that is folded away.
+  const unfold = () => {
+    const said = answer.querySelector(".fault")?.textContent || "";
+    for (const label of form.querySelectorAll("details label"))
+      if (said.includes(`«${label.textContent.trim().replace(/^(or: |and )/, "")}»`)) label.closest("details").open = true;
   };
 
   const later = (delay) => {
