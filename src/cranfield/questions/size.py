@@ -184,7 +184,7 @@ def size(
             "(a sample, or fixed), seeds of each system, or topics in clusters.",
             default="from `columns`: seed= is seeds, prompt= and judge= are prompts; without scores, variations, or "
             "prompts with `shared_variance`",
-            titles={"": "one score, or the default", **REPLICATES_TITLES},
+            titles={"": "one score, or as the fields below say", **REPLICATES_TITLES},
         ),
     ] = None,
     items: Annotated[

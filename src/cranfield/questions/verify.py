@@ -127,7 +127,12 @@ def verify(
             "The test that will be run; t, wilcoxon, sign, bootstrap and permutation test a pair named in advance.",
             default="max-t for several systems, t for two, the formula's F for a range",
             metavar="NAME",
-            titles={"": "the default", **TEST_LABELS, "anova": "one-way ANOVA", "blocked": "ANOVA, topics as blocks"},
+            titles={
+                "": "max-t; for two systems t; for a range F",
+                **TEST_LABELS,
+                "anova": "one-way ANOVA",
+                "blocked": "ANOVA, topics as blocks",
+            },
         ),
     ] = None,
     model: Annotated[
@@ -156,7 +161,7 @@ def verify(
         Param(
             "Distribution of the simulated scores of one system; auto is the best fit for each system.",
             default="auto",
-            titles={"": MARGINS_TITLES["auto"], **MARGINS_TITLES},
+            titles=MARGINS_TITLES,
         ),
     ] = None,
     dependence: Annotated[
@@ -165,7 +170,7 @@ def verify(
             "How the simulated scores of systems depend on each other: rows draws topics of the pilot "
             "with a little noise; gaussian and vine are copulas.",
             default="rows",
-            titles={"": DEPENDENCE_TITLES["rows"], **DEPENDENCE_TITLES},
+            titles=DEPENDENCE_TITLES,
         ),
     ] = None,
     resamples: Annotated[

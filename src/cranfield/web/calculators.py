@@ -57,7 +57,7 @@ EXAMPLES: dict[str, dict[str, dict[str, str]]] = {
         "equivalence": {"equivalence": "0.05", **_SPREAD},
         "non_inferiority": {"non_inferiority": "0.05", **_SPREAD},
         "width": {"width": "0.1", **_SPREAD},
-        "sensitivity": {"sensitivity": "0.05", "variance": "0.05"},
+        "sensitivity": {"sensitivity": "0.05", "variance": "0.053"},
     },
     "test": {test: {"systems": "10"} for test in ("max-t", "tukey", "holm", "dunnett")},
     "replicates": {"variations": _OWN, "fixed-prompts": _OWN, "clusters": _OWN, "prompts": _SHARED, "seeds": _SHARED},
@@ -81,7 +81,7 @@ SizeQuery = make_query(
         field("Curve over", "What the curve is drawn over: the goal, or this."),
     ),
 )
-SizeQuery.choices["curve"] = {"": "the goal"}
+SizeQuery.choices["curve"] = {"": "the goal", **{name: labels_of(SizeQuery)[name] for name in AXES}}
 PowerQuery = make_query(
     POWER,
     ("topics", "systems", "test", "sd", "variance", "correlation", "difference", "alpha", "power"),

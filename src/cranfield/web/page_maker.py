@@ -188,13 +188,23 @@ def make_query(
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
     model.front, model.scored_by = front, scored_by
     model.groups = _groups(asked, front)
-    model.choices = {
-        name: {**({"": "–"} if each.default is None else {}), **{value: value for value in each.choices}}
-        | dict(each.about.titles)
-        for name, each in asked.items()
-        if each.choices
-    }
+    model.choices = {name: _choices(each) for name, each in asked.items() if each.choices}
+    model.usual = {name: each.about.default for name, each in asked.items() if _is_named(each)}
     return model
+
+
+def _is_named(parameter: declared.Parameter) -> bool:
+    """Whether what it is when nothing is chosen is one of the choices."""
+    return parameter.default is None and parameter.about.default in parameter.choices
+
+
+def _choices(parameter: declared.Parameter) -> dict[str, str]:
+    """The texts of the choices; what it is when nothing is chosen comes first, unless it is one of them."""
+    about = parameter.about
+    texts = {value: about.titles.get(value, value) for value in parameter.choices}
+    if parameter.default is not None or _is_named(parameter):
+        return texts
+    return {"": about.titles.get("") or speak(about.default, "page") or "–", **texts}
 
 
 JUDGE_FIELDS = ("judge_correlation", "judged_topics", "budget", "human_cost", "judge_cost")
