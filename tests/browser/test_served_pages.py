@@ -116,11 +116,11 @@ def test_another_goal_shows_its_own_fields(open_page: Open) -> None:
 
 GOALS = (
     "a range among several systems",
+    "a mean known to within ±",  # which keeps its variance
     "an effect size d_z",
     "equivalence of two systems",
     "non-inferiority of a system",
     "a narrow interval for a difference",
-    "a mean known to within ±",
     "a difference between two systems",
 )
 
@@ -680,8 +680,10 @@ def test_text_can_be_read_in_light_and_dark(open_page: Open, scheme: str) -> Non
         "code": "color",
         "input": "color",
     }
-    for place, style in places.items():
-        ink = luminance(tab.evaluate(f"getComputedStyle(document.querySelector('{place}')).{style}"))
+    seen = {place: f"getComputedStyle(document.querySelector('{place}')).{style}" for place, style in places.items()}
+    seen["placeholder"] = "getComputedStyle(document.querySelector('#alpha'), '::placeholder').color"
+    for place, look in seen.items():
+        ink = luminance(tab.evaluate(look))
         lighter, darker = max(paper, ink), min(paper, ink)
         assert (lighter + 0.05) / (darker + 0.05) >= 4.5, place  # WCAG AA
 
@@ -715,7 +717,29 @@ def test_every_field_has_a_label_and_every_page_one_heading(open_page: Open) -> 
         assert tab.locator("h1").count() == 1
 
 
-def test_the_json_of_a_page_is_a_click_away(open_page: Open) -> None:
+def test_the_json_of_a_page_is_downloaded_and_its_address_shows_it(open_page: Open) -> None:
     tab = open_page("/")
-    tab.get_by_role("link", name="JSON", exact=True).last.click()
+    link = tab.locator("#answer").get_by_role("link", name="JSON", exact=True)
+    with tab.expect_download() as kept:
+        link.click()
+    assert kept.value.suggested_filename == "cranfield-size.json"
+    assert json.loads(Path(kept.value.path()).read_text())["rows"][0]["topics"] == 150
+    tab.goto(tab.url.partition("?")[0].rstrip("/") + link.get_attribute("href"))
     assert json.loads(tab.inner_text("body"))["rows"][0]["topics"] == 150
+
+
+def test_an_answer_is_marked_when_the_form_says_something_else(open_page: Open, score_table: Path) -> None:
+    tab = open_page("/data")
+    upload(tab, [score_table])
+    api.expect(tab.locator("h1")).to_have_text("What was read")
+    tab.goto(f"{tab.url}/compare")
+    api.expect(tab.locator("[data-stale]")).to_be_hidden()
+    tab.fill("#alpha", "0.01")
+    api.expect(tab.locator("[data-stale]")).to_be_visible()
+    api.expect(tab.locator("#answer")).to_have_attribute("aria-busy", "true")
+    tab.fill("#alpha", "")
+    api.expect(tab.locator("[data-stale]")).to_be_hidden()
+    tab.fill("#alpha", "0.01")
+    tab.get_by_role("button", name="Answer").click()
+    api.expect(tab.locator("[data-stale]")).to_be_hidden()
+    api.expect(sentence(tab).first).to_be_visible()

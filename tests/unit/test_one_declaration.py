@@ -100,11 +100,16 @@ def test_the_page_has_the_same_names_defaults_choices_bounds_and_help(name: str)
         field = fields[each]
         assert field.is_required() == parameter.is_required
         assert parameter.is_required or field.default in (parameter.default, str(parameter.default))  # grids are text
-        assert field.description == speak(parameter.help, "page", PAGE_TITLES)
+        assert field.description in helps(parameter)
         assert values_of(field.annotation) == parameter.choices
         if parameter.kind in ("count", "number"):
             assert bounds_of(field.metadata) == wanted_bounds(parameter)
         assert set(page.query.choices.get(each, {})) - {""} <= set(parameter.choices)
+
+
+def helps(parameter: Parameter) -> list[str]:
+    """What a page says of a parameter, with scores and without."""
+    return [speak(parameter.help_for(with_scores=each), "page", PAGE_TITLES) for each in (True, False)]
 
 
 def asked_on_a_page(question: Question) -> dict[str, Parameter]:
@@ -139,7 +144,7 @@ def test_the_interface_document_has_the_same_names_defaults_and_help(name: str, 
     asked = asked_on_a_page(question)
     assert set(there) - PAGE_EXTRAS == set(asked)
     for each, parameter in asked.items():
-        assert there[each]["description"] == speak(parameter.help, "page", PAGE_TITLES)
+        assert there[each]["description"] in helps(parameter)
         usual = (parameter.default, str(parameter.default))  # grids are text
         assert parameter.is_required or there[each]["schema"].get("default") in usual
 

@@ -43,7 +43,9 @@ def beside(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_was_read_is_said(collection: str, scores: str, wait: Wait) -> None:
     found = wait(f"{collection}.json").json()
     assert (found["kind"], len(found["systems"]), found["topics"], found["judgments"]) == ("collection", 12, 40, 3857)
-    assert "12 systems, 40 topics, 3,857 judgments" in wait(collection).text
+    read = wait(collection).text
+    assert "12 systems, 40 topics, 3,857 judgments" in read
+    assert re.search(r"Runs: aldgate1.txt, .*Judgments: qrels.txt.*Teams: teams.tsv", read, re.S)
     table = wait(f"{scores}.json").json()
     assert (table["kind"], table["measures"]) == ("scores", ["AP", "nDCG@10"])
 

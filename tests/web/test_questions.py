@@ -17,8 +17,10 @@ import pytest
 
 from cranfield.cli.app import COMMANDS, make_app
 from cranfield.rendering.report_page import served_policy
+from cranfield.web.calculators import CALCULATORS, Calculator
 from cranfield.web.forms import make_form
-from cranfield.web.page_list import GROUPS, QUESTIONS, askable
+from cranfield.web.page_list import GROUPS, QUESTIONS, WITHOUT_DATA, askable
+from cranfield.web.page_maker import DataPage
 
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]
@@ -284,3 +286,28 @@ def test_a_design_for_many_systems_is_checked_when_the_page_is_opened(page: str,
     advice = re.search(r"Compare (\d+) or fewer: «Systems» \1\.", unescape(refused.text))
     assert advice
     assert wait(f"{link}/verify?difference=0.05&collections=250&search=false&systems={advice[1]}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "asked", [*QUESTIONS.values(), *WITHOUT_DATA.values(), *CALCULATORS.values()], ids=lambda asked: asked.name
+)
+def test_choices_are_told_apart_and_the_one_that_is_made_is_named(asked: DataPage | Calculator) -> None:
+    form = make_form(asked.query, {})
+    for each in (*form.front, *(each for group in form.groups for each in group.fields)):
+        texts = list((each.choices or {}).values())
+        assert len(set(texts)) == len(texts), each.name
+        assert not any("default" in text for text in texts), each.name
+
+
+@pytest.mark.parametrize("path", ["/verify", "/data/KEY/report?section=size", "/data/KEY/compare", "/size"])
+def test_ids_on_a_page_are_unique(page: str, scores: str, wait: Wait, path: str) -> None:
+    html = wait(page + path.replace("/data/KEY", scores.removeprefix(page))).text
+    ids = re.findall(r'<(?!svg|g |path|clipPath)[a-z]+ [^>]*?\bid="([^"]+)"', html)
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("asked", [*WITHOUT_DATA.values(), *CALCULATORS.values()], ids=lambda asked: asked.name)
+def test_a_page_without_data_speaks_of_no_data(asked: DataPage | Calculator) -> None:
+    form = make_form(asked.query, {})
+    for each in (*form.front, *(each for group in form.groups for each in group.fields)):
+        assert not re.search(r"pilot|the collection's|columns|[Ww]ith(out)? scores", each.hint), each.hint

@@ -79,7 +79,7 @@ def compare(
             default="max-t; dunnett with a baseline; t for two systems, with a judge, and for topics with clusters, "
             "strata or weights",
             metavar="NAME",
-            titles=shared.TEST_CHOICES,
+            titles={"": "max-t; with a baseline Dunnett's; for two systems t", **shared.TEST_CHOICES},
         ),
     ] = None,
     correct: shared.Correct = None,

@@ -99,7 +99,7 @@ def leaderboard(
             "Test that separates systems.",
             default="max-t; t with clusters, strata, weights or several collections",
             metavar="NAME",
-            titles=shared.TEST_CHOICES,
+            titles={"": "max-t; with clusters or weights t", **shared.TEST_CHOICES},
         ),
     ] = None,
     correct: shared.Correct = None,

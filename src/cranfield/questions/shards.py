@@ -63,6 +63,7 @@ def shards(
             "Replicates in a score table: nested if each system has its own (random seeds), crossed if all systems "
             "share them (prompts, judges).",
             default="from `columns`: seed= is nested, prompt= and judge= are crossed",
+            titles={"": "as the columns say"},
         ),
     ] = None,
     samples: Annotated[

@@ -73,14 +73,14 @@ Seed = Annotated[int, Param("Random seed.", ge=0, le=2**63 - 1, metavar="N")]
 Resamples = Annotated[
     int | None, Param("Number of permutations or resamples.", default="10,000", ge=100, le=10_000_000, metavar="N")
 ]
-TEST_CHOICES = {"": "the default", **{name: TEST_LABELS[name] for name in get_args(TestName)}}
+TEST_CHOICES = {name: TEST_LABELS[name] for name in get_args(TestName)}
 Correct = Annotated[
     CorrectionName | None,
     Param(
         "Correction for several pairs, with t, wilcoxon, sign, bootstrap or permutation.",
         default="holm",
         label="Correction of pairs",
-        titles={"": "Holm", **CORRECTION_TITLES},
+        titles=CORRECTION_TITLES,
     ),
 ]
 SmallPilot = Annotated[
@@ -191,7 +191,7 @@ Test = Annotated[
     Param(
         "Test to plan for, with a difference; t is for a pair named in advance.",
         default="max-t",
-        titles={"": "the default", **PLANNED_TEST_TITLES},
+        titles=PLANNED_TEST_TITLES,
     ),
 ]
 Method = Annotated[

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.errors import NoEffectError
-from cranfield.methods.names import PlanName, SpendingName
+from cranfield.methods.names import SPENDING_TITLES, PlanName, SpendingName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Numbers, Param, Source, question
@@ -126,7 +126,8 @@ def study_new(
         ),
     ] = None,
     spending: Annotated[
-        SpendingName | None, Param("Group-sequential: how α is spread over the looks.", default="obrien-fleming")
+        SpendingName | None,
+        Param("Group-sequential: how α is spread over the looks.", default="obrien-fleming", titles=SPENDING_TITLES),
     ] = None,
     bounds: Bounds = "-1,1",
     system: System = None,
@@ -361,13 +362,16 @@ def study_edit(
     alpha: Annotated[float | None, Param("New significance level.", ge=1e-6, lt=1)] = None,
     power: Annotated[float | None, Param("New power (1 − β).", ge=1e-6, lt=1)] = None,
     sd: Sd = None,
-    plan: Annotated[PlanName | None, Param("New plan.", metavar="NAME")] = None,
+    plan: Annotated[PlanName | None, Param("New plan.", titles={"": "unchanged"}, metavar="NAME")] = None,
     first: Annotated[
         int | None, Param("New number of topics before the first decision of the iterative plan.", ge=2, le=10_000)
     ] = None,
     looks: Annotated[Numbers, Param("New looks, as in `study_new()`.")] = None,
     spending: Annotated[
-        SpendingName | None, Param("New way in which α is spread over the looks.", metavar="NAME")
+        SpendingName | None,
+        Param(
+            "New way in which α is spread over the looks.", titles={"": "unchanged", **SPENDING_TITLES}, metavar="NAME"
+        ),
     ] = None,
 ) -> StudyEditResult:
     """Change the goal of a study; the change is recorded in the file, and stated in every report of the test.

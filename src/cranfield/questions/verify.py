@@ -81,14 +81,15 @@ def verify(
         ),
     ] = None,
     systems: Annotated[
-        Counts,
-        Param("How many systems will be compared.", default="those in the pilot; without a pilot, two", metavar="M"),
+        Counts, Param("How many systems will be compared.", default="those in the pilot", alone="two", metavar="M")
     ] = None,
     min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
     difference: Annotated[Numbers, Param("Difference of two of the systems to detect.", metavar="D")] = None,
-    variance: Annotated[Numbers, Param("σ² of one system's scores.", default="the pilot's", metavar="V")] = None,
+    variance: Annotated[
+        Numbers, Param("σ² of one system's scores.", default="the pilot's", alone="", metavar="V")
+    ] = None,
     sd: Annotated[
-        Numbers, Param("Standard deviation of paired differences.", default="the pilot's", metavar="SD")
+        Numbers, Param("Standard deviation of paired differences.", default="the pilot's", alone="", metavar="SD")
     ] = None,
     topics: Annotated[
         int | None, Param("Number of topics.", default="that of the formula", ge=2, le=1_000_000, metavar="N")
@@ -117,7 +118,8 @@ def verify(
         FormulaName | None,
         Param(
             "Formula for the number of topics.",
-            default="blocked with scores, else exact; t for a difference",
+            default="blocked; t for a difference",
+            alone="exact; t for a difference",
             metavar="NAME",
         ),
     ] = None,
@@ -127,7 +129,12 @@ def verify(
             "The test that will be run; t, wilcoxon, sign, bootstrap and permutation test a pair named in advance.",
             default="max-t for several systems, t for two, the formula's F for a range",
             metavar="NAME",
-            titles={"": "the default", **TEST_LABELS, "anova": "one-way ANOVA", "blocked": "ANOVA, topics as blocks"},
+            titles={
+                "": "max-t; for two systems t; for a range F",
+                **TEST_LABELS,
+                "anova": "one-way ANOVA",
+                "blocked": "ANOVA, topics as blocks",
+            },
         ),
     ] = None,
     model: Annotated[
@@ -156,7 +163,7 @@ def verify(
         Param(
             "Distribution of the simulated scores of one system; auto is the best fit for each system.",
             default="auto",
-            titles={"": MARGINS_TITLES["auto"], **MARGINS_TITLES},
+            titles=MARGINS_TITLES,
         ),
     ] = None,
     dependence: Annotated[
@@ -165,7 +172,7 @@ def verify(
             "How the simulated scores of systems depend on each other: rows draws topics of the pilot "
             "with a little noise; gaussian and vine are copulas.",
             default="rows",
-            titles={"": DEPENDENCE_TITLES["rows"], **DEPENDENCE_TITLES},
+            titles=DEPENDENCE_TITLES,
         ),
     ] = None,
     resamples: Annotated[

@@ -81,7 +81,7 @@ SizeQuery = make_query(
         field("Curve over", "What the curve is drawn over: the goal, or this."),
     ),
 )
-SizeQuery.choices["curve"] = {"": "the goal"}
+SizeQuery.choices["curve"] = {"": "the goal", **{name: labels_of(SizeQuery)[name] for name in AXES}}
 PowerQuery = make_query(
     POWER,
     ("topics", "systems", "test", "sd", "variance", "correlation", "difference", "alpha", "power"),

@@ -66,6 +66,7 @@ class Query(BaseModel):
     front: ClassVar[tuple[str, ...]] = ()
     groups: ClassVar[dict[str, tuple[str, ...]]] = {}
     scored_by: ClassVar[str] = "AP"  # what runs are scored by unless something is named
+    usual: ClassVar[dict[str, str]] = {}  # choices that are made where none is
 
     @model_validator(mode="before")
     @classmethod
@@ -143,7 +144,8 @@ def labels_of(model: type[Query]) -> dict[str, str]:
 
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any, hint: str) -> FormField:
     words_of = _values(info.annotation)
-    usual = USUAL.get(name, "") if info.is_required() or info.default is None else _text(info.default)
+    others = USUAL | model.usual
+    usual = others.get(name, "") if info.is_required() or info.default is None else _text(info.default)
     words = model.choices.get(name, {})
     choices = words if set(words) >= set(words_of) else {**words, **{value: value for value in words_of}}
     choices = choices if usual or "" in choices or not choices else {"": "–", **choices}

@@ -196,6 +196,31 @@ def lines_of(text: str, measures: Sequence[str]) -> list[tuple[str, str]]:
     return [(next((name for name in measures if line.startswith(f"{name}: ")), ""), line) for line in text.splitlines()]
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "system"), counted(1200, "topic")
+    ('1 system', '1,200 topics')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+FILE_KINDS = {"qrels": "Judgments", "intents": "Judgments per intent", "teams": "Teams"}
+
+
+def files_of(about: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The files of an upload by their kind, which has no name where there is one kind only.
+
+    >>> files_of({"names": ["a", "b", "q"], "options": {"qrels": "q", "order": "rank"}})
+    {'Runs': ['a', 'b'], 'Judgments': ['q']}
+    >>> files_of({"names": ["s.csv"], "options": {}})
+    {'': ['s.csv']}
+    """
+    others = {title: [about["options"][flag]] for flag, title in FILE_KINDS.items() if flag in about["options"]}
+    rest = [name for name in about["names"] if [name] not in others.values()]
+    return {"Runs": rest, **others} if others else {"": rest}
+
+
 @cache
 def _templates() -> Environment:
     made = Environment(
@@ -212,6 +237,8 @@ def _templates() -> Environment:
         references=REFERENCES,
         words=WORDS,
         lines_of=lines_of,
+        counted=counted,
+        files_of=files_of,
         measure_of_row=measure_of_row,
     )
     made.filters["svg"] = Markup  # only ever given what report's charts and sketches have made, which escape

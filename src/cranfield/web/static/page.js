@@ -99,6 +99,16 @@ function live(form) {
   fit();
 }
 
+// An answer stays while the form changes, but it is said that it is no longer the answer to what the form says.
+function asked(form) {
+  const answer = document.getElementById("answer"), stale = form.querySelector("[data-stale]");
+  const said = () => String(new URLSearchParams(new FormData(form))), first = said();
+  form.addEventListener("input", () => {
+    stale.hidden = !answer.textContent.trim() || said() === first;
+    answer.setAttribute("aria-busy", String(!stale.hidden));
+  });
+}
+
 // One measure at a time; without this script all stand below each other.
 function switching(place) {
   const measures = JSON.parse(place.dataset.measures), all = measures.length;
@@ -256,6 +266,7 @@ if (questions && document.getElementById("answer") && matchMedia("(max-width: 46
 
 arrange(document);
 document.querySelectorAll("form[data-live]").forEach(live);
+document.querySelectorAll("form[data-asked]").forEach(asked);
 document.querySelectorAll("[data-follow]").forEach(follow);
 document.querySelectorAll(".drop").forEach(dropping);
 document.querySelectorAll("form[data-upload]").forEach(sending);
