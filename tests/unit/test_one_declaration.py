@@ -15,6 +15,7 @@ from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.web.application import make_app as make_web_app
 from cranfield.web.calculators import CALCULATORS
+from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.page_list import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex", "format", "per_topic"}
@@ -99,11 +100,16 @@ def test_the_page_has_the_same_names_defaults_choices_bounds_and_help(name: str)
         field = fields[each]
         assert field.is_required() == parameter.is_required
         assert parameter.is_required or field.default in (parameter.default, str(parameter.default))  # grids are text
-        assert field.description == speak(parameter.help, "page")
+        assert field.description in helps(parameter)
         assert values_of(field.annotation) == parameter.choices
         if parameter.kind in ("count", "number"):
             assert bounds_of(field.metadata) == wanted_bounds(parameter)
         assert set(page.query.choices.get(each, {})) - {""} <= set(parameter.choices)
+
+
+def helps(parameter: Parameter) -> list[str]:
+    """What a page says of a parameter, with scores and without."""
+    return [speak(parameter.help_for(with_scores=each), "page", PAGE_TITLES) for each in (True, False)]
 
 
 def asked_on_a_page(question: Question) -> dict[str, Parameter]:
@@ -138,7 +144,7 @@ def test_the_interface_document_has_the_same_names_defaults_and_help(name: str, 
     asked = asked_on_a_page(question)
     assert set(there) - PAGE_EXTRAS == set(asked)
     for each, parameter in asked.items():
-        assert there[each]["description"] == speak(parameter.help, "page")
+        assert there[each]["description"] in helps(parameter)
         usual = (parameter.default, str(parameter.default))  # grids are text
         assert parameter.is_required or there[each]["schema"].get("default") in usual
 

@@ -304,3 +304,10 @@ def test_ids_on_a_page_are_unique(page: str, scores: str, wait: Wait, path: str)
     html = wait(page + path.replace("/data/KEY", scores.removeprefix(page))).text
     ids = re.findall(r'<(?!svg|g |path|clipPath)[a-z]+ [^>]*?\bid="([^"]+)"', html)
     assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("asked", [*WITHOUT_DATA.values(), *CALCULATORS.values()], ids=lambda asked: asked.name)
+def test_a_page_without_data_speaks_of_no_data(asked: DataPage | Calculator) -> None:
+    form = make_form(asked.query, {})
+    for each in (*form.front, *(each for group in form.groups for each in group.fields)):
+        assert not re.search(r"pilot|the collection's|columns|[Ww]ith(out)? scores", each.hint), each.hint

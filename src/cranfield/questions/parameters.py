@@ -38,12 +38,14 @@ RENAMED = {
 class Param:
     """What is said about a parameter besides its type and default, in ``Annotated[type, Param(...)]``.
 
-    ``default`` describes what None stands for; ``label`` names the field of a form, ``short`` is the short flag,
-    ``metavar`` the word that stands for the value in help; ``titles`` describes the choices.
+    ``default`` describes what None stands for, and ``alone`` what it stands for without scores where that is something
+    else (nothing, where it is empty); ``label`` names the field of a form, ``short`` is the short flag, ``metavar`` the
+    word that stands for the value in help; ``titles`` describes the choices.
     """
 
     help: str
     default: str = ""
+    alone: str | None = None
     label: str = ""
     short: str = ""
     metavar: str = ""
@@ -96,10 +98,22 @@ class Parameter:
     @property
     def help(self) -> str:
         """What it means, its choices, and what it is where it is left out: the same text in every interface."""
+        alone = f"; without scores, {self.about.alone}" if self.about.alone else ""
+        return self._help(f"{self.about.default}{alone}")
+
+    def help_for(self, *, with_scores: bool) -> str:
+        """The same where there are scores, or where there are none."""
+        return self._help(self.default_for(with_scores=with_scores))
+
+    def default_for(self, *, with_scores: bool) -> str:
+        about = self.about
+        return about.default if with_scores or about.alone is None else about.alone
+
+    def _help(self, default: str) -> str:
         text = self.about.help + (LISTS if self.is_grid else "")
         if self.choices:
             text += f" One of: {', '.join(self.choices)}."
-        return text + (f" Default: {self.about.default}." if self.about.default else "")
+        return text + (f" Default: {default}." if default else "")
 
     def checked(self, value: Any) -> Any:
         """The value in the form that the function takes; refused where it is out of bounds or no choice."""

@@ -60,13 +60,14 @@ def power(
     scores: sources.PilotScores = None,
     *,
     topics: Annotated[
-        Counts, Param("Number of topics.", default="the collection's", label="Topics n", metavar="N")
+        Counts, Param("Number of topics.", default="the collection's", alone="", label="Topics n", metavar="N")
     ] = None,
     systems: Annotated[
         Counts,
         Param(
             "How many systems are compared.",
-            default="the collection's; without scores, a pair named in advance",
+            default="the collection's",
+            alone="a pair named in advance",
             label="Systems m",
             metavar="M",
         ),

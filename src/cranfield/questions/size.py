@@ -81,7 +81,8 @@ def size(
         Counts,
         Param(
             "How many systems will be compared.",
-            default="those in the pilot; without a pilot, a pair named in advance",
+            default="those in the pilot",
+            alone="a pair named in advance",
             label="Systems m",
             metavar="M",
         ),
@@ -182,8 +183,8 @@ def size(
         Param(
             "Several scores per topic and system: query variations of each topic's own, prompts that all topics share "
             "(a sample, or fixed), seeds of each system, or topics in clusters.",
-            default="from `columns`: seed= is seeds, prompt= and judge= are prompts; without scores, variations, or "
-            "prompts with `shared_variance`",
+            default="from `columns`: seed= is seeds, prompt= and judge= are prompts",
+            alone="variations, or prompts with `shared_variance`",
             titles={"": "one score, or as the fields below say", **REPLICATES_TITLES},
         ),
     ] = None,
@@ -239,7 +240,8 @@ def size(
         float | None,
         Param(
             "Variance of paired differences between repeats of the same item.",
-            default="0, or the pilot's",
+            default="the pilot's",
+            alone="0",
             label="Variance of repeats",
             ge=0,
             le=1e12,

@@ -230,7 +230,8 @@ def study_trial(
         Counts,
         Param(
             "Numbers of topics in the trial.",
-            default="a range of sizes; 30 with scores",
+            default="30",
+            alone="a range of sizes",
             label="Topics in the trial",
             metavar="N",
         ),

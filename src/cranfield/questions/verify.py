@@ -81,14 +81,15 @@ def verify(
         ),
     ] = None,
     systems: Annotated[
-        Counts,
-        Param("How many systems will be compared.", default="those in the pilot; without a pilot, two", metavar="M"),
+        Counts, Param("How many systems will be compared.", default="those in the pilot", alone="two", metavar="M")
     ] = None,
     min_range: Annotated[Numbers, Param("Range of the systems' means to detect.", label="Range", metavar="D")] = None,
     difference: Annotated[Numbers, Param("Difference of two of the systems to detect.", metavar="D")] = None,
-    variance: Annotated[Numbers, Param("σ² of one system's scores.", default="the pilot's", metavar="V")] = None,
+    variance: Annotated[
+        Numbers, Param("σ² of one system's scores.", default="the pilot's", alone="", metavar="V")
+    ] = None,
     sd: Annotated[
-        Numbers, Param("Standard deviation of paired differences.", default="the pilot's", metavar="SD")
+        Numbers, Param("Standard deviation of paired differences.", default="the pilot's", alone="", metavar="SD")
     ] = None,
     topics: Annotated[
         int | None, Param("Number of topics.", default="that of the formula", ge=2, le=1_000_000, metavar="N")
@@ -117,7 +118,8 @@ def verify(
         FormulaName | None,
         Param(
             "Formula for the number of topics.",
-            default="blocked with scores, else exact; t for a difference",
+            default="blocked; t for a difference",
+            alone="exact; t for a difference",
             metavar="NAME",
         ),
     ] = None,

@@ -28,7 +28,7 @@ from cranfield.rendering.report_page import charts_missing
 from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
-from cranfield.web.forms import PAGES, Flag, Given, Names, Query, without_commands
+from cranfield.web.forms import PAGE_TITLES, Flag, Given, Names, Query, without_commands
 from cranfield.web.page import Answer, Drawing, Makers, render
 from cranfield.web.uploads import FILES, PACKED
 
@@ -159,7 +159,9 @@ def make_page(
         name=question.command.replace(" ", "-"),
         title=question.title,
         summary=without_commands(question.summary).rstrip("."),
-        query=make_query(question, front, scored_by, without, required, **_chart_field(question), **extra),
+        query=make_query(
+            question, front, scored_by, without, required, "nothing" not in of, **_chart_field(question), **extra
+        ),
         answer=answer or (lambda asked: _answer(question, asked, remark)),
         files=files,
         word=data,
@@ -177,18 +179,21 @@ def make_query(
     scored_by: str = "AP",
     without: tuple[str, ...] = (),
     required: tuple[str, ...] = (),
+    with_scores: bool = False,
     **extra: tuple[Any, Any],
 ) -> type[Query]:
     """What a page may be asked: every parameter that does not say where data comes from, and what is the page's own."""
     left = {name: each for name, each in question.parameters.items() if name not in without}
     asked = {name: each for name, each in left.items() if not each.is_source}
-    made = {name: _field(each, is_required=each.is_required or name in required) for name, each in asked.items()}
+    about = {name: speak(each.help_for(with_scores=with_scores), "page", PAGE_TITLES) for name, each in asked.items()}
+    needed = {name for name, each in asked.items() if each.is_required or name in required}
+    made = {name: _field(each, about[name], is_required=name in needed) for name, each in asked.items()}
     fields: dict[str, Any] = {**extra, **made}
     model = create_model(f"{question.name.title().replace('_', '')}Query", __base__=Query, **fields)
     model.__doc__ = f"What ``cranfield {question.command}`` takes."
     model.front, model.scored_by = front, scored_by
     model.groups = _groups(asked, front)
-    model.choices = {name: _choices(each) for name, each in asked.items() if each.choices}
+    model.choices = {name: _choices(each, with_scores=with_scores) for name, each in asked.items() if each.choices}
     model.usual = {name: each.about.default for name, each in asked.items() if _is_named(each)}
     return model
 
@@ -198,13 +203,14 @@ def _is_named(parameter: declared.Parameter) -> bool:
     return parameter.default is None and parameter.about.default in parameter.choices
 
 
-def _choices(parameter: declared.Parameter) -> dict[str, str]:
+def _choices(parameter: declared.Parameter, *, with_scores: bool) -> dict[str, str]:
     """The texts of the choices; what it is when nothing is chosen comes first, unless it is one of them."""
     about = parameter.about
     texts = {value: about.titles.get(value, value) for value in parameter.choices}
     if parameter.default is not None or _is_named(parameter):
         return texts
-    return {"": about.titles.get("") or speak(about.default, "page") or "–", **texts}
+    default = speak(parameter.default_for(with_scores=with_scores), "page")
+    return {"": about.titles.get("") or default or "–", **texts}
 
 
 JUDGE_FIELDS = ("judge_correlation", "judged_topics", "budget", "human_cost", "judge_cost")
@@ -238,21 +244,19 @@ def _groups(asked: Mapping[str, Any], front: tuple[str, ...]) -> dict[str, tuple
     return found
 
 
-def _field(parameter: declared.Parameter, *, is_required: bool) -> tuple[Any, Any]:
+def _field(parameter: declared.Parameter, about: str, *, is_required: bool) -> tuple[Any, Any]:
     kind: Any = _TYPES.get(parameter.kind, str)
     if parameter.choices:
         kind = Literal[parameter.choices]
     limits: dict[str, Any] = {}
     if parameter.kind in ("count", "number"):
-        about = parameter.about
-        limits = {word: getattr(about, word) for word in ("gt", "ge", "lt", "le") if getattr(about, word) is not None}
+        bounds = {word: getattr(parameter.about, word) for word in ("gt", "ge", "lt", "le")}
+        limits = {word: bound for word, bound in bounds.items() if bound is not None}
     is_optional = parameter.is_optional and parameter.kind not in ("flag", "names") and not is_required
     default = ... if is_required else parameter.default
     default = str(default) if kind is str and isinstance(default, int | float) else default
     annotation = Annotated[kind | None, Given] if is_optional else kind
-    return annotation, Field(
-        default=default, title=parameter.label, description=speak(parameter.help, "page", PAGES), **limits
-    )
+    return annotation, Field(default=default, title=parameter.label, description=about, **limits)
 
 
 def _chart_field(question: declared.Question) -> dict[str, tuple[Any, Any]]:
