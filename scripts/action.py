@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, RequestError, speak
-from cranfield.rendering.document import spoken
+from cranfield.errors import CranfieldError, RequestError, speak, visible
+from cranfield.rendering.document import spoken, warning_lines
 from cranfield.rendering.output_formats import markdown_text, to_json, to_markdown
 
 
@@ -23,7 +24,11 @@ def lines(name: str) -> list[str]:
 
 
 def text(name: str) -> str | None:
-    return next(iter(lines(name)), None)
+    """The one line of an input; None where it is blank."""
+    given = lines(name)
+    if len(given) > 1:
+        raise RequestError(f"`{name.lower()}` takes one line, and {len(given)} are given: «{'», «'.join(given)}»")
+    return given[0] if given else None
 
 
 def number(name: str, default: float) -> float:
@@ -34,6 +39,13 @@ def number(name: str, default: float) -> float:
         raise RequestError(f"`{name.lower()}` must be a number, not «{given}»") from None
 
 
+def switch(name: str) -> bool:
+    given = (text(name) or "false").lower()
+    if given not in ("true", "false"):
+        raise RequestError(f"`{name.lower()}` cannot be «{given}»", fix="Write true or false.")
+    return given == "true"
+
+
 def request() -> dict[str, Any]:
     """What ``cf.compare`` is asked."""
     if not lines("GATE"):
@@ -41,14 +53,15 @@ def request() -> dict[str, Any]:
     return {
         "scores": lines("SCORES"),
         "qrels": text("QRELS"),
-        "columns": text("COLUMNS"),
+        "columns": ",".join(lines("COLUMNS")) or None,
         "measure": lines("MEASURE") or None,
+        "missing": text("MISSING"),
         "test": text("TEST"),
         "alpha": number("ALPHA", 0.05),
         "baseline": lines("BASELINE"),
         "candidate": lines("CANDIDATE") or None,
         "gate": lines("GATE"),
-        "lower_is_better": (text("LOWER_IS_BETTER") or "false").lower() == "true",
+        "lower_is_better": switch("LOWER_IS_BETTER"),
     }
 
 
@@ -59,36 +72,58 @@ def add(variable: str, content: str) -> None:
             file.write(content)
 
 
-def set_output(name: str, value: str) -> None:
+def set_outputs(**values: str) -> None:
     end = token_hex(16)  # no name of a system can contain it
-    add("GITHUB_OUTPUT", f"{name}<<{end}\n{value}\n{end}\n")
+    add("GITHUB_OUTPUT", "".join(f"{name}<<{end}\n{value}\n{end}\n" for name, value in values.items()))
 
 
 def summary(result: cf.ComparisonResult) -> str:
     """The verdicts, and the whole comparison folded away."""
     title = "passed" if result.exit_code == 0 else "FAILED"
-    verdicts = "\n".join(f"- {markdown_text(f'{each.measure}: {each.verdict}')}" for each in result.gates)
-    whole = to_markdown(spoken(result.document(), "command"))
+    verdicts = "\n".join(f"- {markdown_text(line)}" for line in verdict_lines(result))
+    whole = to_markdown(spoken(result.document(), "step"))
     return f"### cranfield: {title}\n\n{verdicts}\n\n<details><summary>Comparison</summary>\n\n{whole}\n\n</details>\n"
 
 
-def main() -> int:
-    try:
-        result = cf.compare(**request())
-    except CranfieldError as error:
-        said = speak(str(error), "command")
-        print(f"error: {said}", file=sys.stderr)
-        add("GITHUB_STEP_SUMMARY", f"### cranfield: wrong input\n\n{markdown_text(said)}\n")
-        return error.exit_code
-    said = "\n".join(f"{each.measure}: {each.verdict}" for each in result.gates)
-    print(said)
-    add("GITHUB_STEP_SUMMARY", summary(result))
+def verdict_lines(result: cf.ComparisonResult) -> list[str]:
+    return [visible(f"{each.measure}: {each.verdict}") for each in result.gates]
+
+
+def refuse(error: CranfieldError) -> int:
+    """Say what is wrong with the input, in one line."""
+    said = speak(str(error), "step").replace("\n ", "")
+    set_outputs(passed="false", verdict=f"error: {said}", json="")
+    add("GITHUB_STEP_SUMMARY", f"### cranfield: wrong input\n\n{markdown_text(said)}\n")
+    print(f"error: {said}", file=sys.stderr)
+    return error.exit_code
+
+
+def report(result: cf.ComparisonResult) -> int:
+    """Write the result, then print the verdicts; no line begins with a name, which might be a command of the runner."""
     file = Path(os.environ.get("RUNNER_TEMP", "."), "cranfield.json")
     file.write_text(to_json(result.document()), encoding="utf-8")
-    set_output("passed", "true" if result.exit_code == 0 else "false")
-    set_output("verdict", said)
-    set_output("json", str(file))
+    passed = "true" if result.exit_code == 0 else "false"
+    set_outputs(passed=passed, verdict="\n".join(verdict_lines(result)), json=str(file))
+    add("GITHUB_STEP_SUMMARY", summary(result))
+    print("\n".join(f"- {line}" for line in verdict_lines(result)))
+    for line in warning_lines(spoken(result.document(), "step").warnings):
+        print(f"warning: {line}", file=sys.stderr)
     return result.exit_code
+
+
+def main() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # as runners read it
+    try:
+        try:
+            result = cf.compare(**request())
+        except CranfieldError as error:
+            return refuse(error)
+        return report(result)
+    except OSError as error:
+        print(f"error: {error.filename}: this cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -44,7 +44,15 @@ ROOMS = {
 NAMES = {  # of packages that are one file, or whose public names come from several files
     "questions": [],
     "results": ["Result"],
-    "errors": ["Caution", "CranfieldError", "InputError", "PackedFileError", "RequestError", "WriteError"],
+    "errors": [
+        "Caution",
+        "CranfieldError",
+        "CranfieldWarning",
+        "InputError",
+        "PackedFileError",
+        "RequestError",
+        "WriteError",
+    ],
     "runtime.dask": ["work_on"],
     "testing": ["assert_not_worse", "assert_better"],
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.collection import Collection, open_collection, read_collection
-    from cranfield.errors import CranfieldError, InputError, PackedFileError, RequestError, WriteError
+    from cranfield.errors import CranfieldError, CranfieldWarning, InputError, PackedFileError, RequestError, WriteError
     from cranfield.measures import CATALOG, Measure, parse_measure
     from cranfield.methods.simulation import write_example
     from cranfield.questions.budget import BudgetResult, budget
@@ -65,6 +65,7 @@ _HOME = {
     "open_collection": "collection",
     "read_collection": "collection",
     "CranfieldError": "errors",
+    "CranfieldWarning": "errors",
     "InputError": "errors",
     "PackedFileError": "errors",
     "RequestError": "errors",
@@ -144,6 +145,7 @@ __all__ = [
     "Collection",
     "ComparisonResult",
     "CranfieldError",
+    "CranfieldWarning",
     "InputError",
     "JudgesResult",
     "LeaderboardResult",

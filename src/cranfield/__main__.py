@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -12,6 +13,7 @@ TYPE_CHECKING = False  # what typing has costs more than the rest of this file
 if TYPE_CHECKING:
     from typing import Any
 
+INTERRUPTED = 130  # exit code
 COPIES = "scipy._lib.array_api_compat.numpy"  # looks at every name of NumPy, and so imports what is loaded lazily
 LARGEST_KEPT = (32 << 20) - (8 << 10)  # bytes; glibc adapts to no larger piece
 UNUSED = ("ctypeslib", "f2py", "ma", "matlib", "polynomial", "testing")  # half of the time of importing scipy.special
@@ -64,8 +66,13 @@ def main() -> None:
     # table. Once a large piece has been freed it keeps pieces up to that size; this one is never written to.
     bytes(LARGEST_KEPT)
     skip_unused_numpy()
+    can_be_interrupted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if can_be_interrupted:  # there is nothing to tidy up while modules are loaded
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from cranfield.cli import app
 
+    if can_be_interrupted:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     app.main()
 
 

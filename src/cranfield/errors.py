@@ -8,7 +8,7 @@ with `speak` before it is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -42,6 +42,25 @@ def say_p(value: float) -> str:
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
+def say_percent(share: float, digits: int = 0, sign: str = "") -> str:
+    """A share in a sentence.
+
+    >>> say_percent(0.822, 1), say_percent(0.08, 1, "+"), say_percent(0.31)
+    ('82.2 %', '+8.0 %', '31 %')
+    """
+    return f"{100 * share:{sign}.{digits}f} %"
+
+
+def there_are(names: Sequence[str], most: int = 10) -> str:
+    """What to choose from in place of a name that does not exist; of many, the first and how many more there are.
+
+    >>> there_are("abc"), there_are("abc", most=2)
+    ('There are: a, b, c.', 'There are: a, b and 1 more.')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"There are: {', '.join(names[:most])}{more}."
+
+
 def visible(text: str, keep: str = "") -> str:
     r"""A text without characters that act on a terminal or on the direction of writing: they are shown as escapes.
 
@@ -60,7 +79,7 @@ def _escape(code: int) -> str:
 
 
 def speak(text: str, interface: str, labels: Mapping[str, str] | None = None) -> str:
-    """A message of the library in the words of an interface: ``python``, ``command``, ``page`` or ``report``.
+    """A message of the library in the words of an interface: ``python``, ``command``, ``page``, ``report`` or ``step``.
 
     Python's words are those the message is written in. Elsewhere what is in backticks becomes a flag, a command, a
     field or a page, and anything else in backticks only loses them. What is quoted in «…» is never changed. ``labels``
@@ -88,12 +107,19 @@ def speak(text: str, interface: str, labels: Mapping[str, str] | None = None) ->
     '--shards 2,5, --all-pairs, --no-search, cranfield study past'
     >>> speak("`shards=[2, 5]`, `all_pairs=True`, `search=False`, `study_past()`", "page")
     '«shards» 2,5, «all pairs», «search» no, the page «study past»'
+    >>> speak('`missing="drop"`, `all_pairs=True`, `qrels`, `study_past()`', "step")
+    '«missing: drop», «all-pairs: true», «qrels», cranfield study past'
     """
     if interface == "python":
         return text
     text = visible(text, keep="\n")
     for_page = partial(_for_page, labels=labels or {})
-    translators: dict[str, Callable[[str], str]] = {"command": _for_command, "page": for_page, "report": _for_report}
+    translators: dict[str, Callable[[str], str]] = {
+        "command": _for_command,
+        "page": for_page,
+        "report": _for_report,
+        "step": _for_step,
+    }
     translate = translators[interface]
     said = _QUOTED_OR_MARKED.sub(lambda found: translate(found[1]) if found[1] else found[0], text)
     return _PAGE_FIRST.sub(r"\1The page «", said)
@@ -135,6 +161,16 @@ def _for_report(marked: str) -> str:
     return _for_page(marked)
 
 
+def _for_step(marked: str) -> str:
+    """An input of a step of a pipeline, as it is written there, or a command."""
+    parameter = _PARAMETER.fullmatch(marked)
+    if not parameter:
+        return _for_command(marked)
+    name, value = parameter[1].replace("_", "-"), parameter[2]
+    shown = value.lower() if value in ("True", "False") else _plain(value or " ")
+    return f"«{name}: {shown}»" if value else f"«{name}»"
+
+
 def _plain(value: str) -> str:
     """A Python value without quotes and brackets."""
     return value[1:-1] if value[0] in "\"'" else re.sub(r"[\[\]()\"']|(?<=,) ", "", value)
@@ -161,8 +197,8 @@ class CranfieldError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        advice = f"\n  {self.fix}" if self.fix else ""
-        return f"{place}{self.what}{advice}"
+        advice = f"\n  {visible(self.fix)}" if self.fix else ""
+        return f"{visible(place + self.what)}{advice}"
 
 
 class InputError(CranfieldError, ValueError):
@@ -202,6 +238,10 @@ class Caution:
 
     def __str__(self) -> str:
         return f"{self.what}. {self.fix}".rstrip()
+
+
+class CranfieldWarning(UserWarning):
+    """What a result should be read with, where nobody sees the result: in assertions of a test suite."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Result:
 
     def document(self) -> Any:
         """Tables, summary, warnings and citations, as all output formats render them."""
-        return _view(self).document(self).warned(self.warnings)
+        return _view(self).document(self).warned(self.warnings).with_visible_names()
 
     def summary(self) -> str:
         """What may be claimed, in a sentence or two."""

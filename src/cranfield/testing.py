@@ -1,13 +1,15 @@
 """Assertions for test suites: a candidate is no worse than a baseline, or better.
 
-They are the gates of ``compare``, and fail with the same line.
+They are the gates of ``compare``, and fail with the same line. Its warnings are given as ``CranfieldWarning``.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from cranfield.errors import CranfieldWarning, visible
 from cranfield.questions.compare import compare
 
 __all__ = ["assert_better", "assert_not_worse"]
@@ -44,14 +46,20 @@ def assert_not_worse(
     AssertionError
         With one line per gate that failed: the bound, the test, the topics, and how many topics it would take.
 
+    Warns
+    -----
+    CranfieldWarning
+        What the comparison should be read with, such as few topics or missing scores.
+
     Examples
     --------
-    >>> scores = {"old": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "new": {"1": 0.51, "2": 0.7, "3": 0.59, "4": 0.41}}
-    >>> assert_not_worse(scores, baseline="old", margin=0.02)
-    >>> assert_not_worse(scores, baseline="old", margin=0.005)  # doctest: +ELLIPSIS
+    >>> old = {str(topic): topic % 7 / 10 for topic in range(25)}
+    >>> new = {topic: score + (int(topic) % 5 - 2) / 50 for topic, score in old.items()}
+    >>> assert_not_worse({"old": old, "new": new}, baseline="old", margin=0.02)
+    >>> assert_not_worse({"old": old, "new": new}, baseline="old", margin=0.005)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    AssertionError: score: no-worse=0.005 FAILED: new − old may be as low as -0.0088 (95 % one-sided, t, 4 topics); ...
+    AssertionError: score: no-worse=0.005 FAILED: new − old may be as low as -0.0099 (95 % one-sided, t, 25 topics); ...
     """
     __tracebackhide__ = True
     given = margin if isinstance(margin, str) else repr(float(margin))
@@ -86,10 +94,16 @@ def assert_better(
     AssertionError
         With one line per gate that failed: the bound, the test and the topics.
 
+    Warns
+    -----
+    CranfieldWarning
+        What the comparison should be read with, such as few topics or missing scores.
+
     Examples
     --------
-    >>> scores = {"old": {"1": 0.5, "2": 0.7, "3": 0.6, "4": 0.4}, "new": {"1": 0.6, "2": 0.75, "3": 0.7, "4": 0.5}}
-    >>> assert_better(scores, baseline="old")
+    >>> old = {str(topic): topic % 7 / 10 for topic in range(25)}
+    >>> new = {topic: score + int(topic) % 5 / 50 for topic, score in old.items()}
+    >>> assert_better({"old": old, "new": new}, baseline="old")
     """
     __tracebackhide__ = True
     _assert_gate(scores, "better", baseline=baseline, candidate=candidate, measure=measure, **more)
@@ -98,6 +112,8 @@ def assert_better(
 def _assert_gate(scores: Any, gate: str, **asked: Any) -> None:
     __tracebackhide__ = True  # pytest shows the line of the test
     found = compare(scores, gate=[gate], **asked)
-    failed = [f"{each.measure}: {each.verdict}" for each in found.gates if not each.passed]
+    for caution in found.warnings:
+        warnings.warn(visible(str(caution)), CranfieldWarning, stacklevel=3)
+    failed = [visible(f"{each.measure}: {each.verdict}") for each in found.gates if not each.passed]
     if failed:
         raise AssertionError("\n".join(failed))

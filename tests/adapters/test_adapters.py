@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cranfield
 from cranfield.cli.app import main
 from cranfield.errors import InputError, RequestError
 from cranfield.formats.file_check import FileKind, check_files
@@ -196,6 +197,77 @@ def test_a_star_takes_every_column_of_numbers() -> None:
 def test_one_column_of_scores_may_be_given_a_name() -> None:
     table = read_scores(FILES / "ragas-small.jsonl", columns="topic=user_input,score=exact_match", measure="EM")
     assert table.measures == ("EM",)
+    assert "measure-named" in {warning.slug for warning in table.warnings}
+
+
+@pytest.fixture
+def two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of one system each, with the same names in two folders."""
+    for at, folder in enumerate(("old", "new")):
+        (tmp_path / folder).mkdir()
+        scores = {str(topic): (topic * (at + 3) % 7) / 7 for topic in range(9)}
+        rows = "".join(f"{topic},{score}\n" for topic, score in scores.items())
+        (tmp_path / folder / "results.csv").write_text(f"topic,score\n{rows}")
+        records = [{"topic": topic, "score": score} for topic, score in scores.items()]
+        (tmp_path / folder / "results.json").write_text(json.dumps(records))
+        (tmp_path / folder / "named.csv").write_text(f"topic,system,score\n{rows}".replace(",0", ",named,0"))
+        (tmp_path / folder / "by_topic.json").write_text(json.dumps({each: {"AP": scores[each]} for each in scores}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["results.csv", "results.json", "by_topic.json"])
+@pytest.mark.parametrize("measure", [None, "AP"])
+def test_files_with_one_name_in_two_folders_are_called_by_their_folders_too(
+    two_folders: Path, name: str, measure: str | None
+) -> None:
+    stem = name.partition(".")[0]
+    found = cranfield.compare([f"old/{name}", str(two_folders / "new" / name)], measure=measure)
+    (comparison,) = found.comparisons.values()
+    assert sorted(comparison.systems) == [f"new/{stem}", f"old/{stem}"]
+
+
+def test_files_that_name_the_same_system_are_not_two(two_folders: Path) -> None:
+    with pytest.raises(InputError, match=r"of old.named.csv and that of new.named.csv are both called «named»"):
+        cranfield.compare(["old/named.csv", "new/named.csv"])
+    with pytest.raises(RequestError, match="there is no system «bm25»"):
+        cranfield.compare(["old/named.csv", "new/named.csv"], baseline="bm25")
+    with pytest.raises(InputError, match="there is one, «results»"):
+        cranfield.compare("old/results.csv")
+
+
+def test_files_that_are_no_table_together_are_refused_with_the_reason() -> None:
+    small, large, other = (
+        str(FILES / name) for name in ("inspect-small.eval", "inspect-large.eval", "trec_eval-1.txt")
+    )
+    with pytest.raises(InputError, match=r"inspect-large[.]eval has several scores for each topic"):
+        cranfield.compare([small, large])
+    with pytest.raises(InputError, match="have different measures"):
+        cranfield.compare([small, other])
+
+
+HEADED = "query,run,{}\n1,a,0.5\n2,a,0.25\n1,b,1\n2,b,0.75\n"
+
+
+@pytest.mark.parametrize("heading", ["recall", "final_score"])
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_heading_that_names_a_measure_keeps_it(write: Write, heading: str, ending: str) -> None:
+    path = write("t.csv", HEADED.format(heading))
+    if ending == "json":
+        path = write("t.json", pandas.read_csv(path).to_json(orient="records"))
+    assert read_scores(path, measure=heading).measures == (heading,)
+    with pytest.raises(RequestError, match=f"no measure «nDCG@10»\n  There are: {heading}."):
+        cranfield.compare(path, measure="nDCG@10")
+    frame = pandas.read_csv(write("t.csv", HEADED.format(heading)))
+    with pytest.raises(RequestError, match="no measure «nDCG@10»"):
+        cranfield.compare(frame, measure="nDCG@10")
+
+
+@pytest.mark.parametrize("text", [HEADED.format("score"), HEADED.format("Value"), "topic,a,b\n1,0.5,1\n2,0.25,0.75\n"])
+def test_a_table_without_a_name_for_its_measure_may_be_given_one(write: Write, text: str) -> None:
+    table = read_scores(write("t.csv", text), measure="nDCG@10")
+    assert table.measures == ("nDCG@10",)
+    assert "measure-named" not in {warning.slug for warning in table.warnings}
 
 
 def test_deepevals_metrics_are_a_list_within_each_case() -> None:
@@ -230,7 +302,8 @@ def test_an_openai_evals_log_has_other_lines_too(write: Write) -> None:
         ("accuracy", "arithmetic.dev.0", "gpt", 1.0),
         ("accuracy", "arithmetic.dev.1", "gpt", 0.0),
     ]
-    assert [str(warning) for warning in table.warnings] == ["3 of 5 records have no score and are left out."]
+    assert str(table.warnings[0]) == "3 of 5 records have no score and are left out."
+    assert [warning.slug for warning in table.warnings[1:]] == ["measure-named"]
 
 
 def test_langsmiths_frame_has_a_feedback_column_a_metric() -> None:

@@ -345,7 +345,7 @@ def test_parts_of_other_work_are_not_taken(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_parts_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n")
-    with pytest.raises(InputError, match="does not hold"), work_on("test", resume=str(path)):
+    with pytest.raises(InputError, match="this is not a file of finished parts"), work_on("test", resume=str(path)):
         pass
     assert path.read_text() == "my notes\n"
 

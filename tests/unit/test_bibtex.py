@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from cranfield.rendering.references import REFERENCES, bibtex_entry, bibtex_fields, to_bibtex
+from cranfield.rendering.references import LOCATIONS, REFERENCES, bibtex_entry, bibtex_fields, to_bibtex
 
 
 @pytest.mark.parametrize("key", REFERENCES)
@@ -43,6 +43,17 @@ def test_kinds_and_fields_are_told_apart(key: str, kind: str, field: str, value:
     found, fields = bibtex_fields(REFERENCES[key])
     assert found == kind
     assert fields[field] == value
+
+
+@pytest.mark.parametrize("key", LOCATIONS)
+def test_pages_and_dois_are_of_references_and_have_their_form(key: str) -> None:
+    pages, doi = LOCATIONS[key]
+    assert pages or doi
+    assert re.fullmatch(r"(\d+(:\d+)?–\d+(:\d+)?)?", pages)
+    assert re.fullmatch(r"(10\.\d{4,5}/[^\s_{}%]+)?", doi)
+    entry = bibtex_entry(key, REFERENCES[key])
+    assert (f"doi = {{{doi}}}" in entry) == bool(doi)
+    assert (f"pages = {{{pages.replace('–', '--')}}}" in entry) == bool(pages)
 
 
 def test_what_latex_would_act_on_is_escaped() -> None:

@@ -781,9 +781,11 @@ def test_the_command_exits_with_2_on_errors_and_missing_scores_and_strictly_on_w
 def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
     missing = str(tmp_path / "qrel")
     (tmp_path / "qrels").write_bytes(QRELS)
-    (problem,) = check_files([missing]).problems
+    report = check_files([missing])
+    (problem,) = report.problems
     assert (problem.slug, problem.severity, problem.file, problem.line) == ("unreadable", "error", missing, 0)
     assert "no such file" in problem.detail
+    assert [(each.taken_for, each.why) for each in report.files] == [("", "")]
     with pytest.raises(InputError, match="Near it: qrels") as refusal:
         cranfield.read_collection(missing, str(tmp_path / "qrels"))
     assert refusal.value.where == missing

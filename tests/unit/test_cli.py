@@ -99,7 +99,7 @@ def test_scores_are_printed_best_system_first(run: Run, example: Path, table: Sc
     answer = run("score", example / "runs", "--qrels", example / "qrels.txt")
     assert answer.code == 0
     assert answer.err == (  # the other run of the team is as new to the pool
-        "warning: 30% of the first 10 documents of eskdale1 are unjudged, and count as not relevant. The measure "
+        "warning: 30 % of the first 10 documents of eskdale1 are unjudged, and count as not relevant. The measure "
         "Judged@10 is the share of judged documents on each topic. (1 more such warning in the JSON output)\n"
     )
     sentence, _, header, *lines = answer.out.partition("\n\nMeans alone")[0].splitlines()
@@ -366,6 +366,8 @@ def test_an_error_is_a_message_with_place_and_advice_and_exit_code_2(run: Run, w
     ("arguments", "says"),
     [
         (["score", "{runs}"], "runs cannot be scored without judgments"),
+        (["compare", "{runs}"], "this is a run file, not a score table Give the judgments too, --qrels"),
+        (["compare", "{qrels}"], "these are judgments, not scores Give the runs, with these as --qrels"),
         (["score", "nothing.txt"], "nothing.txt: there is no such file"),
         (["pack", "nothing.csv", "-o", "a.cran"], "nothing.csv: there is no such file"),
         (["score", "{runs}", "-q", "{qrels}x"], "there is no such file Near it: qrels.txt"),
@@ -403,6 +405,13 @@ def test_a_wrong_request_is_explained_with_exit_code_2(
     assert "Traceback" not in answer.err
     assert answer.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["pilot", "budget", "score"])
+def test_a_score_table_in_place_of_runs_is_recognised(run: Run, write: Write, command: str) -> None:
+    answer = run(command, write("scores.csv", "measure,topic,system,score\nAP,1,a,0.5\nAP,2,a,0.25\n"))
+    assert answer.code == 2
+    assert "this needs runs and judgments, and a score table was given" in answer.complaint
 
 
 @pytest.mark.parametrize("place", ["nothing here/scores.csv", "folder.csv"])
@@ -487,13 +496,13 @@ def test_an_interrupted_command_stops_with_130_and_no_traceback(run: Run, monkey
 
 
 @pytest.mark.parametrize("arguments", [["measures"], ["measures", "--json"], ["--help"]])
-def test_a_reader_that_has_gone_is_no_error(arguments: list[str]) -> None:
+def test_a_reader_that_has_gone_ends_the_command_quietly(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     result = spawn(*arguments, capture_output=False, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert result.stderr == ""
-    assert result.returncode in (0, 1)
+    assert result.returncode == 141
 
 
 @pytest.mark.parametrize(

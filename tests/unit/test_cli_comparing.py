@@ -140,6 +140,13 @@ def test_several_measures_are_one_json_object(example: Path) -> None:
     assert "one measure" in refused("compare", *packed, "--plot", "chart.svg")
 
 
+def test_one_measure_has_the_same_keys_in_the_list_and_beside_it(scores: str) -> None:
+    found = answer("compare", scores, "-m", "AP")
+    (only,) = found["comparisons"]
+    assert only["measure"] == "AP"
+    assert {key: found[key] for key in only} == only
+
+
 def test_every_test_draws_intervals(scores: str, tmp_path: Path) -> None:
     for test, flags in (("t", []), ("tukey-permutation", ["--resamples", "200"])):
         path = tmp_path / f"{test}.svg"
@@ -205,7 +212,7 @@ def test_the_unpaired_warning_counts_what_is_lost(scores: str) -> None:
     blocked, unpaired = (answer("compare", scores, *more)["significant_pairs"] for more in asked)
     text = warned("compare", scores, "--test", "unpaired")["topics-ignored"]
     assert f"finds {unpaired} pairs" in text
-    assert f"find {blocked}." in text or f"find {blocked}L" in text
+    assert f"the blocked test finds {blocked}." in text or f"the blocked test finds {blocked}L" in text
 
 
 # --- audits
@@ -329,7 +336,7 @@ def test_unbalanced_tables_name_the_cells_and_the_ways_out(write: Callable[[str,
     cells = f"topic 2, system a; topic 2, system c; topic 4, system b in {wide}:5, and 1 more"
     assert f"{wide}:3: 4 of 12 scores of wide are missing ({cells})" in text
     assert '`missing="zero"`' in text
-    assert "the 2 topics that miss any" in text
+    assert "the 2 topics that lack any" in text
     long = write("long.csv", replicated(leave_out="2,b,q1"))
     assert "1 of 12 scores of AP is missing (topic 2, system b, shard q1)" in refused("shards", long)
     assert answer("compare", wide, "--missing", "zero")["topics"] == 4
@@ -607,3 +614,19 @@ def test_a_bar_of_the_critical_difference_chart_goes_on_where_its_group_does(sco
     best_low = cranfield.compare(scores, lower_is_better=True).chart("critical-difference").to_dict()
     scale = next(layer["encoding"]["x"]["scale"] for layer in best_low["layer"] if "x" in layer["encoding"])
     assert scale["domain"][0] < scale["domain"][1]
+
+
+def test_several_files_have_short_names(tmp_path: Path) -> None:
+    wide = "topic,a,b,c\n" + "".join(f"{at},{at / 10},{at / 20},{at % 3 / 7}\n" for at in range(1, 8))
+    cells = [(m, t, s) for m in ("AP", "RR") for t in range(8) for s in range(3)]
+    rows = "".join(f"{m},{t},s{s},{(9 - 2 * s + t * (s + 1)) / 40}\n" for m, t, s in cells)
+    files = {name: tmp_path / name for name in ("old/map.csv", "new/map.csv", "new/P_10.csv", "long.csv")}
+    for name, path in files.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"measure,topic,system,score\n{rows}" if name == "long.csv" else wide)
+    old, new, other, long = map(str, files.values())
+    assert list(cranfield.compare([old, new, other]).comparisons) == ["old/map", "new/map", "P_10"]
+    assert list(cranfield.compare([new, other]).comparisons) == ["map", "P_10"]
+    found = cranfield.compare([old, long])
+    assert list(found.comparisons) == ["map", "long: AP", "long: RR"]
+    assert "long: AP: s2 has the highest mean AP, " in found.summary()

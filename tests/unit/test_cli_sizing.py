@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import cranfield
 from cranfield.cli.app import app
+from cranfield.methods.names import PLANNED_TEST_TITLES
 from cranfield.scores.evaluation import score_collection
 from sizes import sized
 
@@ -188,3 +189,47 @@ def test_size_of_a_typed_in_variance_loads_neither_compiler_nor_frames() -> None
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_charts_of_sizes_and_variances_say_what_they_show(scores: str) -> None:
+    found = cranfield.size(scores, difference="0.02:0.1:0.02", measure="AP").chart().to_dict()
+    assert found["title"] == f"AP: {PLANNED_TEST_TITLES['max-t']}, 12 systems, α = 0.05, power 0.8"
+    names = list(dict.fromkeys(row["curve"] for row in found["data"]["values"]))
+    assert [name.partition(", sd 0.1")[0] for name in names] == ["residual variance", "percentile variance"]
+    both = cranfield.size(scores, difference="0.02:0.1:0.02").chart().to_dict()
+    assert both["title"].startswith(PLANNED_TEST_TITLES["max-t"])
+    assert {row["curve"].partition(", ")[0] for row in both["data"]["values"]} == {"AP", "nDCG@10"}
+    drawn = cranfield.variance(scores).chart().to_dict()
+    assert drawn["title"] == "Estimates of the variance with 95 % confidence intervals; 40 topics, 12 systems"
+    assert "a system's scores" not in json.dumps(drawn)
+
+
+def proposal(**design: Any) -> str:
+    return str(cranfield.size(**design).to_dict()["proposal"])
+
+
+def test_a_proposal_for_systems_that_share_no_topics_counts_topics_per_system() -> None:
+    pair = proposal(difference=0.05, variance=0.053, unpaired=True)
+    assert pair.startswith("With 334 topics per system (668 in all) we can detect")
+    assert "a standard deviation of one system's scores of 0.23 (from a score variance of 0.053)." in pair
+    assert "paired differences" not in pair
+    all_of_them = proposal(min_range=0.1, variance=0.053, systems=10)
+    assert all_of_them.startswith("With 167 topics per system (1,670 in all) we can detect")
+    assert "a variance of each system's scores of 0.053." in all_of_them
+
+
+def test_a_proposal_says_what_its_standard_deviation_comes_from() -> None:
+    text = proposal(difference=0.05, variance=0.0401, correlation=0.66)
+    source = "(from a score variance of 0.0401 and a correlation of 0.66)"
+    assert f"assuming a standard deviation of paired differences of 0.165 {source}." in text
+    assert "[@Webber2008]; systems share topics." in text
+    assert "a standard deviation of paired differences of 0.23456." in proposal(difference=0.05, sd=0.23456)
+
+
+def test_uncorrelated_scores_are_those_of_a_paired_test_everywhere() -> None:
+    found = cranfield.size(difference=0.05, variance=0.053)
+    text = str(found)
+    assert "335 topics detect" in text
+    assert "uncorrelated (ρ = 0), 116 if their correlation is 0.66" in text
+    assert "share no topics" not in text
+    assert {row["design"] for row in found.to_dict()["rows"]} == {"systems share topics"}

@@ -216,6 +216,11 @@ def test_compare_says_what_clusters_do() -> None:
     assert "clusters-ignored" not in [each["kind"] for each in said["warnings"]]
 
 
+def test_the_title_names_the_standard_errors() -> None:
+    shown = cf.compare(clustered(3)).document().tables[0].title
+    assert shown.startswith("AP: paired t test with cluster-robust standard errors, 100 topics in 20 clusters")
+
+
 def test_a_baseline_is_compared_by_t_and_holm() -> None:
     found = cf.compare(clustered(3), baseline="s0").comparisons["AP"]
     assert (found.test, found.correct, len(found.pairs)) == ("t", "holm", 3)
@@ -304,7 +309,7 @@ def test_low_scores_in_the_answer() -> None:
     said = found.to_dict()
     assert said["lower_is_better"] is True
     assert [row["system"] for row in said["rows"]] == ["s0", *[row["system"] for row in said["rows"]][1:]]
-    assert "Low scores are better" in found.summary()
+    assert "Lower scores are better" in found.summary()
     assert "interval has to lie below 0.2" in found.summary()
     for pair in said["pairs"]:
         assert pair["non_inferior"] == (pair["non_inferiority_upper"] < 0.2)

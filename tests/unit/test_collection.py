@@ -284,7 +284,7 @@ def test_what_is_odd_about_files_stays_with_the_collection_and_its_scores(write:
     assert tuple(others) == collection.warnings
     assert (unjudged.slug, unjudged.what) == (
         "unjudged",
-        "17% of the first 10 documents of mine are unjudged, and count as not relevant",
+        "17 % of the first 10 documents of mine are unjudged, and count as not relevant",
     )
 
 

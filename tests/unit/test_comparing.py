@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import stats
 
+import cranfield
 from cranfield import RequestError, ScoreTable, read_scores
 from cranfield.methods.comparison import assumptions, families
 from cranfield.methods.comparison import comparison as comparing
@@ -19,7 +21,7 @@ from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compa
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
 from cranfield.methods.comparison.pairwise import TESTS
-from cranfield.rendering.charts import interval_chart
+from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
 from cranfield.stats.studentized import dunnett_critical
@@ -83,6 +85,23 @@ def test_an_interval_excludes_0_exactly_when_the_pair_is_significant(test: str, 
         significant += found.significant_pairs
     assert significant  # both sides were seen
     assert found.interval.startswith("unadjusted") == (test in ("wilcoxon", "sign", "bootstrap", "permutation"))
+
+
+@pytest.mark.parametrize("correct", ["holm", "bh", "none"])
+def test_the_level_that_is_said_is_that_of_the_intervals(correct: str) -> None:
+    scores = np.random.default_rng(3).normal([0, 0, 0.3, 0.6, 1], size=(30, 5))
+    found = compare(table_of(scores), test="t", correct=correct)
+    assert 0 < found.significant_pairs < 10
+    reach = (found.upper - found.difference) / found.standard_error
+    confidence = 1 - 2 * stats.t.sf(reach[0], 29)
+    assert float(found.interval.partition(" %")[0]) == pytest.approx(100 * confidence, abs=0.006)
+
+
+def test_the_interval_is_said_with_its_level_in_the_title_and_in_a_sentence() -> None:
+    scores = np.random.default_rng(3).normal(size=(30, 4)) * 0.1
+    document = compare_document(compare(table_of(scores), test="t"), {})
+    assert document.tables[1].title == "x: pairs, 99.17 % intervals (level of Holm's last step)"
+    assert "Low and high of differences are 99.17 % intervals (level of Holm's last step): they" in document.notes
 
 
 def test_the_critical_value_and_p_come_from_the_same_resample() -> None:
@@ -322,7 +341,7 @@ def test_a_verdict_says_everything_in_one_sentence() -> None:
     assert row["relative_difference"] == pytest.approx(scores.mean(axis=0)[1] / scores.mean(axis=0)[0] - 1)
     for part in (
         "s1 does not differ significantly from s0 in AP",
-        "+0.0917 (+26.2%)",
+        "+0.0917 (+26.2 %)",
         ", 95 % interval [",
         f"p = {row['p_adjusted']:.4f}",
         "4 wins, 1 tie, 1 loss on 6 topics",
@@ -428,7 +447,7 @@ def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
     drawn = interval_chart(document.rows, document.extra).to_dict()
     rules = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
     kinds = [layer["data"]["values"][0]["kind"] for layer in rules]
-    assert kinds == ["ANOVA", "standard error", "Tukey"]
+    assert kinds == ["ANOVA", "confidence interval of a single mean", "Tukey"]
 
 
 @pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
@@ -474,3 +493,45 @@ def test_two_systems_are_tested_as_they_are_planned_for() -> None:
     found, t = compare(table_of(scores)), compare(table_of(scores), test="t", correct="none")
     assert (found.test, found.interval) == ("t", "95 %")
     assert found.p_adjusted.tolist() == t.p_adjusted.tolist()
+
+
+def test_holm_is_a_correction_and_not_a_test() -> None:
+    scores = table_of(np.random.default_rng(2).random((10, 13)))
+    with pytest.raises(RequestError) as refused:
+        cranfield.compare(scores, test="holm")  # type: ignore[arg-type]
+    assert refused.value.fix == 'Use `test="t"` with `correct="holm"`.'
+    with pytest.raises(RequestError) as refused:
+        compare(scores, test="holm")
+    assert refused.value.fix == 'Use `test="t"` with `correct="holm"`.'
+
+
+def test_of_many_names_some_are_listed_and_the_rest_counted() -> None:
+    scores = table_of(np.random.default_rng(2).random((10, 13)))
+    with pytest.raises(RequestError, match="no system «bm26»") as refused:
+        compare(scores, baseline="bm26")
+    assert refused.value.fix.endswith(" and 3 more.")
+
+
+def test_a_chart_of_several_measures_says_which_there_are() -> None:
+    found = cranfield.compare(table_of(np.random.default_rng(2).random((2, 10, 3)), ("x", "y")))
+    with pytest.raises(RequestError, match="there are several: x, y"):
+        found.chart()
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ([0.5, 0.5, 0.1], "1 other system is not significantly different from"),
+        ([0.5, 0.5, 0.5, 0.1], "2 other systems are not significantly different from"),
+        ([0.9, 0.5, 0.1], "s0 differs significantly from all others."),
+    ],
+)
+def test_the_summary_speaks_of_systems_and_of_significance(means: list[float], said: str) -> None:
+    scores = np.random.default_rng(8).normal(means, 0.05, (30, len(means)))
+    assert said in compare(table_of(scores), resamples=500).summary()
+
+
+def test_the_matrix_says_what_is_pale() -> None:
+    document = compare_document(compare(table_of(np.random.default_rng(1).normal(size=(20, 3)))), {})
+    drawn = matrix_chart(document.rows, document.extra["pairs"]).to_dict()
+    assert drawn["encoding"]["color"]["title"] == ["row minus column", "(pale: not significant)"]

@@ -82,6 +82,13 @@ def test_a_gate_that_fails_is_an_exit_code_of_1() -> None:
     assert cf.power(topics=50, sd=0.15, gate="difference=0.1").exit_code == 0
 
 
+@pytest.mark.parametrize("step", [0.0, 0.01])
+def test_differences_that_do_not_vary_have_no_power_and_no_flag_is_blamed(step: float) -> None:
+    table = {name: {str(at): 0.2 + shift + step * at for at in range(12)} for name, shift in (("a", 0.0), ("b", 0.1))}
+    with pytest.raises(cf.RequestError, match="the differences of score do not vary over topics"):
+        cf.power(table)
+
+
 def test_what_reads_scores_is_refused_without_them() -> None:
     with pytest.raises(cf.RequestError, match="`measure` has no effect without scores"):
         cf.size(difference=0.05, sd=0.15, measure="AP")
@@ -113,3 +120,13 @@ def test_the_calculators_take_what_the_questions_take() -> None:
         parameters = find_question(name).parameters.values()
         asked = {each.name for each in parameters if not each.is_source}
         assert set(query.model_fields) == asked - apart | own
+
+
+def test_a_small_pilot_gives_a_range_and_the_estimate() -> None:
+    scores = np.random.default_rng(4).normal(0.5, 0.1, (1, 7, 3, 1))
+    table = cf.ScoreTable(("AP",), tuple("1234567"), tuple("abc"), scores)
+    found = cf.size(table, difference=0.05)
+    row = found.to_dict()["rows"][0]
+    assert f"between {row['topics_lower']:,} and {row['topics_upper']:,} topics detect" in found.summary()
+    estimate = f"{row['topics']:,} topics, with expected power (assurance) {row['assurance']:.2f}."
+    assert f"At the estimated variance: {estimate}" in found.summary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -185,6 +186,12 @@ def test_more_topics_are_no_advice_for_a_candidate_that_is_worse() -> None:
     assert better.required_topics is None
 
 
+def test_a_level_close_to_1_is_not_shown_as_100_percent() -> None:
+    old, new = drawn(5)
+    (found,) = verdicts(scores_of(old=old, new=new), "no-worse=0.2", alpha=1e-7)
+    assert "(99.99999 % one-sided" in found.verdict
+
+
 def test_an_unchanged_system_is_no_worse_and_not_better() -> None:
     old, _ = drawn(7)
     same, better, relative = verdicts(scores_of(old=old, new=old), "no-worse=0.0001", "better", "no-worse=1%")
@@ -233,6 +240,7 @@ DATA = scores_of(old=OLD, new=NEW)
         ({"baseline": "old", "gate": "better", "candidate": "newer"}, "no system «newer»"),
         ({"baseline": "old", "gate": "better", "candidate": "old"}, "cannot be a candidate too"),
         ({"baseline": "old", "gate": "better", "test": "sign"}, "the test sign has none"),
+        ({"baseline": "old", "gate": "better", "test": "dunnett"}, "the test dunnett has none"),
         ({"baseline": "old", "gate": "better", "audit": True}, "`gate` has no effect"),
         ({"baseline": "old", "gate": "better", "judge": {"model": DATA}}, "cannot be combined with `judge`"),
     ],
@@ -240,6 +248,29 @@ DATA = scores_of(old=OLD, new=NEW)
 def test_what_does_not_go_together_is_refused(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(RequestError, match=said):
         cf.compare(DATA, **asked)
+
+
+@pytest.mark.parametrize(("measure", "margin"), [("AP", "2"), ("nDCG@10", "1"), ("P@5", "1.5")])
+def test_a_margin_as_large_as_the_range_is_refused(measure: str, margin: str) -> None:
+    data = {name: {topic: {measure: value} for topic, value in each.items()} for name, each in DATA.items()}
+    with pytest.raises(RequestError, match=f"every candidate passes «no-worse={margin}».*\n.*no-worse={margin}%"):
+        verdicts(data, f"no-worse={margin}")
+    assert verdicts(data, "no-worse=0.9")
+
+
+@pytest.mark.parametrize(("margin", "is_large"), [(0.5, True), (0.2, False)])
+def test_a_margin_as_large_as_the_mean_is_a_warning(margin: float, is_large: bool) -> None:
+    assert 0.2 < OLD.mean() < 0.5
+    found = cf.compare(DATA, baseline="old", gate=f"no-worse={margin}")
+    assert ("large-margin" in {each.slug for each in found.warnings}) == is_large
+
+
+@pytest.mark.parametrize("correct", ["holm", "bh", "none"])
+def test_several_candidates_may_be_corrected_in_every_way(correct: str) -> None:
+    data = scores_of(old=OLD, new=NEW, other=NEW + 0.01)
+    found = verdicts(data, "no-worse=0.02", correct=correct)
+    assert {each.correct for each in found} == {correct}
+    assert {each.test for each in found} == {"t"}
 
 
 def test_a_share_of_a_mean_that_is_not_above_0_is_refused() -> None:
@@ -285,6 +316,26 @@ def test_json_has_the_gates_with_their_verdicts(file: str) -> None:
     assert [each["verdict"] for each in found["gates"]] == [each.verdict for each in expected.gates]
     assert found["gates"][0]["lower"] == expected.gates[0].lower
     assert found["inputs"]["gate"] == ["no-worse=0.2", "better"]
+
+
+def test_the_documentation_has_every_key_of_a_gate() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+    table = text.partition("| key of `gates` | meaning |")[2].partition("\n\n")[0]
+    named = {name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    (row,) = cf.compare(DATA, baseline="old", gate="no-worse=2%").to_dict()["gates"]
+    assert named == set(row)
+    assert row["difference"] == pytest.approx(float((NEW - row["factor"] * OLD).mean()))
+
+
+@pytest.mark.parametrize("form", ["--csv", "--latex"])
+def test_formats_without_a_verdict_have_it_on_standard_error(file: str, form: str) -> None:
+    done = run("compare", file, "--baseline", "old", "--gate", "no-worse=0.2", "--gate", "better", form)
+    assert done.exit_code == 1
+    assert "FAILED" not in done.stdout
+    verdicts = [line.partition(":")[0] for line in done.stderr.splitlines() if "warning" not in line]
+    assert verdicts == ["no-worse=0.2 passed", "better FAILED"]
+    assert "Gate FAILED" in run("power", file, "--gate", "difference=0.01,power=0.8", form).stderr
+    assert "FAILED" not in run("compare", file, form).stderr
 
 
 def test_the_page_shows_the_verdict(page: str, file: str, upload: Callable[..., Any], wait: Callable[..., Any]) -> None:

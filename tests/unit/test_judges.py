@@ -102,7 +102,10 @@ def test_several_judges_have_an_average_and_a_combination() -> None:
     human, first = tables(noise=0.05)
     other = np.random.default_rng(9).normal(0, 0.2, first.values.shape)
     second = first.replaced(values=0.2 + 0.8 * human.values + other)
-    found = cf.judges(human, judge={"good": first, "bad": second}).assessment
+    result = cf.judges(human, judge={"good": first, "bad": second})
+    assert "under the labels of «good» correlate with those under human labels: r = " in result.summary()
+    assert "), the highest of 2 judges; " in result.summary()
+    found = result.assessment
     assert found is not None
     assert found.judges == ("good", "bad", "average", "best combination")
     combined = found.of("best combination")
@@ -199,6 +202,7 @@ def test_all_estimators_and_tests_run_and_are_shown() -> None:
             assert shown["estimator"] == estimator
             assert shown["judge"] == "model"
             assert len(shown["by_labels"]) == (2 if estimator in ("regression", "ppi") else 1)
+            assert ("regression estimator" in found.document().tables[0].title) == (estimator == "regression")
             assert json.loads(json.dumps(shown))
     baseline = cf.compare(human, judge={"model": judge}, baseline="s0").comparisons["AP"]
     assert len(baseline.pairs) == 5
@@ -250,7 +254,7 @@ def test_a_design_is_verified_on_topics_with_both_label_sets() -> None:
 def test_too_little_in_common_is_refused() -> None:
     human, judge = tables()
     few = human.select(topics=human.topics[:4])
-    with pytest.raises(InputError, match="4 topics have both human and judge's labels, and 5 are the fewest"):
+    with pytest.raises(InputError, match="only 4 topics have both human and judge's labels; at least 5 are required"):
         cf.judges(few, judge={"model": judge})
     renamed = judge.replaced(topics=tuple(f"q{at}" for at in range(TOPICS)))
     with pytest.raises(InputError, match="no topics have both"):

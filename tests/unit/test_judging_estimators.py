@@ -156,7 +156,7 @@ def test_systems_with_the_same_scores_are_claimed_nothing_of() -> None:
         ({"rows": np.array([0, 1, 2, 9])}, "each once"),
         ({"judge": np.ones((6, 3))}, "same systems"),
         ({"human": np.array([[0.1, np.nan]] * 4)}, "missing"),
-        ({"human": np.ones((2, 2)), "rows": np.arange(2)}, "3 are the fewest"),
+        ({"human": np.ones((2, 2)), "rows": np.arange(2)}, "at least 3 are required"),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(change: dict[str, Array], message: str) -> None:

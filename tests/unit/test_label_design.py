@@ -229,6 +229,14 @@ def test_the_sentence_has_both_numbers_and_both_costs() -> None:
     assert text.startswith("The labels of a model with r = 0.1 do not pay: 73 topics labelled by people alone")
 
 
+def test_r_is_shown_with_four_digits() -> None:
+    asked: dict[str, Any] = {"sd": 0.15, "judge_correlation": 0.668282}
+    assert "; r = 0.6683)" in cf.size(difference=0.05, **asked, **JUDGE).summary()
+    card = cf.power(topics=50, judged_topics=200, **asked).document()
+    assert "; r = 0.6683)" in card.answer
+    assert card.tables[0].title.endswith("r = 0.6683")
+
+
 def test_lists_of_r_make_a_table(tmp_path: Path) -> None:
     chart = tmp_path / "curve.json"
     rows = printed("size", "--width", "0.1", "--sd", "0.15", "--judge-correlation", "0.3:0.9:0.3", *FLAGS)["rows"]

@@ -170,9 +170,26 @@ def test_the_task_that_decides_is_named() -> None:
     values = np.full((6, 3), 0.5)
     values[:, 0] += 0.01
     values[2, 1] += 0.4
-    board = make_board(table(values + np.random.default_rng(1).normal(0, 1e-4, values.shape)))
+    values += np.random.default_rng(1).normal(0, 1e-4, values.shape)
+    board = make_board(table(values))
     assert board.systems[0] == "s1"
     assert [(each.task, each.first) for each in board.decisive] == [("t2", "s0")]
+    assert "If task t2 is left out, s0 is first." in cf.leaderboard(table(values)).summary()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        (2, "If task t0 or task t1 is left out, another system is first."),
+        (3, "If any one of 3 tasks (t0, t1, t2) is left out, another system is first."),
+        (5, "If any one of 5 tasks (t0, t1, t2 and 2 more) is left out, another system is first."),
+    ],
+)
+def test_several_tasks_that_decide_are_named(tasks: int, said: str) -> None:
+    values = np.full((12, 2), 0.5)
+    values[:tasks, 1] += 0.2  # each of them outweighs the lead
+    values[tasks:, 0] += (0.2 * tasks - 0.1) / (12 - tasks)
+    assert said in cf.leaderboard(table(values)).summary()
 
 
 def test_lower_scores_are_better_for_costs() -> None:
@@ -412,6 +429,30 @@ def drawn(chart: Any) -> list[dict[str, Any]]:
     return [row for at, row in enumerate(rows) if row not in rows[:at]]
 
 
+def test_the_chart_of_ranks_says_how_many_it_shows_and_what_its_colours_are() -> None:
+    values = simulated(5, systems=70)
+    found = cf.leaderboard(table(values), resamples=100)
+    spec = found.chart("ranks").to_dict()
+    assert spec["title"] == "AP: 30 tasks; the first 60 of 70"
+    rows = drawn(found.chart("ranks"))
+    assert [row["system"] for row in rows] == list(found.boards["AP"].systems[:60])
+    for row in rows:
+        assert f"{row['tier']}" in row["shade"].split(", ") or "…" in row["shade"]
+    legend = spec["layer"][0]["encoding"]["color"]
+    assert legend["title"] == "tier"
+    assert set(legend["scale"]["domain"]) == {row["shade"] for row in rows}
+
+
+def test_names_in_the_chart_of_ranks_stay_different() -> None:
+    from cranfield.rendering.leaderboard_document import _labels
+
+    long = [f"a-long-organisation/{'x' * 40}-model-{at}" for at in range(3)]
+    assert len(set(_labels(long))) == 3
+    assert max(map(len, _labels(long))) == 44
+    alike = [f"{'y' * 60}{at}{'z' * 60}" for at in range(3)]  # nothing shorter would tell them apart
+    assert _labels(alike) == alike
+
+
 def test_the_diagram_names_every_system_and_the_critical_difference() -> None:
     found = cf.leaderboard(table(simulated(2, tasks=20, systems=8, gap=0.02)), resamples=100)
     chart = found.chart("critical-difference")
@@ -432,7 +473,8 @@ def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_m
     board = found.boards["AP"]
     named = [(row["system"], row["value"]) for row in drawn(chart) if "system" in row]
     assert dict(named) == dict(zip(board.systems[:30], board.scores[:30].tolist(), strict=True))
-    assert "the best 30 of 40" in chart.to_dict()["title"]
+    assert "the best 30 of 40" in chart.to_dict()["title"]["text"]
+    assert "systems without a common group may also not differ" in chart.to_dict()["title"]["subtitle"][0]
     compared = cf.compare(table(simulated(5, systems=6)), resamples=200).chart("critical-difference")
     assert len({row["system"] for row in drawn(compared) if "system" in row}) == 6
 
@@ -689,7 +731,7 @@ def test_effects_that_agree_have_no_variance_between_them() -> None:
     found = combine_effects(np.array([0.05, 0.05, 0.051]), np.full(3, 1e-3))
     assert (found.tau2, found.i2) == (0.0, 0.0)
     assert found.random == pytest.approx(found.fixed)
-    with pytest.raises(InputError, match="two collections or more"):
+    with pytest.raises(InputError, match="at least two collections"):
         combine_effects(np.array([0.1]), np.array([0.1]))
     with pytest.raises(InputError, match="no variance"):
         combine_effects(np.array([0.1, 0.2]), np.array([0.1, 0.0]))

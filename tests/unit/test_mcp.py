@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from cranfield.questions import MODULES, find_question
 pytest.importorskip("mcp", reason="the part mcp is not installed")
 
 MEMORY = 4_000_000_000
+PATIENCE = 600
 
 
 @pytest.fixture(scope="module")
@@ -301,10 +305,27 @@ def test_an_answer_that_takes_too_much_memory_is_an_error(root: Path) -> None:
 
 def test_json_that_is_too_long_is_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
-    monkeypatch.setattr("cranfield.cli.mcp_server.MOST_JSON", 5_000)
+    monkeypatch.setattr("cranfield.cli.mcp_server.MOST", 5_000)
     reply = reply_to("compare", {"scores": "scores.csv", "resamples": 100}, limits(root).files)
     assert (reply.data, reply.is_error) == (None, False)
     assert "is left out" in reply.text
+
+
+def test_text_that_is_too_long_is_cut_and_keeps_its_answer_and_warnings(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    asked = {"scores": "scores.csv", "test": "unpaired"}
+    whole = reply_to("compare", dict(asked), limits(root).files).text
+    monkeypatch.setattr("cranfield.cli.mcp_server.MOST", 2_000)
+    cut = reply_to("compare", dict(asked), limits(root).files).text
+    assert len(whole) > 3_000
+    assert cut.splitlines()[0] == whole.splitlines()[0]
+    warned = [line for line in whole.splitlines() if line.startswith("warning:")]
+    assert warned
+    assert [line for line in cut.splitlines() if line.startswith("warning:")] == warned
+    assert len(cut) < 2_000 + sum(map(len, warned)) + 300
+    assert "is cut" in cut
 
 
 # --- the command
@@ -325,6 +346,104 @@ def test_the_command_serves_on_standard_input_and_output(root: Path) -> None:
         assert "leads outside" in refused.content[0].text
 
     talk(server, conversation)
+
+
+LONG = {"scores": "scores.csv", "test": "max-t", "resamples": 10_000_000}
+
+
+class Server:
+    """The command, spoken to line by line."""
+
+    def __init__(self, root: Path) -> None:
+        command = [sys.executable, "-m", "cranfield", "mcp", "--root", str(root)]
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(command, **streams, text=True, encoding="utf-8")  # type: ignore[call-overload]
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        self.send("initialize", client, id=1)
+        self.process.stdout.readline()
+        self.send("notifications/initialized", {})
+
+    def send(self, method: str, params: dict[str, Any], **more: Any) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params, **more}
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def start_long_work(self) -> int:
+        """The id of the process that is busy with it."""
+        self.send("tools/call", {"name": "compare", "arguments": LONG}, id=2)
+        assert until(lambda: bool(busy_children(self.process.pid)))
+        return busy_children(self.process.pid)[0]
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and errors, once it has ended."""
+        errors = self.process.stderr.read()
+        return self.process.wait(PATIENCE), errors
+
+
+@pytest.fixture
+def server(root: Path) -> Iterator[Server]:
+    made = Server(root)
+    yield made
+    made.process.kill()
+    made.process.wait()
+    for stream in (made.process.stdin, made.process.stdout, made.process.stderr):
+        with suppress(OSError):
+            stream.close()
+
+
+def until(is_so: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    return is_so()
+
+
+def busy_children(process: int) -> list[int]:
+    """Processes that a server has started to answer, and that have come so far as to lead a group of their own."""
+    children = Path(f"/proc/{process}/task").glob("*/children")
+    found = [int(each) for file in children for each in file.read_text().split()]
+    return [each for each in found if status(each)[2:3] == [str(each)] and not has_ended(each)]
+
+
+def has_ended(process: int) -> bool:
+    return status(process)[:1] in ([], ["Z"])
+
+
+def status(process: int) -> list[str]:
+    """State, parent, group and so on; nothing of a process that is not there."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+in_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+
+
+def test_an_idle_server_is_ended_by_an_interrupt(server: Server) -> None:
+    server.process.send_signal(signal.SIGINT)
+    assert server.end() == (130, "stopped\n")
+
+
+@in_proc
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_a_server_that_is_ended_takes_its_work_with_it(server: Server, how: str) -> None:
+    worker = server.start_long_work()
+    server.process.send_signal(getattr(signal, how))
+    server.process.wait(PATIENCE)
+    assert until(lambda: has_ended(worker))
+
+
+@in_proc
+def test_a_server_whose_client_has_gone_ends_quietly(server: Server) -> None:
+    worker = server.start_long_work()
+    server.send("tools/list", {}, id=3)
+    server.process.stdout.close()
+    with suppress(BrokenPipeError):  # it may have noticed already
+        server.send("tools/list", {}, id=4)
+        server.process.stdin.close()
+    assert server.end() == (0, "")
+    assert until(lambda: has_ended(worker))
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_what_was_done_about_them_is_counted(question: str, policy: str, kind: s
     assert result.exit_code == 0, result.output
     said = {
         "cell-zero": "3 of 150 scores are missing and count as 0",
-        "topic-dropped": "2 of 30 topics miss a score and are left out (408, 422)",
+        "topic-dropped": "2 of 30 topics lack a score and are left out (408, 422)",
     }
     warnings = json.loads(result.stdout)["warnings"]
     assert [warning["problem"] for warning in warnings if warning["kind"] == kind] == [said[kind]]

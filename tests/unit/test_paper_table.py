@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import cranfield as cf
+from cranfield.cli.app import app
 from cranfield.errors import RequestError
 from cranfield.rendering.document import Column, Document, Mark, Table
 from cranfield.rendering.output_formats import to_latex
 from cranfield.rendering.paper_table import paper_table
 
 FRAME = r"""\documentclass{article}
-\usepackage[a4paper, margin=3cm]{geometry}
 \usepackage{array, booktabs, longtable, siunitx}
 \begin{document}
 %s
@@ -65,7 +66,7 @@ def test_the_best_is_bold_and_letters_name_the_systems_that_are_worse(scores: di
     assert [row[:2] for row in table.rows] == [("a", "a"), ("b", "b"), ("c", "c_1")]
     assert [table.marks[row, 2] for row in range(3)] == [Mark(True, "c"), Mark(False, "c"), Mark()]
     text = to_latex(result.document())
-    assert "\\bfseries 0." in text.splitlines()[9]
+    assert "\\bfseries 0." in text.splitlines()[10]
     assert text.count("\\textsuperscript{c}}") == 3  # two cells, and the room for it
     assert r"c & c\_1 & 0." in text
     assert r"\caption{Mean score of 3 systems on 30 topics." in text
@@ -95,7 +96,7 @@ def test_daggers_mark_what_is_better_and_worse_than_baselines(scores: dict[str, 
     table = paper_table(cf.compare(scores, baseline="b").comparisons)
     assert [row[0] for row in table.rows] == ["", "†", ""]
     assert [table.marks[row, 2] for row in range(3)] == [Mark(True), Mark(), Mark(below="†")]
-    assert "significantly better than † b" in table.note
+    assert "Superscript †: significantly better than b; subscript †: significantly worse (" in table.note
 
 
 def test_lower_is_better_turns_the_marks_round(scores: dict[str, dict[str, float]]) -> None:
@@ -171,7 +172,14 @@ def test_a_number_of_topics_without_data_has_a_paragraph_that_compiles(tmp_path:
     found = cf.size(difference=0.05, sd=0.2, systems=10)
     latex = to_latex(found.document())
     assert "With 262 topics we can detect a difference of 0.05 between two of 10 systems" in latex
-    assert r"does so~\cite{RomanoWolf2005}: the power is 0.8007. With one topic fewer the power is 0.7985." in latex
+    assert (
+        r"Method: max-t test, a separate standard error for each pair~\cite{RomanoWolf2005}; systems share topics."
+        in latex
+    )
+    assert (
+        "This is the smallest number that does so: the power is 0.8001. With one topic fewer the power is 0.7979."
+        in (latex)
+    )
     assert "% @article{RomanoWolf2005," in latex
     assert latex.count(r"\caption{") == 1
     assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
@@ -181,17 +189,19 @@ def test_several_goals_have_a_caption_each_and_shared_topics_a_residual_variance
     found = cf.size(min_range=0.1, difference=0.05, variance=0.04, correlation=0.5, systems=10)
     latex = to_latex(found.document())
     assert r"\caption{}" not in latex
-    assert "assuming a residual variance of 0.02." in latex  # 0.04 (1 − 0.5)
+    assert "a residual variance of 0.02 (from a score variance of 0.04 and a correlation of 0.5)." in latex
+    assert r"\caption{Topics that detect a difference of two systems. In all rows:" in latex
     assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
 
 
 def test_what_all_designs_have_in_common_is_in_the_caption(tmp_path: Path) -> None:
     latex = to_latex(cf.size(difference=[0.03, 0.05], variance=0.04, correlation=0.5, systems=10).document())
-    assert r"In all rows $\alpha$ = 0.05, power 0.8, $\rho$ = 0.5." in latex
+    assert r"(max-t, tukey, t; systems share topics)" in latex
+    assert r"In all rows: variance 0.04, $\rho$ = 0.5, sd 0.2, $\alpha$ = 0.05, power 0.8." in latex
     assert "& {topics} &" in latex
     assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
     several = to_latex(cf.size(difference=0.05, sd=0.2, power=[0.8, 0.9]).document())
-    assert r"In all rows $\alpha$ = 0.05." in several
+    assert r"In all rows: $\alpha$ = 0.05." in several
     assert "& power &" in several
 
 
@@ -204,3 +214,111 @@ def test_daggers_stand_in_the_order_of_the_baselines() -> None:
     found = cf.compare(scores, baseline=["a", "b", "c"]).document().paper[0]
     row = next(at for at, each in enumerate(found.rows) if each[1] == "new")
     assert found.marks[row, 2].above == "†‡§"
+
+
+def test_what_does_not_differ_has_no_legend_of_signs(scores: dict[str, dict[str, float]]) -> None:
+    alike = {name: scores[name] for name in "ab"}
+    assert paper_table(cf.compare(alike).comparisons).note.startswith("No two systems differ significantly (paired t")
+    note = paper_table(cf.compare(alike, baseline="b").comparisons).note
+    assert note.startswith("No system differs significantly from b (")
+
+
+def test_numbers_of_groups_come_with_what_they_do_not_say() -> None:
+    draw = np.random.default_rng(6)
+    scores = {f"s{at}": {str(topic): float(draw.random()) for topic in range(9)} for at in range(30)}
+    caveat = "systems without a common group may also not differ significantly"
+    assert caveat in paper_table(cf.compare(scores).comparisons).note
+    assert caveat not in paper_table(cf.compare(scores, test="tukey").comparisons).note
+
+
+def wide(columns: int, rows: int = 3) -> Document:
+    """A table in which nothing is the same in two rows."""
+    titles = tuple(Column(f"c{at}", f"a very long title {at}", "score") for at in range(columns))
+    cells = [tuple(row + at / 7 for at in range(columns)) for row in range(rows)]
+    return Document(method="any", inputs={}, tables=[Table(titles, cells, "Wide")], rows=[])
+
+
+def test_a_table_that_is_too_wide_says_what_it_leaves_out(tmp_path: Path) -> None:
+    latex = to_latex(wide(30))
+    left_out = re.findall(r"^% Left out, as they do not fit a line of 345 pt: (.*)\. CSV and JSON", latex, re.M)
+    titles = left_out[0].split("; ")
+    shown = latex.count(r"\end{tabular}} &") + 1  # every title is on several lines
+    assert len(titles) + shown == 30
+    assert "a very long title 28" in titles
+    assert not {"a very long title 0", "a very long title 1", "a very long title 29"} & set(titles)
+    assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
+    assert "Left out" not in to_latex(wide(6))
+
+
+def test_columns_that_are_the_same_in_all_rows_go_into_the_caption_of_a_wide_table() -> None:
+    columns = (Column("measure", "measure"), *(Column(f"c{at}", f"title {at}", "score") for at in range(9)))
+    rows = [("AP", 0.5, *(row + at / 7 for at in range(8))) for row in range(3)]
+    latex = to_latex(Document(method="any", inputs={}, tables=[Table(columns, rows, "Wide")], rows=[]))
+    assert r"\caption{Wide. In all rows: measure AP, title 0 0.5000.}" in latex
+    assert "{title 1}" in latex
+    assert "{title 0}" not in latex
+    assert "In all rows" not in to_latex(wide(3))
+
+
+def test_a_high_end_is_not_left_without_what_it_is_the_end_of() -> None:
+    columns = [Column("name", "name"), *(Column(f"c{at}", f"another title {at}", "score") for at in range(8))]
+    columns += [Column("x", "share", "score"), Column("low", "low", "score"), Column("high", "high", "score")]
+    rows = [(f"s{row}", *(row + at / 7 for at in range(11))) for row in range(3)]
+    latex = to_latex(Document(method="any", inputs={}, tables=[Table(tuple(columns), rows, "Wide")], rows=[]))
+    left_out = latex.partition("345 pt: ")[2].partition(". CSV")[0].split("; ")
+    assert ("low" in left_out) == ("high" in left_out)
+
+
+def test_a_longtable_says_what_two_column_classes_need() -> None:
+    assert "% A longtable stops in two-column classes: write \\onecolumn before it" in to_latex(wide(3, 46))
+    assert "longtable" not in to_latex(wide(3, 45)).partition("\n\n")[2]
+
+
+LATEX_OF = {
+    "check": "check runs qrels.txt",
+    "measures": "measures",
+    "score": "score runs -q qrels.txt -m AP -m nDCG@10 -m RBP(p=0.8) --marks",
+    "variance": "variance scores.csv",
+    "variance --pairs": "variance scores.csv -m AP --pairs",
+    "size": "size --systems 10 --difference 0.05 --min-range 0.1 --variance 0.05",
+    "size of designs": "size --difference 0.03,0.05 --sd 0.1,0.15 --systems 2,10",
+    "size of a pilot": "size scores.csv --difference 0.05 --min-range 0.1 --width 0.1",
+    "size with labels": "size --difference 0.05 --sd 0.2 --judge-correlation 0.6,0.8 --human-cost 10 --judge-cost 1",
+    "size of replicates": "size --difference 0.05 --between 0.01 --within 0.02 --items 1,3",
+    "power": "power scores.csv",
+    "power of many": "power --topics 10:50:10 --sd 0.15 --systems 10",
+    "compare": "compare scores.csv",
+    "compare --baseline": "compare scores.csv -m AP --baseline aldgate1 --baseline eskdale1",
+    "audit": "compare scores.csv -m AP --audit",
+    "judges": "judges runs -q qrels.txt --judge model=judge.txt -m nDCG@10",
+    "leaderboard": "leaderboard scores.csv -m AP",
+    "shards": "shards runs -q qrels.txt -s 3 -m AP --anova MD6",
+    "pilot": "pilot runs -q qrels.txt --teams teams.tsv -m AP --trials 3",
+    "budget": "budget runs -q qrels.txt --teams teams.tsv -m AP",
+    "reliability": "reliability scores.csv --trials 20",
+    "simulate": "simulate scores.csv -m AP --topics 50",
+    "verify": "verify --difference 0.05 --sd 0.15 --topics 50 --collections 250",
+}
+
+
+def test_the_tables_of_every_question_fit_an_article(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(example)
+    runner, parts = CliRunner(), []
+    assert runner.invoke(app, ["score", "runs", "-q", "qrels.txt", "-o", "scores.csv"]).exit_code == 0
+    for name, line in LATEX_OF.items():
+        answer = runner.invoke(app, [*line.split(), "--latex"])
+        assert answer.exit_code == 0, answer.output
+        captions, labels = (re.findall(rf"\\{word}{{(.*?)}}", answer.stdout) for word in ("caption", "label"))
+        assert all(captions), name
+        assert not any("JSON" in caption for caption in captions), name
+        assert len(set(labels)) == len(labels) > 0, name
+        parts.append(
+            rf"\typeout{{<{name}>}}" + "\n" + re.sub(r"\\(label|cite){.*?}", "", answer.stdout) + "\n\\clearpage"
+        )
+    log = compiled("\n".join(parts), tmp_path)
+    wide = {part.partition(">")[0]: overfull(part) for part in re.split(r"^<", log, flags=re.M)[1:]}
+    assert set(wide) >= set(LATEX_OF)
+    assert {name: points for name, points in wide.items() if max(points, default=0) > 10} == {}
+    assert "Float too large" not in log

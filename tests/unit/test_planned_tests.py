@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from scipy import special
 
 import cranfield
 from cranfield import ScoreTable
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.families import Pairs, judge
 from cranfield.methods.design import (
     detectable_difference,
@@ -28,6 +29,7 @@ from cranfield.methods.design.power_card import cards_from_grid, make_card, pars
 from cranfield.methods.design.power_functions import tost_power
 from cranfield.methods.design.request import TYPICAL_CORRELATION, Request
 from cranfield.methods.variance import estimate_variance
+from cranfield.rendering.power_document import card_rows
 from cranfield.stats import family
 from cranfield.stats.studentized import dunnett_critical, studentized_range_critical
 from sizes import margin, sized
@@ -128,6 +130,14 @@ def test_max_t_as_compare_runs_it_has_the_power_that_was_planned(systems: int, d
     assert significant / tables == pytest.approx(promised, abs=margin(promised, tables, 3) + 0.01)
 
 
+def warnings_of_power(pilot: ScoreTable) -> Sequence[Caution]:
+    return cranfield.power(pilot).warnings
+
+
+def warnings_of_size(pilot: ScoreTable) -> Sequence[Caution]:
+    return cranfield.size(pilot, difference=0.05).warnings
+
+
 def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(0.5, 0.1, (50, 1)) + rng.normal(0, 0.05, (50, 8))
@@ -137,10 +147,7 @@ def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
     slugs = [
         [each.slug for each in ask(ScoreTable(("AP",), names[0], names[1][: table.shape[1]], table[None, ..., None]))]
         for table in (scores, twins)
-        for ask in (
-            lambda pilot: cranfield.power(pilot).warnings,
-            lambda pilot: cranfield.size(pilot, difference=0.05).warnings,
-        )
+        for ask in (warnings_of_power, warnings_of_size)
     ]
     assert ["raised-critical-value" in each for each in slugs] == [False, False, True, True]
 
@@ -180,7 +187,7 @@ def test_a_variance_needs_a_correlation_or_is_answered_twice() -> None:
     assert [(row["topics"], round(row["sd"], 3)) for row in one] == [(88, 0.165)]
     two = rows_of(difference=[0.05], variance=[0.0401], method="t")
     assert [(row["correlation"], row["topics"]) for row in two] == [(0.0, 254), (TYPICAL_CORRELATION, 88)]
-    assert [row["design"] for row in two] == ["systems share no topics", "systems share topics"]
+    assert [row["design"] for row in two] == ["systems share topics"] * 2  # a paired test, of uncorrelated scores too
 
 
 def test_a_range_with_a_correlation_is_blocked_on_the_residual_variance() -> None:
@@ -376,8 +383,19 @@ def test_the_card_of_a_family_has_the_family_and_the_pair() -> None:
     assert card.pair_power == pytest.approx(0.8023, abs=5e-5)
     assert card.detectable_difference > card.significant_difference
     assert card.significant_difference == card.tukey_significant_difference
+    assert f"An observed difference of {card.significant_difference:.3f} is significant (q·√(MSE/n))" in card.sentence()
     assert not parse_gate("difference=0.05,power=0.8").passes(card)
     assert parse_gate("difference=0.05,power=0.8,test=t").passes(card)
+
+
+def test_a_threshold_is_of_a_pair_of_average_variance_where_each_pair_has_its_own() -> None:
+    card = make_card(topics=40, sd=0.15, systems=10, test="max-t")
+    assert "For a pair of average variance, an observed difference of about 0.0" in card.sentence()
+    rows = [text for name, text in card_rows(card) if name.endswith("significant_difference")]
+    assert rows == [
+        "significant observed difference of a pair of average variance (max-t)",
+        "smallest observed difference that is significant (Tukey's HSD)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -397,7 +415,7 @@ def test_a_card_refuses_what_it_cannot_use(given: dict[str, Any], said: str) -> 
 def test_a_card_of_a_variance_alone_is_two_cards_with_their_designs() -> None:
     apart, shared = cards_from_grid(topics=[50], variance=[0.0401])
     assert (apart.correlation, shared.correlation) == (0.0, TYPICAL_CORRELATION)
-    assert (apart.design, shared.design) == ("systems share no topics", "systems share topics")
+    assert (apart.design, shared.design) == ("systems share topics, scores uncorrelated", "systems share topics")
     assert round(shared.sd, 3) == 0.165
 
 

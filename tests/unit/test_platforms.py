@@ -19,6 +19,7 @@ from cranfield.methods.sequential import Goal, create_study, open_study
 from cranfield.methods.sequential import journal as study_journal
 from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
+from cranfield.runtime.child_processes import end_child
 from cranfield.runtime.file_locks import lock_file
 from cranfield.runtime.memory import limit_memory, most_memory
 from cranfield.scores import ScoreTable, columnar
@@ -164,7 +165,7 @@ def test_memory_is_not_limited_where_it_cannot_be(monkeypatch: pytest.MonkeyPatc
 def test_a_process_is_ended_where_there_are_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "killpg", raising=False)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        runner._end(process)
+        end_child(process)
         assert process.wait(600) != 0
 
 

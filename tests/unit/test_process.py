@@ -55,6 +55,25 @@ def test_python_m_is_the_command(tmp_path: Path) -> None:
     assert "73" in shown
 
 
+INTERRUPTED = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cranfield.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from cranfield.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal ends the process there")
+def test_an_interrupt_while_modules_are_loaded_is_quiet(tmp_path: Path) -> None:
+    line = [sys.executable, "-c", INTERRUPTED, "--version"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 CACHED = """
 import sys
 sys.path.insert(0, {folder!r})

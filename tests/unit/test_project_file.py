@@ -90,6 +90,38 @@ def test_lists_and_ranges(folder: Path) -> None:
     assert answer("size", "scores.csv")["inputs"]["difference"] == pytest.approx([0.05, 0.1, 0.15])
 
 
+@pytest.mark.parametrize(
+    ("words", "idle"),
+    [
+        (["size", "--sd", "0.1"], ["measure", "columns"]),
+        (["power", "--topics", "50", "--sd", "0.1"], ["measure", "columns"]),
+        (["verify", "--difference", "0.1", "--sd", "0.1", "--topics", "12"], ["measure", "columns"]),
+        (["compare", "RUNS", "-q", "QRELS", "--baseline", "eskdale1"], ["columns"]),
+        (["pack", "RUNS", "-q", "QRELS", "-o", "packed.cran"], ["measure", "columns"]),
+        (["compare", "scores.csv", "--audit", "--resamples", "200"], ["test"]),
+    ],
+)
+def test_what_has_no_effect_is_left_out_and_said(
+    folder: Path, example: Path, words: list[str], idle: list[str]
+) -> None:
+    write(folder, 'measure = "ndcg"\n' + SETTINGS.replace("[compare]", '[compare]\ntest = "dunnett"'))
+    places = {"RUNS": str(example / "runs"), "QRELS": str(example / "qrels.txt")}
+    found = CliRunner().invoke(app, [*(places.get(word, word) for word in words), "--json"])
+    assert found.exit_code == 0, found.stderr
+    (said,) = (line for line in found.stderr.splitlines() if line.startswith("without effect here, and left out: "))
+    assert sorted(said.partition(": ")[2].split(", ")) == sorted(idle)
+    taken = json.loads(found.stdout)["inputs"].get("project", {}).get("settings", [])
+    assert not set(taken) & set(idle)
+
+
+def test_a_flag_without_effect_is_an_error_and_no_gate_is_left_out(folder: Path) -> None:
+    write(folder, SETTINGS.replace("[compare]", '[compare]\ngate = "better"'))
+    for words in (["size", "--sd", "0.1", "--columns", "topic=query"], ["compare", "scores.csv", "--audit"]):
+        found = CliRunner().invoke(app, words)
+        assert isinstance(found.exception, CranfieldError)
+        assert "no effect" in found.exception.what
+
+
 def test_without_a_file_nothing_is_said(folder: Path) -> None:
     found = CliRunner().invoke(
         app, ["compare", "scores.csv", "--columns", "topic=query,system=run,score=ndcg", "--json"]
@@ -124,6 +156,23 @@ def test_a_pyproject_without_the_table_is_passed_by(folder: Path) -> None:
     assert found.file.endswith("cranfield.toml")
 
 
+BROKEN = "[project]\nname = 'mine'\n{}\n[other\n"
+
+
+@pytest.mark.parametrize(
+    "mentioned", ["[tool.cranfield.compare]\ngate = 'better'", "[tool.cranfield", "[tool]\ncranfield.alpha = 0.1"]
+)
+def test_a_broken_pyproject_with_settings_is_an_error_with_its_line(folder: Path, mentioned: str) -> None:
+    write(folder, BROKEN.format(mentioned), "pyproject.toml")
+    with pytest.raises(InputError, match=r"pyproject.toml:\d: this is not valid TOML"):
+        find_project(above=False)
+
+
+def test_a_broken_pyproject_without_settings_is_passed_by(folder: Path) -> None:
+    write(folder, BROKEN.format("dependencies = ['cranfield']"), "pyproject.toml")
+    assert find_project(above=False) is None
+
+
 def at_here(question: str) -> dict:  # type: ignore[type-arg]
     found = find_project()
     assert found is not None
@@ -154,13 +203,19 @@ def test_data_may_be_named_too(folder: Path) -> None:
         ("[study.nwe]\nalpha = 0.1\n", 1, "«study.nwe»", "Did you mean new?"),
         ("compare = 1\n", 1, "«compare» is the name of a question", "[compare]"),
         ("alpha = 2\n", 1, "`alpha` must be below 1", "Significance level"),
-        ("alpha = true\n", 1, "`alpha` must be a number", "Significance level"),
+        ("alpha = true\n", 1, "`alpha` cannot be «true»", "a number"),
+        ("[compare]\nbaseline = 5\n", 2, "`baseline` cannot be «5»", "a text in quotes, or a list of them"),
+        ("[compare]\ngate = true\n", 2, "`gate` cannot be «true»", "a text in quotes"),
+        ("measure = 3\n", 1, "`measure` cannot be «3»", "a text in quotes"),
+        ("measure = ['AP', 3]\n", 1, "`measure` cannot be", "a text in quotes"),
+        ("[compare]\nscores = 4\n", 2, "`scores` cannot be «4»", "a text in quotes"),
+        ("seed = 1\nscores = 'scores.csv'\n", 2, "«scores» is a setting of single questions", "[variance]"),
         ("seed = 1\nmeasure = {AP = 1}\n", 2, "`measure`", "a list"),
         ("[compare]\ntest = 'tukye'\n", 2, "`test` cannot be «tukye»", "Did you mean tukey?"),
         ("[compare]\naudit = 'yes'\n", 2, "`audit`", "true or false"),
         ("[compare]\nbaseline = [['a']]\n", 2, "`baseline`", "list"),
-        ("alpha = 0.1\nseed = \n", 2, "this is no TOML", "Correct it."),
-        ("alpha = 0.1\nalpha = 0.2\n", 2, "this is no TOML", "Correct it."),
+        ("alpha = 0.1\nseed = \n", 2, "this is not valid TOML", "Correct it."),
+        ("alpha = 0.1\nalpha = 0.2\n", 2, "this is not valid TOML", "Correct it."),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_line(folder: Path, text: str, line: int, what: str, fix: str) -> None:

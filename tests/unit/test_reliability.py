@@ -15,6 +15,7 @@ from cranfield.methods.comparison import compare
 from cranfield.methods.comparison.comparison import ALL_TESTS, pair_p_values
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED
 from cranfield.methods.comparison.kernels import label_sums, random_labels, set_sums
+from cranfield.methods.names import TEST_LABELS, TestName
 from cranfield.methods.reliability import (
     assess_reliability,
     discriminative_power,
@@ -301,3 +302,19 @@ def test_blocks_of_topics_give_what_the_whole_table_gives(monkeypatch: pytest.Mo
     monkeypatch.setattr(components, "_WHOLE", 600)
     np.testing.assert_allclose(jackknife_errors(scores), whole[0], rtol=1e-9)
     np.testing.assert_allclose(covariances(scores), whole[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("test", "doubted"), [("tukey", True), ("max-t", False)])
+def test_a_test_that_compare_warns_about_is_named_and_warned_about_here(test: TestName, doubted: bool) -> None:
+    rng = np.random.default_rng(5)
+    alike = rng.random((40, 1)) + 0.01 * rng.normal(size=(40, 6))
+    table = table_of(np.hstack([alike, rng.random((40, 2))]))
+    found = cranfield.reliability(table, test=test, trials=10, resamples=200)
+    told = [
+        each.slug
+        for each in cranfield.compare(table, test=test, resamples=None if doubted else 200).document().warnings
+    ]
+    assert ("one-error-term" in told) == doubted
+    assert ("one-error-term" in [each.slug for each in found.document().warnings]) == doubted
+    assert f"of the pairs differ significantly ({TEST_LABELS[test]}, α = 0.05)." in found.summary()
+    assert found.document().tables[0].title == f"Reliability (significant: {TEST_LABELS[test]}, α = 0.05)"

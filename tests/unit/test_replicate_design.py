@@ -482,8 +482,21 @@ def test_averaging_replicates_is_said(pilot: Callable[..., str]) -> None:
     for result in (cf.size(path, **given, difference=0.05), cf.power(path, **given)):
         (said,) = [caution for caution in result.warnings if caution.slug == "replicates-averaged"]
         assert "means over «seed»" in said.what
-    with pytest.raises(RequestError, match="not from shards"):
-        cf.size(path, columns="topic=topic,system=system,seed=seed,score=score", difference=0.05)
+    apart = "topic=topic,system=system,seed=seed,score=score"
+    with pytest.raises(RequestError, match="several scores for each topic and system") as refused:
+        cf.power(path, columns=apart)
+    assert "mean=COLUMN in `columns`, in place of seed=" in refused.value.fix
+
+
+@pytest.mark.parametrize(("column", "kind"), [("seed", "seeds"), ("prompt", "prompts"), ("judge", "prompts")])
+def test_columns_say_what_replicates_are(pilot: Callable[..., str], column: str, kind: Any) -> None:
+    columns = f"topic=topic,system=system,{column}=copy,score=score"
+    given: dict[str, Any] = {"columns": columns, "difference": 0.05}
+    found, named = (cf.size(pilot("copy"), **given, replicates=each) for each in (None, kind))
+    assert found.to_dict()["rows"] == named.to_dict()["rows"]
+    assert found.to_dict()["rows"][0]["replicates"] == kind
+    with pytest.raises(RequestError, match="a design with replicates has no `width`"):
+        cf.size(pilot("copy"), columns=columns, width=0.1)
 
 
 # --- the question

@@ -156,7 +156,8 @@ def test_latex_escapes_what_latex_would_act_on(document: Document) -> None:
     assert row == (
         r"a|b\_c[bold] \& d\textbackslash{}e \#1 \{x\} 50\% \textasciitilde{}\textasciicircum{} \$ & 0.3333 & 12345 \\"
     )
-    assert text.startswith("% \\usepackage{array, booktabs, longtable, siunitx}\n\n\\begin{table}\n")
+    assert text.startswith("% \\usepackage{array, booktabs, longtable, siunitx}\n% Tables are at most 345 pt wide; ")
+    assert "table for one that is too wide.\n\n\\begin{table}\n" in text
     assert "\\caption{Scores}\\label{tab:score}\n\\begin{tabular}{@{}l S[table-format=1.4, " in text
     assert text.endswith("\\bottomrule\n\\end{tabular}\n\\end{table}")
 

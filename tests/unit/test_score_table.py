@@ -223,8 +223,9 @@ def test_topics_with_missing_cells_can_be_dropped() -> None:
 
 
 def test_dropping_every_topic_is_refused(table: ScoreTable) -> None:
-    with pytest.raises(RequestError, match="none is left"):
+    with pytest.raises(RequestError, match="no topic with a score of every system") as refusal:
         table.settle("drop")
+    assert "nan" not in refusal.value.fix
 
 
 def test_an_unknown_policy_is_refused_with_the_known_ones(table: ScoreTable) -> None:
@@ -347,6 +348,17 @@ def test_a_frame_with_text_for_scores_is_refused(at: int) -> None:
 def test_a_frame_without_topics_is_refused(at: int) -> None:
     with pytest.raises(InputError, match="no column «topic»"):
         ScoreTable.from_frame(frames({"query": ["1"], "a": [0.5]})[at])
+
+
+@pytest.mark.parametrize(("name", "call"), [("topic", "reset_index()"), (None, 'rename_axis("topic").reset_index()')])
+def test_topics_in_the_index_of_a_frame_are_recognised(name: str | None, call: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [0.5, 0.25], "b": [0.25, 0.5]}, index=pandas.Index(["1", "2"], name=name))
+    with pytest.raises(InputError, match="no column «topic»") as refused:
+        ScoreTable.from_frame(frame)
+    assert f"`frame.{call}`" in refused.value.fix
+    as_advised = eval(f"frame.{call}", {"frame": frame})
+    assert ScoreTable.from_frame(as_advised).systems == ("a", "b")
 
 
 def test_what_is_no_frame_is_refused() -> None:

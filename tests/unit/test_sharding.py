@@ -223,7 +223,7 @@ def test_names_of_129_systems_stand_in_the_picture(tmp_path: Path) -> None:
     write_chart(interval_chart(rows, found, title="AP"), str(tmp_path / "chart.svg"))
     text = (tmp_path / "chart.svg").read_text()
     assert all(f">run{at}<" in text for at in range(129))
-    assert all(kind in text for kind in ("Tukey", "ANOVA", "standard error"))
+    assert all(kind in text for kind in ("Tukey", "ANOVA", "confidence interval of a single mean"))
     same = {"lower": -0.1, "upper": 0.1, "p_adjusted": 1.0, "significant": False, "difference": 0.0}
     pairs = [{"system_a": "run0", "system_b": row["system"], **same} for row in rows[1:]]
     alone = {**found, "interval_tukey": float("nan"), "interval": "simultaneous 95 %", "pairs": pairs}

@@ -336,7 +336,7 @@ def test_what_makes_no_sense_is_refused(call: Any, message: str) -> None:
 
 def test_a_pilot_with_holes_or_too_few_topics_is_refused() -> None:
     scores = pilot_scores("AP")
-    with pytest.raises(InputError, match="too little"):
+    with pytest.raises(InputError, match="at least 5 topics are needed to simulate new ones, and there are 3"):
         fit_simulator(table_of(scores[:3]))
     holes = scores.copy()
     holes[0, 0] = np.nan

@@ -13,6 +13,7 @@ import cranfield as cf
 from cranfield.errors import RequestError
 from cranfield.testing import assert_better, assert_not_worse
 
+pytestmark = pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")  # scores are alike on purpose
 RNG = np.random.default_rng(1)
 OLD = RNG.beta(2, 3, 40)
 DATA = {
@@ -52,6 +53,15 @@ def test_a_wrong_request_is_no_failed_assertion() -> None:
         assert_not_worse(DATA, baseline="older")
     with pytest.raises(TypeError, match="marginal"):
         assert_better(DATA, baseline="old", marginal=1)
+
+
+def test_warnings_are_given_with_the_line_of_the_test() -> None:
+    few = {name: dict(list(topics.items())[:12]) for name, topics in DATA.items()}
+    with pytest.warns(cf.CranfieldWarning, match="only 12 topics") as given:
+        assert_not_worse(few, baseline="old", candidate="same", margin=0.04)
+    assert {each.filename for each in given} == {__file__}
+    with pytest.warns(cf.CranfieldWarning, match="only 12 topics"), pytest.raises(AssertionError):
+        assert_better(few, baseline="old", candidate="bad")
 
 
 def test_low_scores_may_be_the_good_ones() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,28 @@ def test_pilots_of_real_scores_know_how_uncertain_they_are(systems: int, topics:
         pilot = estimate_variance(_table(truth[rng.integers(0, len(truth), topics)])).get("residual")
         above += float(squares(truth).residual) * (len(truth) - 1) / len(truth) > pilot.upper
     assert above / 600 <= MISSES[systems][topics]
+
+
+def test_what_sharing_topics_saves_is_said_of_each_measure() -> None:
+    rng = np.random.default_rng(3)
+    hard, own = rng.normal(0.5, 0.2, (30, 1)), rng.normal(0, 0.05, (2, 30, 4))
+    values = np.stack([hard + own[0], 0.5 + own[1] - own[1].mean(axis=1, keepdims=True)])
+    names = tuple(map(str, range(30)))
+    table = cranfield.ScoreTable(("shared", "alone"), names, tuple("abcd"), values[..., np.newaxis])
+    first, second = cranfield.variance(table).document().answer.splitlines()
+    assert first.startswith("shared: Within-system variance is ")
+    assert "requires fewer topics by this factor than" in first
+    assert second.startswith("alone: Within-system variance is 0.8 times the residual: ")  # it would be 1 − 1/4
+    assert "does not require fewer topics than" in second
+
+
+def test_topics_of_a_pair_are_rounded_up_and_the_test_is_named() -> None:
+    scores = np.random.default_rng(5).normal([0.5, 0.6, 0.7], 0.1, (12, 3))
+    found = cranfield.variance(_table(scores), pairs=True)
+    exact = found.pairs["AP"].topics
+    matrix = found.document().tables[0]
+    assert matrix.rows[0][3].rstrip("*") == f"{math.ceil(exact[0, 1])}"
+    assert matrix.rows[0][4].rstrip("*") == f"{math.ceil(exact[0, 2])}"
+    test = "(one-tailed paired t test at α = 0.05, without correction for the number of pairs)"
+    assert matrix.title.endswith(test)
+    assert test in found.summary()

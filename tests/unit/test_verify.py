@@ -395,7 +395,7 @@ def test_shards_as_fixed_topics_find_what_is_not_there() -> None:
     ]
     for fixed in found[:2]:
         assert fixed.error.rate > 0.2
-        assert "MORE than the α" in fixed.summary()
+        assert "above the nominal α" in fixed.summary()
     assert found[2].error.rate < 0.1
     own = table.of().mean(axis=2).var(axis=0, ddof=1).mean()
     assert found[2].simulated_variance == pytest.approx(own, rel=0.15)

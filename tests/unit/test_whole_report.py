@@ -16,7 +16,7 @@ import cranfield
 from cranfield.errors import RequestError
 from cranfield.formats.problems import Problem
 from cranfield.questions.report import SECTIONS, ReportResult
-from cranfield.rendering.output_formats import cite_in_latex
+from cranfield.rendering.latex import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words
 from cranfield.rendering.report_files import report_json, report_latex, report_markdown
 from cranfield.rendering.report_model import Report
@@ -215,6 +215,10 @@ def test_citations_are_written_as_each_face_needs_them() -> None:
     text = "one [@Sakai2014], two [@Chapelle2009], three [@SakaiShang2016]"
     assert cite_in_words(text) == "one (Sakai 2014), two (Chapelle et al. 2009), three (Sakai and Shang 2016)"
     assert cite_in_latex(text) == r"one~\cite{Sakai2014}, two~\cite{Chapelle2009}, three~\cite{SakaiShang2016}"
+    both = "two [@Sakai2014; @Webber2008]"
+    assert cite_in_words(both) == "two (Sakai 2014; Webber et al. 2008)"
+    assert cite_in_latex(both) == r"two~\cite{Sakai2014,Webber2008}"
+    assert cite_in_words("[@Sakai2014; @nobody]") == cite_in_latex("[@Sakai2014; @nobody]") == "[@Sakai2014; @nobody]"
 
 
 def test_what_only_looks_like_a_citation_stays_text() -> None:
@@ -228,11 +232,17 @@ def test_methods_say_what_was_done(report: Report) -> None:
         "12 systems on 40 topics",
         "AP [@BuckleyVoorhees2005]",
         "a jackknife over topics",
-        "max-t, each pair",
+        "max-t test, a separate standard error for each pair",
         "power 0.8 at α = 0.05",
         "2, 3 shards (seed 1)",
+        "Topic set sizes [@Sakai2014; @Webber2008] are",
+        "by max-t [@RomanoWolf2005] with power 0.8",
+        "brackets give n at the limits of the confidence interval of the variance",
+        "a bootstrap of topics (10,000 resamples)",
+        "The family-wise error rate is controlled over all pairs of each measure, not over measures.",
     ):
         assert words in said
+    assert ") and " not in said.partition("Topic set sizes")[0]
 
 
 def test_versions_name_what_computed_the_numbers(report: Report) -> None:
@@ -287,7 +297,7 @@ def test_a_report_is_short_unless_all_is_asked_for(example: Path) -> None:
     short = make_report(cranfield.report(example / "runs", qrels=str(example / "qrels.txt"), measure="AP"))
     slugs = [section.slug for section in short.sections]
     assert slugs == ["compare", "scores", "power", "size", "reliability", "read"]
-    assert short.methods.startswith("The data are 12 systems on 40 topics")
+    assert short.methods.startswith("We evaluated 12 systems on 40 topics")
     with pytest.raises(RequestError, match="`full` has all sections"):
         cranfield.report({"x": table()}, section="compare", full=True)
 
@@ -298,6 +308,7 @@ def test_the_summary_has_the_numbers_of_the_sections(report: Report, asked: Repo
     found = asked.findings["compare"]["AP"]
     assert f"{found.systems[0]} has the highest mean, {found.means[0]:.4f}" in points["Best system"][0]
     assert all(tie in points["Best system"][0] for tie in found.top_group[1:3])
+    assert f"; {' and '.join(found.top_group[1:])} are not significantly different" in points["Best system"][0]
     card = asked.findings["power"]["cards"][0]
     assert f"40 topics detect a difference of {card.detectable_difference:.3f}" in points["What the topics detect"][0]
     needed = next(row for row in asked.findings["size"]["sizes"] if row.measure == "AP").size.to_dict()[0]["topics"]
@@ -328,7 +339,10 @@ def test_the_page_opens_with_the_summary_and_folds_what_is_behind_it(example: Pa
     page = to_html(make_report(short).spoken("report"))
     assert len(page.encode()) < 1_000_000
     assert page.index('id="summary"') < page.index("<nav") < page.index('id="compare"')
-    ranking, pairs = page.index("max-t, each pair by its own standard error, 40 topics"), page.index("AP: pairs")
+    ranking, pairs = (
+        page.index("max-t test, a separate standard error for each pair, 40 topics"),
+        page.index("AP: pairs"),
+    )
     assert page[:ranking].count("<details") == page[:ranking].count("</details>")
     assert page[:pairs].count("<details") == page[:pairs].count("</details>") + 1
 

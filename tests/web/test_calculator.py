@@ -29,7 +29,7 @@ def ask(page: str, path: str, **query: str) -> httpx.Response:
 def test_published_number_is_on_the_page_and_in_its_json(page: str) -> None:
     answer = ask(page, "/size", **SAKAI)
     assert answer.status_code == 200
-    assert "167 topics detect a range of 0.1 among 10 systems" in answer.text
+    assert "167 topics per system detect a range of 0.1 among 10 systems" in answer.text
     rows = ask(page, "/size.json", **SAKAI).json()["rows"]
     assert {row["method"]: row["topics"] for row in rows} == {"exact": 167, "sakai": 166}
 

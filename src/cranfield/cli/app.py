@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
 from collections.abc import Iterable
@@ -14,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from cranfield.cli.command_maker import Command, make_command
-from cranfield.errors import CranfieldError, speak
+from cranfield.cli.streams import settle_streams
+from cranfield.errors import CranfieldError, speak, visible
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
@@ -49,6 +49,7 @@ def make_app(names: Iterable[str] = COMMANDS, *, listed: bool = False) -> typer.
     made = typer.Typer(
         name="cranfield",
         help="How many topics are enough, and which systems really differ.",
+        epilog="Defaults of all commands can be set in a file cranfield.toml in the current folder or one above it.",
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
@@ -126,12 +127,8 @@ def _print_error(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def main() -> None:
-    """Run the command; an error is a message and an exit code, never a traceback."""
-    threads.is_command = True
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
-            stream.reconfigure(errors="replace")
+def _run() -> None:
+    """Run the command that is asked for; at its end all output is written."""
     # Reading the options of all commands takes longer than many a command; of the one that is asked for, it does not.
     asked = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
@@ -141,13 +138,19 @@ def main() -> None:
             make_app(listed=True)(prog_name="cranfield")
         else:
             _whole()(prog_name="cranfield")
+    finally:
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """Run the command; an error is a message and an exit code, never a traceback."""
+    threads.is_command = True
+    settle_streams()
+    try:
+        _run()
     except CranfieldError as error:
         _print_error(f"error: {speak(str(error), 'command')}")
         raise SystemExit(error.exit_code) from None
-    except BrokenPipeError:
-        # Whoever read our output has gone; point it at nothing so that closing it stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         raise SystemExit(130) from None
@@ -158,7 +161,7 @@ def main() -> None:
         if os.environ.get("CRANFIELD_DEBUG"):
             raise
         sys.stderr.write(
-            f"error: this should not happen: {type(error).__name__}: {error}\n"
+            f"error: this should not happen: {type(error).__name__}: {visible(str(error))}\n"
             "  It is a fault in cranfield; CRANFIELD_DEBUG=1 shows where.\n"
         )
         raise SystemExit(2) from None

@@ -17,7 +17,7 @@ from cranfield.cli.options import FILES
 from cranfield.errors import RequestError, speak
 from cranfield.questions import MODULES
 from cranfield.questions.parameters import Parameter, Question
-from cranfield.questions.project_file import find_project
+from cranfield.questions.project_file import answer, find_project
 from cranfield.runtime.threads import reporting
 
 _TYPES: dict[str, Any] = {"flag": bool, "count": int, "number": float, "names": list[str], "data": list[str]}
@@ -72,8 +72,11 @@ def ask(question: Question, given: dict[str, Any]) -> Any:
     taken = _settings.get({})
     if taken:
         typer.echo(f"from {taken['file']}: {', '.join(taken['settings'])}", err=True)
-    result = question.ask(**given)
-    return result.with_inputs(project=taken) if taken else result
+    result, settings = answer(question, given, taken.get("settings", ()))
+    idle = [name for name in taken.get("settings", ()) if name not in settings]
+    if idle:
+        typer.echo(f"without effect here, and left out: {', '.join(idle)}", err=True)
+    return result.with_inputs(project={**taken, "settings": settings}) if settings else result
 
 
 Run = Callable[[Question, dict[str, Any]], None]

@@ -10,10 +10,11 @@ import io
 import json
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
@@ -24,15 +25,16 @@ from cranfield.cli.confined_files import WRITTEN, ConfinedFiles
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
+from cranfield.questions.project_file import answer as answer_with
 from cranfield.questions.project_file import find_project
-from cranfield.runtime.memory import limit_memory
+from cranfield.runtime.child_processes import end_child, settle_child
 from cranfield.runtime.threads import available_workers
 
 if TYPE_CHECKING:
     from mcp.server import Server
     from mcp.types import CallToolResult, Tool
 
-MOST_JSON = 1_000_000  # characters of an answer; more would fill the context of any model
+MOST = 500_000  # characters of the text of an answer, and of its JSON; more would fill the context of a model
 OFTEN = 0.1  # seconds between two looks at whether a call was cancelled
 INSTRUCTIONS = (
     "cranfield plans and evaluates retrieval experiments: how many topics are enough, and which systems differ. Paths "
@@ -68,7 +70,18 @@ def run(limits: Limits) -> None:
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
-    anyio.run(serve)
+    signal.signal(signal.SIGINT, _stop)
+    try:
+        anyio.run(serve)
+    except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        os._exit(0)  # the client has gone, and so has all that could still be written
+
+
+def _stop(*_: Any) -> None:
+    """End at once, as reading standard input cannot be interrupted; processes that answer end with this one."""
+    with suppress(OSError):
+        os.write(2, b"stopped\n")
+    os._exit(130)
 
 
 def make_server(limits: Limits) -> Server[Any]:
@@ -182,7 +195,7 @@ def answer(name: str, given: Mapping[str, Any], limits: Limits, cancelled: threa
         less = "It may need more memory than there is; try less data. --max-memory allows more."
         return Reply(f"the work ended without an answer\n  {less}", is_error=True)
     finally:
-        process.kill()
+        end_child(process)
         process.join()
         ours.close()
 
@@ -190,7 +203,7 @@ def answer(name: str, given: Mapping[str, Any], limits: Limits, cancelled: threa
 def work(name: str, given: dict[str, Any], limits: Limits, out: Connection) -> None:
     """Run in the process: answer, and send the reply."""
     _leave_streams()
-    limit_memory(limits.memory)
+    settle_child(limits.memory)
     try:
         out.send(reply_to(name, given, limits.files))
     except MemoryError:
@@ -215,8 +228,7 @@ def reply_to(name: str, given: dict[str, Any], files: ConfinedFiles) -> Reply:
         settings = _project_settings(question, files)
         asked = {**settings, **given}
         files.check(question, asked)
-        result = question.ask(**asked)
-        taken = [each for each in settings if each not in given]
+        result, taken = answer_with(question, asked, [each for each in settings if each not in given])
         result = result.with_inputs(project={"settings": taken}) if taken else result
         return _shown(result)
     except CranfieldError as error:
@@ -263,11 +275,15 @@ def _shown(result: Any) -> Reply:
     from cranfield.rendering.terminal import print_document
 
     document = result.document()
-    text = io.StringIO()
-    with redirect_stdout(text), redirect_stderr(text):
+    text, warnings = io.StringIO(), io.StringIO()
+    with redirect_stdout(text), redirect_stderr(warnings):
         print_document(spoken(document, "python"))
     written = to_json(document)
-    if len(written) > MOST_JSON:
-        note = f"The JSON of this answer has {len(written):,} characters and is left out; the command prints it."
-        return Reply(f"{text.getvalue()}{note}\n"[-MOST_JSON:])
-    return Reply(text.getvalue(), json.loads(written))
+    shown, notes = text.getvalue(), warnings.getvalue()
+    if len(shown) > MOST:
+        notes += f"The text of this answer has {len(shown):,} characters and is cut; the command prints all of it.\n"
+        shown = f"{shown[:MOST].rpartition(chr(10))[0]}\n…\n"
+    if len(written) > MOST:
+        notes += f"The JSON of this answer has {len(written):,} characters and is left out; the command prints it.\n"
+        return Reply(shown + notes)
+    return Reply(shown + notes, json.loads(written))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cranfield.cli.streams import json_in_ascii, takes_all
 from cranfield.errors import RequestError, visible
 
 if TYPE_CHECKING:
@@ -104,9 +105,9 @@ def printed(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def output(document: Document, chosen: OutputFormat) -> None:
-    """Print a document; in every format, warnings go to standard error."""
+    """Print a document; warnings go to standard error, and so does a verdict where the format has no place for it."""
     from cranfield.rendering.document import spoken
-    from cranfield.rendering.terminal import print_document, print_warnings
+    from cranfield.rendering.terminal import print_document, print_text, print_warnings
 
     shown = spoken(document, "command")
     if chosen is OutputFormat.TEXT:
@@ -115,7 +116,7 @@ def output(document: Document, chosen: OutputFormat) -> None:
     from cranfield.rendering import output_formats
 
     if chosen is OutputFormat.JSON:
-        _echo(output_formats.json_pieces(document))
+        echo_json(output_formats.json_pieces(document))
         typer.echo()
     elif chosen is OutputFormat.CSV:
         _echo(output_formats.csv_pieces(document))
@@ -124,6 +125,8 @@ def output(document: Document, chosen: OutputFormat) -> None:
     else:
         typer.echo(output_formats.to_latex(shown))
     if chosen in (OutputFormat.CSV, OutputFormat.LATEX):
+        if document.inputs.get("gate"):
+            print_text(shown.answer, stderr=True)
         print_warnings(shown)
 
 
@@ -134,6 +137,11 @@ def output_lines(lines: str, document: Document) -> None:
 
     _echo(iter([lines]))
     print_warnings(spoken(document, "command"))
+
+
+def echo_json(pieces: Iterator[str]) -> None:
+    """Print JSON; values are the same in every encoding."""
+    _echo(pieces if takes_all(sys.stdout) else map(json_in_ascii, pieces))
 
 
 def _echo(pieces: Iterator[str]) -> None:

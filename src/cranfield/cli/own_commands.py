@@ -79,7 +79,8 @@ def _output(report: Report, files: list[str], printed: list[str]) -> None:
     for path, size in sizes.items():
         typer.echo(f"{path}: {size / 1000:,.0f} kB", err=bool(printed))
     for ending in printed:
-        typer.echo(FORMATS[ending](report).decode(), nl=False)
+        text = FORMATS[ending](report).decode()
+        options.echo_json(iter([text])) if ending == ".json" else typer.echo(text, nl=False)
     said = report.spoken("command")
     if not printed:
         print_text(said.summary())
@@ -184,7 +185,7 @@ def mcp(
         ),
     ] = None,
 ) -> None:
-    """Answer language models by the Model Context Protocol, on standard input and output: one tool per question.
+    """Serve the analyses to language models over the Model Context Protocol (MCP), on standard input and output.
 
     Example: cranfield mcp --root experiments
     """

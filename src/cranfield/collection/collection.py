@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection.kernels import shard_hits, shard_lengths
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, there_are
 from cranfield.formats.problems import Problem
 from cranfield.formats.qrels import plain_grade
 from cranfield.formats.scan import Vocabulary
@@ -560,7 +560,7 @@ class Contributors:
         place = {team: at for at, team in enumerate(self.teams)}
         lost = [team for team in wanted if team not in place]
         if lost:
-            raise RequestError(f"there is no team «{lost[0]}»", fix=f"There are: {', '.join(self.teams[:10])}.")
+            raise RequestError(f"there is no team «{lost[0]}»", fix=there_are(self.teams))
         if len(set(wanted)) == len(self.teams):
             raise RequestError("all teams are left out, so nobody is left to score", fix="Leave one team in.")
         return [place[team] for team in wanted]

@@ -315,5 +315,5 @@ def _dataset_rows(name: str) -> Iterator[tuple[str, str, float]]:
         for each in dataset.qrels_iter():
             yield each.query_id, each.doc_id, float(each.relevance)
     except (OSError, RuntimeError) as error:
-        what = f"the judgments of «{name}» cannot be had: {error}"
+        what = f"the judgments of «{name}» could not be read or downloaded: {error}"
         raise InputError(what, fix="Download them as ir_datasets says.") from None

@@ -257,7 +257,7 @@ class _Check:
     def look(self, file: str, scanner: Scanner | None = None) -> _Found:
         """What is in a file; nothing is changed here, so that threads can look at several."""
         found = self._look(file, scanner)
-        if found.checked.taken_for or found.checked.why:
+        if found.checked.taken_for or found.checked.why or any(each.slug == "unreadable" for each in found.problems):
             return found
         taken = TAKEN.get(found.checked.kind, Taken("score table", ""))
         why = "It was given as such." if file in self.told else taken.why

@@ -47,15 +47,9 @@ KINDS = _kinds(
         "It is not read.",
         "Say what it is: `run`, `qrels`, `intents`, `teams` or `scores`.",
     ),
-    ("byte-order-mark", _N, "a byte order mark at the start", "None: it is skipped.", "Save as UTF-8 without BOM."),
-    ("crlf", _N, "Windows line ends", "None: they are read as line ends.", "Nothing needs to be done."),
-    (
-        "tabs",
-        _N,
-        "tabs or several blanks between fields",
-        "None: they are read as one blank.",
-        "Nothing needs to be done.",
-    ),
+    ("byte-order-mark", _N, "a byte order mark at the start", "It is skipped.", "Save as UTF-8 without BOM."),
+    ("crlf", _N, "Windows line ends", "They are read as line ends.", "Nothing needs to be done."),
+    ("tabs", _N, "tabs or several blanks between fields", "They are read as one blank.", "Nothing needs to be done."),
     # lines
     ("too-few-fields", _E, "too few fields", "The line cannot be read.", "Complete the line or delete it."),
     ("too-many-fields", _E, "too many fields", "The line cannot be read.", "Take the extra fields or blanks out."),
@@ -67,7 +61,7 @@ KINDS = _kinds(
         "Check that line ends were not lost.",
     ),
     ("not-utf8", _E, "text that is not UTF-8", "Names could be confused.", "Convert the file to UTF-8, e.g. iconv."),
-    ("blank-line", _N, "a blank line", "None: it is skipped.", "Nothing needs to be done."),
+    ("blank-line", _N, "a blank line", "It is skipped.", "Nothing needs to be done."),
     ("comment", _W, "a line that starts with #", "It is skipped as a comment.", "Delete it; other tools refuse it."),
     (
         "comment-or-data",
@@ -149,7 +143,7 @@ KINDS = _kinds(
         "grade-decimal",
         _N,
         "a whole grade written with a decimal point",
-        "None: 2.0 is read as 2.",
+        "2.0 is read as 2.",
         "Nothing needs to be done.",
     ),
     (
@@ -239,7 +233,7 @@ KINDS = _kinds(
         "team-without-run",
         _N,
         "a team list names a run that is not here",
-        "None: the line is not used.",
+        "The line is not used.",
         "Nothing needs to be done.",
     ),
     (

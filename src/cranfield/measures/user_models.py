@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.collection import View
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, there_are
 from cranfield.measures import kernels
 from cranfield.measures.declaration import (
     Cutoff,
@@ -174,8 +174,7 @@ def rank_biased_overlap(view: View, measure: Measure) -> Array:
     lists = view.load_lists()
     to = lists.systems[0] if measure["to"] is None else measure["to"]
     if to not in lists.systems:
-        known = ", ".join(lists.systems[:10]) + (", …" if len(lists.systems) > 10 else "")
-        raise RequestError(f"{measure}: there is no run «{to}»", fix=f"There are: {known}.")
+        raise RequestError(f"{measure}: there is no run «{to}»", fix=there_are(lists.systems))
     p, ranks = measure["p"], np.arange(view.deepest + 1, dtype=np.float64)
     power = p**ranks
     weight = np.divide(power, ranks, out=np.zeros(len(ranks)), where=ranks > 0)

@@ -14,7 +14,7 @@ TestName = Literal[
 ]
 """Tests of comparisons."""
 TEST_TITLES: dict[str, str] = {
-    "max-t": "max-t, each pair by its own standard error",
+    "max-t": "max-t test, a separate standard error for each pair",
     "dunnett": "Dunnett's test against a baseline, topics as blocks",
     "tukey": "Tukey's HSD, topics as blocks",
     "tukey-permutation": "Tukey's HSD by permutation within topics",
@@ -30,6 +30,8 @@ AllPairsTestName = Literal[
 ]
 """Those of all pairs of systems: all but Dunnett's, which needs a baseline."""
 FORMER_TEST_NAMES = {"randomised": "tukey-permutation", "randomisation": "permutation"}
+HOLM_FIX = 'Use `test="t"` with `correct="holm"`.'
+"""What to do about the name of a planned test that comparisons do not have."""
 
 PlannedTestName = Literal["max-t", "tukey", "dunnett", "holm", "t"]
 """Tests that topics can be planned for; ``t`` is for a single pair named in advance."""
@@ -162,11 +164,16 @@ MISSING_TITLES: dict[str, str] = {"zero": "counts as 0", "drop": "drops its topi
 def fix_for_test(name: str, known: Iterable[str]) -> str:
     """What to do about a test that does not exist: its new name where it was renamed, else the tests there are.
 
+    >>> fix_for_test("holm", TEST_TITLES)
+    'Use `test="t"` with `correct="holm"`.'
+
     >>> fix_for_test("randomised", TEST_TITLES)
     'It is called "tukey-permutation" now.'
     >>> fix_for_test("F", ("tukey", "t"))
     'Choose one of: tukey, t.'
     """
     choices = tuple(known)
+    if name == "holm":
+        return HOLM_FIX
     renamed = FORMER_TEST_NAMES.get(name)
     return f'It is called "{renamed}" now.' if renamed in choices else f"Choose one of: {', '.join(choices)}."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.names import RULE_TITLES, RuleName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -53,7 +53,7 @@ def budget(
     *,
     qrels: sources.Qrels = None,
     teams: sources.Teams = None,
-    measure: shared.Measures = None,
+    measure: shared.RunMeasures = None,
     depths: Annotated[Counts, Param("Pool depths.", default="5,10,20,…", short="-d", metavar="D")] = None,
     best: Annotated[
         int | None,
@@ -187,7 +187,7 @@ def _check_alone(pairs: int | None, reuse: bool, unused: Mapping[str, Any]) -> N
     for name, value in unused.items():
         if value is not None:
             asked = "reuse" if reuse else "pairs"
-            raise RequestError(f"`{name}` has no effect with `{asked}`", fix="Leave it out.")
+            raise NoEffectError(f"`{name}` has no effect with `{asked}`", parameter=name, fix="Leave it out.")
 
 
 def _target(collections: Mapping[str, Collection], choice: SystemChoice, aims: dict[str, Any]) -> Target:

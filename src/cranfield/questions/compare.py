@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.names import ESTIMATOR_TITLES, EstimatorName, TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -188,8 +188,11 @@ def compare(
     no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
     demands = _demands(gate, candidate=candidate, baseline=baseline, test=test)
+    if demands and correct in ("holm", "bh"):  # which Dunnett's test, the default with a baseline, does not take
+        test = test or "t"
     if teams is not None and best_per != sources.TEAM:
-        raise RequestError('`teams` has no effect without `best_per="team"`', fix="Leave it out, or add that.")
+        what = '`teams` has no effect without `best_per="team"`'
+        raise NoEffectError(what, parameter="teams", fix="Leave it out, or add that.")
     if judge is not None:
         more: dict[str, Any] = {"audit": audit or None, "lower_is_better": lower_is_better or None, "gate": gate}
         _check_judged(**more, best_per=best_per, equivalence=equivalence, non_inferiority=non_inferiority)
@@ -201,8 +204,11 @@ def compare(
     _check_not_judged(estimator=estimator, sampled=sampled or None)
     source: dict[str, Any] = {"qrels": qrels, "columns": columns, "measure": measure, "missing": missing}
     named = [*(baseline or ()), *(candidate or ())]
+    from cranfield.scores.selection import check_systems
+
     chosen = sources.best_per_team(best_per, teams, lower_is_better=lower_is_better, always=named)
     tables = sources.load_tables(scores, **source, uses_roles=True, choose=chosen)
+    check_systems(tables.by_name, named)
     if audit:
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
         _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
@@ -235,7 +241,8 @@ def _demands(gate: Names, *, candidate: Names, baseline: Names, test: str | None
     """The gates as they were understood, before any data is read."""
     if not gate:
         if candidate:
-            raise RequestError("`candidate` has no effect without `gate`", fix="Leave it out, or name a gate.")
+            what = "`candidate` has no effect without `gate`"
+            raise NoEffectError(what, parameter="candidate", fix="Leave it out, or name a gate.")
         return []
     from cranfield.methods.comparison.gates import check_gated_test, parse_margin_gate
 
@@ -304,7 +311,8 @@ def _check_judged(**given: Any) -> None:
 def _check_not_judged(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise RequestError(f"`{name}` has no effect without `judge`", fix="Give the labels of a judge.")
+            what = f"`{name}` has no effect without `judge`"
+            raise NoEffectError(what, parameter=name, fix="Give the labels of a judge.")
 
 
 def _judged(labels: sources.LabelSets, **settings: Any) -> ComparisonResult:
@@ -329,7 +337,8 @@ def _check_audit(tables: sources.Tables, **given: Any) -> None:
         )
     for name, value in given.items():
         if value is not None:
-            raise RequestError(f"an audit runs every test: `{name}` has no effect", fix=f"Leave out `{name}`.")
+            what = f"an audit runs every test: `{name}` has no effect"
+            raise NoEffectError(what, parameter=name, fix=f"Leave out `{name}`.")
 
 
 def _audited(

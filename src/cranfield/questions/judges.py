@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Param, question
@@ -62,7 +62,8 @@ def judges(
     topics: Annotated[
         Counts,
         Param(
-            "Numbers of topics labelled by the judge, for which to say what the human labels are then worth.",
+            "Numbers of topics labelled by the judge for which to report the effective number of human-labelled "
+            "topics.",
             default="1, 2, 5 and 10 times the topics with human labels",
             label="Topics labelled by the judge",
         ),
@@ -150,7 +151,8 @@ def _drawn(judges: Any, draw: int | None, *, stratify: bool, seed: int) -> tuple
     """Topics for people to label, and how many they were drawn from: those that every judge has labelled."""
     if draw is None:
         if stratify:
-            raise RequestError("`stratify` has no effect without `draw`", fix="Say how many topics to draw.")
+            what = "`stratify` has no effect without `draw`"
+            raise NoEffectError(what, parameter="stratify", fix="Say how many topics to draw.")
         return (), 0
     import numpy as np
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.methods.names import TestName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -52,8 +52,7 @@ def leaderboard(
     scores: Annotated[
         sources.ScoresLike,
         sources.Source(
-            "Score table of systems on tasks, which stand in the column of topics; or several tables, one per "
-            "collection, of systems on topics.",
+            "Score table with tasks in the topic column; or several score tables with topics, one per collection.",
             metavar="SCORES",
         ),
     ],
@@ -164,7 +163,8 @@ def leaderboard(
     }
     if len(tables) > 1:
         if strata:
-            raise RequestError("`strata` has no effect on several collections", fix="It goes with one board of tasks.")
+            what = "`strata` has no effect on several collections"
+            raise NoEffectError(what, parameter="strata", fix="It goes with one board of tasks.")
         boards = _of_collections(tables, baseline, asked)
     else:
         boards = _of_tasks(tables, baseline, asked, strata=strata)
@@ -177,7 +177,8 @@ def _of_tasks(
     from cranfield.methods.meta_analysis.board import make_board
 
     if baseline is not None:
-        raise RequestError("`baseline` has no effect on one board of tasks", fix="It goes with several collections.")
+        what = "`baseline` has no effect on one board of tasks"
+        raise NoEffectError(what, parameter="baseline", fix="It goes with several collections.")
     (table,) = tables.values()
     return {
         name: make_board(table, measure=name, strata=strata, progress=listener(), **asked) for name in table.measures

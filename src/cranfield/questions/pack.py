@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Names, Source, question
@@ -67,7 +67,7 @@ def pack(
     measure: shared.Measures = None,
     missing: shared.MissingPacked = None,
 ) -> PackResult:
-    """Pack runs, judgments and teams, or a score table, into one file that is opened at once in their place.
+    """Pack runs, judgments and teams, or a score table, into one file that loads quickly and replaces them.
 
     Every command that takes runs takes a packed collection, and every command that takes scores takes packed scores.
     A packed score file may be larger than memory: `compare`, `variance`, `size` and `power` read it a block of topics
@@ -102,6 +102,9 @@ def pack(
         "intent_probabilities": intent_probabilities,
     }
     is_judged = any(each is not None for each in others.values())
+    if is_judged and columns is not None:
+        what = "`columns` has no effect on runs with judgments"
+        raise NoEffectError(what, parameter="columns", fix="Leave it out, or the judgments if these are scores.")
     if columns is not None or (not is_judged and sources.are_scores(runs)):
         _check_only_scores(
             **others,
@@ -113,9 +116,8 @@ def pack(
         table = _pack_scores(runs, out, columns=columns, measure=measure, missing=missing)
         return PackResult(scores=table, file=out, bytes=getsize(out), warnings=table.warnings)
     if measure or missing:
-        raise RequestError(
-            "`measure` and `missing` have no effect on runs, which are scored later", fix="They go with a score table."
-        )
+        what = "`measure` and `missing` have no effect on runs, which are scored later"
+        raise NoEffectError(what, parameter="measure" if measure else "missing", fix="They go with a score table.")
     if not is_judged and _is_unknown(runs):
         raise RequestError(
             "by its first lines this is no score table, and runs cannot be scored without judgments",
@@ -139,7 +141,8 @@ def _is_unknown(runs: Any) -> bool:
 def _check_only_scores(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise RequestError(f"`{name}` has no effect on a score table", fix="Leave it out, or give runs.")
+            what = f"`{name}` has no effect on a score table"
+            raise NoEffectError(what, parameter=name, fix="Leave it out, or give runs.")
 
 
 def _pack_scores(scores: Any, out: str, *, columns: str | None, measure: Names, missing: str | None) -> ScoreTable:

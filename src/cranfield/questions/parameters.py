@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from cranfield.errors import RequestError
-from cranfield.methods.names import FORMER_TEST_NAMES
+from cranfield.methods.names import FORMER_TEST_NAMES, HOLM_FIX
 
 Numbers = Union[float, str, Sequence[float], None]  # noqa: UP007  a number, several, or text such as "0.03,0.05" or "10:100:10"
 Counts = Union[int, str, Sequence[int], None]  # noqa: UP007
@@ -154,7 +154,9 @@ class Parameter:
         name = str(value)
         close = closest(name, self.choices)
         renamed, moved = RENAMED.get(name), RENAMED.get(f"{self.name}={name}")
-        if moved:
+        if (self.name, name) == ("test", "holm"):
+            fix = HOLM_FIX
+        elif moved:
             fix = f"It is `{moved}` now."
         elif renamed in self.choices:
             fix = f"It is called {renamed} now."

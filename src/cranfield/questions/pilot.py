@@ -40,7 +40,7 @@ def pilot(
     *,
     qrels: sources.Qrels = None,
     teams: sources.Teams = None,
-    measure: shared.Measures = None,
+    measure: shared.RunMeasures = None,
     leave_out: Annotated[
         Counts,
         Param(

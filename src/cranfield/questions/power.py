@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
 from cranfield.questions.parameters import Counts, Numbers, Param, question
@@ -198,9 +198,8 @@ def power(
 def _check_clusters(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise RequestError(
-                f"`{name}` has no effect where topics have clusters, strata or weights", fix=f"Leave out `{name}`."
-            )
+            what = f"`{name}` has no effect where topics have clusters, strata or weights"
+            raise NoEffectError(what, parameter=name, fix=f"Leave out `{name}`.")
 
 
 def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[Caution, ...]]:

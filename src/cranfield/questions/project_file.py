@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import STDIN, is_dataset, read_bytes, show
 from cranfield.questions import MODULES, find_question
-from cranfield.questions.parameters import Parameter, closest
+from cranfield.questions.parameters import Parameter, Question, closest
 
 OWN_FILE, PYTHON_FILE = "cranfield.toml", "pyproject.toml"
 SHARED = (
@@ -94,7 +94,11 @@ class Project:
             raise self._wrong(path, error.what, error.fix) from None
 
     def _unknown(self, path: tuple[str, ...], known: Any) -> InputError:
-        close = closest(path[-1].replace("-", "_"), known)
+        close, name = closest(path[-1].replace("-", "_"), known), path[-1].replace("-", "_")
+        owners = [each for each in MODULES if len(path) == 1 and name in find_question(each).parameters]
+        if owners:
+            tables = ", ".join(f"[{each.replace('_', '.', 1)}]" for each in owners[:3])
+            return self._wrong(path, f"«{name}» is a setting of single questions", f"Write it below {tables} …")
         fix = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}."
         if len(path) == 1 and not close:
             fix += " Others stand in the table of their question, such as [compare]."
@@ -133,17 +137,13 @@ def _read(path: Path) -> Project | None:
         return None
     import tomllib
 
+    text = data.decode(errors="replace")
     try:
-        text = data.decode()
-        settings = tomllib.loads(text)
-    except UnicodeDecodeError:
-        raise InputError("this is no UTF-8 text", where=show(file), fix="Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        if path.name == PYTHON_FILE:
+        settings = tomllib.loads(data.decode())
+    except ValueError as error:  # no UTF-8, or no TOML
+        if path.name == PYTHON_FILE and not _mentions_settings(text):
             return None  # not ours to judge
-        place = _PLACE.search(str(error))
-        where = f"{file}:{place[1]}" if place else file
-        raise InputError(f"this is no TOML: {_PLACE.sub('', str(error))}", where=where, fix="Correct it.") from None
+        raise _not_read(file, error) from None
     if path.name == OWN_FILE:
         return Project(file, settings, text)
     own = settings.get("tool", {})
@@ -151,18 +151,45 @@ def _read(path: Path) -> Project | None:
     return Project(file, own, text, _TOOL) if isinstance(own, Mapping) else None
 
 
+def _mentions_settings(text: str) -> bool:
+    """Whether a pyproject.toml that cannot be read seems to have settings of ours."""
+    return ".".join(_TOOL) in text or line_of(text, _TOOL) > 0
+
+
+def _not_read(file: str, error: ValueError) -> InputError:
+    if isinstance(error, UnicodeDecodeError):
+        return InputError("this is no UTF-8 text", where=show(file), fix="Save it as UTF-8.")
+    place = _PLACE.search(str(error))
+    where = f"{file}:{place[1]}" if place else file
+    return InputError(f"this is not valid TOML: {_PLACE.sub('', str(error))}", where=where, fix="Correct it.")
+
+
+def answer(question: Question, asked: dict[str, Any], settings: Sequence[str]) -> tuple[Any, list[str]]:
+    """The result, and which of these ``settings`` it is with: those without effect on the request are left out.
+
+    Only what somebody asked for is refused where it has no effect; and a gate is never left out.
+    """
+    taken = list(settings)
+    while True:
+        try:
+            return question.ask(**asked), taken
+        except NoEffectError as error:
+            if error.parameter not in taken or error.parameter == "gate":
+                raise
+            taken.remove(error.parameter)
+            asked = {name: value for name, value in asked.items() if name != error.parameter}
+
+
 def as_given(parameter: Parameter, value: Any, folder: str) -> Any:
     """A value of a project file as the command line gives it, checked; files are named from ``folder``."""
     name, kind = parameter.name, parameter.kind
     if isinstance(value, Mapping):
         value = _from_table(parameter, value)
-    wanted = {"flag": (bool,), "text": (str,), "choice": (str,)}.get(kind, (str, int, float, list))
+    types, words = _TYPES.get(kind, ((str, int, float, list), "a number, or a list of them"))
     many = value if isinstance(value, list) else [value]
-    if not isinstance(value, wanted) or any(isinstance(each, Mapping | list) for each in many):
-        words = {"flag": "true or false", "text": "a text in quotes", "choice": "a text in quotes"}
-        raise RequestError(
-            f"`{name}` cannot be «{value}»", fix=f"Write {words.get(kind, 'a value, or a list of them')}."
-        )
+    if not isinstance(value, types) or not all(_is_one(each, types) for each in many):
+        shown = str(value).lower() if isinstance(value, bool) else value
+        raise RequestError(f"`{name}` cannot be «{shown}»", fix=f"Write {words}.")
     checked = parameter.checked(value)
     if kind in ("numbers", "counts"):
         return value if isinstance(value, str) else ",".join(map(str, many))
@@ -174,6 +201,23 @@ def as_given(parameter: Parameter, value: Any, folder: str) -> Any:
         return [_from_folder(each, folder) for each in checked]
     named = [each.partition("=") for each in checked]
     return [f"{before}{mark}{_from_folder(path, folder)}" for before, mark, path in named]
+
+
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "flag": ((bool,), "true or false"),
+    "text": ((str,), "a text in quotes"),
+    "choice": ((str,), "a text in quotes"),
+    "names": ((str, list), "a text in quotes, or a list of them"),
+    "data": ((str, list), "a text in quotes, or a list of them"),
+    "number": ((str, int, float), "a number"),
+    "count": ((str, int, float), "a whole number"),
+}
+"""What a value of a kind may be in a file, and what to write."""
+
+
+def _is_one(value: Any, types: tuple[type, ...]) -> bool:
+    """Whether a value is a single one of these types; true and false are no numbers."""
+    return isinstance(value, types) and not isinstance(value, list) and (bool in types or not isinstance(value, bool))
 
 
 def _from_table(parameter: Parameter, value: Mapping[str, Any]) -> Any:

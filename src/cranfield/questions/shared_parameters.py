@@ -31,6 +31,9 @@ Measures = Annotated[
         metavar="NAME",
     ),
 ]
+RunMeasures = Annotated[
+    Names, Param("Measure to use, such as AP or nDCG@10; may be repeated.", default="AP", short="-m", metavar="NAME")
+]
 ReportMeasures = Annotated[
     Names,
     Param(
@@ -205,7 +208,7 @@ Estimate = Annotated[
 ]
 
 
-LowerIsBetter = Annotated[bool, Param("Small scores are good, as of latency or cost.", label="lower is better")]
+LowerIsBetter = Annotated[bool, Param("Lower scores are better, as for latency or cost.", label="lower is better")]
 
 
 def target_inputs(target: Target) -> dict[str, Any]:

@@ -406,7 +406,8 @@ def size(
         small_pilot=small_pilot,
         limit=limit,
     )
-    if any(value is not None for value in with_replicates.values()):
+    named = scores is not None and sources.names_replicates(columns)
+    if named or any(value is not None for value in with_replicates.values()):
         others = {
             "judge": judge,
             "judge_correlation": judge_correlation,

@@ -8,7 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.questions.parameters import JudgmentData, NamedData, Names, Param, Source, path_list
 from cranfield.runtime.threads import listener
 
@@ -150,10 +150,19 @@ class Tables:
 
     @property
     def measures(self) -> dict[str, tuple[ScoreTable, str]]:
-        """Every measure of every table under its name."""
-        from cranfield.scores.selection import named_measures
+        """Every measure of every table under its name, with that of the table where there are several.
 
-        return named_measures(self.by_name)
+        The only measure of a file may be called like the file, whose name is then enough.
+        """
+        from cranfield.scores.score_files import short_names
+
+        if len(self.by_name) == 1:
+            return {measure: (self.only, measure) for measure in self.only.measures}
+        found: dict[str, tuple[ScoreTable, str]] = {}
+        for name, table in zip(short_names(list(self.by_name)), self.by_name.values(), strict=True):
+            is_named_alike = table.measures == (name.rpartition("/")[2],)
+            found |= {name if is_named_alike else f"{name}: {measure}": (table, measure) for measure in table.measures}
+        return found
 
     @cached_property
     def variances(self) -> Variances:
@@ -244,9 +253,8 @@ def load_tables(
     measures = [measure] if isinstance(measure, str) else measure
     if is_collection(scores, qrels):
         if columns is not None:
-            raise RequestError(
-                "`columns` has no effect on runs or a packed collection", fix="It goes with score files."
-            )
+            what = "`columns` has no effect on runs or a packed collection"
+            raise NoEffectError(what, parameter="columns", fix="It goes with score files.")
         from cranfield.measures import parse_measures
 
         wanted = parse_measures(measures or usual)
@@ -373,7 +381,8 @@ def load_judged_pilot(scores: Any, judge: Any, correlation: Any, **more: Any) ->
     if correlation is not None:
         raise RequestError("`judge` and `judge_correlation` say the same", fix="Leave out one of them.")
     if scores is None:
-        raise RequestError("`judge` has no effect without a pilot", fix="Give its scores, or `judge_correlation`.")
+        what = "`judge` has no effect without a pilot"
+        raise NoEffectError(what, parameter="judge", fix="Give its scores, or `judge_correlation`.")
     return load_label_sets(scores, judge, **more)
 
 
@@ -468,11 +477,19 @@ def averaged(columns: str | None) -> tuple[Caution, ...]:
     )
 
 
+def names_replicates(columns: str | None) -> bool:
+    """Whether columns name the seeds, prompts or judges of scores."""
+    from cranfield.scores.columns import Columns
+
+    return columns is not None and bool(Columns.of(columns).replicates)
+
+
 def check_no_scores(**given: Any) -> None:
     """Refuse parameters that say how scores are read where there are none."""
     for name, value in given.items():
         if value:
-            raise RequestError(f"`{name}` has no effect without scores", fix="Leave it out, or give scores.")
+            what = f"`{name}` has no effect without scores"
+            raise NoEffectError(what, parameter=name, fix="Leave it out, or give scores.")
 
 
 def _read(scores: Any, measure: str | None, columns: str | None) -> dict[str, ScoreTable]:
@@ -530,6 +547,11 @@ def load_collection(
 
     files = run_files(runs)
     in_memory = paths_of(runs) is None and not isinstance(runs, Collection)
+    if files is not None and qrels is None and intents is None and are_scores(runs):
+        raise RequestError(
+            "this needs runs and judgments, and a score table was given",
+            fix="Give run files with the judgments, `qrels`; or a packed collection.",
+        )
     if files is not None or in_memory:
         return read_collection(
             runs if in_memory else files,
@@ -545,12 +567,16 @@ def load_collection(
             progress=listener(),
         )
     others = {"qrels": qrels, "intents": intents, "intent_probabilities": intent_probabilities, "teams": teams}
-    given = ", ".join(f"`{each}`" for each, value in others.items() if value is not None)
+    given = [each for each, value in others.items() if value is not None]
     if given:
-        raise RequestError(f"a packed collection has its own judgments: {given} has no effect", fix="Leave it out.")
-    if (order, ties, precision, name) != ("score", "docid", "double", "auto"):
-        raise RequestError(
+        what = f"a packed collection has its own judgments: {', '.join(f'`{each}`' for each in given)} has no effect"
+        raise NoEffectError(what, parameter=given[0], fix="Leave it out.")
+    ranking = {"order": (order, "score"), "ties": (ties, "docid"), "precision": (precision, "double")}
+    idle = [each for each, (value, usual) in (ranking | {"name": (name, "auto")}).items() if value != usual]
+    if idle:
+        raise NoEffectError(
             "a packed collection is ranked and named already: `order`, `ties`, `precision` and `name` have no effect",
+            parameter=idle[0],
             fix='`ties="average"` needs the runs.' if ties == "average" else "Give them to `pack()`.",
         )
     return runs if isinstance(runs, Collection) else open_collection(paths_of(runs)[0])  # type: ignore[index]

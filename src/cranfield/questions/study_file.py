@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError
 from cranfield.methods.names import SPENDING_TITLES, PlanName, SpendingName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
@@ -165,7 +165,8 @@ def study_new(
     from cranfield.methods.sequential.study_goal import Goal, bounds_from, check_effect, looks_from, read_topics
 
     if seed is not None and topics is None:
-        raise RequestError("`seed` has no effect without candidate topics", fix="Add `topics`, or leave out `seed`.")
+        what = "`seed` has no effect without candidate topics"
+        raise NoEffectError(what, parameter="seed", fix="Add `topics`, or leave out `seed`.")
     source: dict[str, Any] = {"columns": columns, "measure": measure, "missing": missing}
     earlier = None if past is None else sources.load_tables(past, **source)
     tried = None if trial is None else sources.load_tables(trial, **source)

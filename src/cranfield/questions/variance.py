@@ -59,7 +59,7 @@ def variance(
     alpha: Annotated[float, Param("Significance level, with `pairs`.", label="α", ge=shared.LEAST_ALPHA, lt=1)] = 0.05,
     missing: shared.Missing = None,
 ) -> VarianceResult:
-    """Estimate the variance of scores from a pilot, in every way that sizing needs.
+    """Estimate the variance of scores from a pilot, with all estimators used for sizing.
 
     Returns
     -------

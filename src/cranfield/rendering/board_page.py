@@ -11,9 +11,9 @@ import numpy as np
 import cranfield
 from cranfield.errors import RequestError, missing_part
 from cranfield.methods.comparison.families import FAMILY
-from cranfield.methods.names import TEST_TITLES
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
+from cranfield.rendering.comparison_document import title_of_test
 from cranfield.rendering.document import Document, show, spoken, warning_lines
 from cranfield.rendering.leaderboard_document import critical_difference_chart, forest, tables_beside
 from cranfield.rendering.references import REFERENCES
@@ -208,7 +208,7 @@ def _method(board: Board) -> Iterator[str]:
         yield f"Scores are standardised within each {unit}: minus their mean over systems, divided by their sd."
     found = board.comparison
     corrected = {"holm": ", with Holm's correction", "bh": ", with Benjamini and Hochberg's correction", "none": ""}
-    test = TEST_TITLES[found.test] + ("" if found.test in FAMILY else corrected[found.correct])
+    test = title_of_test(found) + ("" if found.test in FAMILY else corrected[found.correct])
     yield (
         f"All pairs are tested at α = {board.alpha:g} by: {test}. The best rank of a system is one more than the "
         "number of systems that are significantly better, and the worst leaves room for those that are significantly "

@@ -63,6 +63,7 @@ def styled(chart: Any) -> Any:
             labelFlush=False,
             labelOverlap="greedy",
         )
+        .configure_axisXQuantitative(labelSeparation=8)
         .configure_legend(
             labelLimit=400, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolStrokeWidth=2
         )
@@ -136,18 +137,34 @@ def size_curves(rows: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, 
     if not varying:
         raise RequestError("one design is a point, not a curve", fix="Give a list or a range for at least one input.")
     x = max(varying, key=lambda name: varying[name])
+    named = [name for name in ("measure", "estimate") if len({row.get(name) for row in known}) > 1]
     others = [name for name in varying if name != x]
-    return x, [
-        {**row, "curve": ", ".join(f"{name.replace('_', ' ')} {row[name]:g}" for name in others)} for row in known
-    ]
+    return x, [{**row, "curve": _curve_name(row, named, others)} for row in known]
 
 
-def size_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _curve_name(row: Mapping[str, Any], named: Sequence[str], others: Sequence[str]) -> str:
+    """What a curve is for: measure and estimate of a pilot, and the inputs that vary."""
+    words = [f"{row[name]}{' variance' * (name == 'estimate')}" for name in named]
+    return ", ".join([*words, *(f"{name.replace('_', ' ')} {row[name]:.3g}" for name in others)])
+
+
+def size_chart(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> Any:
     """Draw n against the input with most values, one curve for every combination of the other inputs that vary."""
     x, labelled = size_curves(rows)
-    titles = {**TITLES, "curve": "design"}
+    titles = {**TITLES, "curve": ""}
     colour = "curve" if labelled[0]["curve"] else None
-    return line_chart(labelled, x=x, y="topics", colour=colour, titles=titles, log=is_wide(labelled))
+    said = ", ".join(filter(None, (title, *_shared_inputs(labelled, x))))
+    return line_chart(labelled, x=x, y="topics", colour=colour, titles=titles, title=said, log=is_wide(labelled))
+
+
+def _shared_inputs(rows: Sequence[Mapping[str, Any]], x: str) -> list[str]:
+    """What all curves have in common."""
+    names = {"systems": "{:g} systems", "alpha": "α = {:g}", "power": "power {:g}"}
+    return [
+        text.format(rows[0][name])
+        for name, text in names.items()
+        if name in rows[0] and name != x and len({row[name] for row in rows}) == 1
+    ]
 
 
 def is_wide(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -196,7 +213,8 @@ def _names_axis(count: int, *, upright: bool = False) -> Any:
     )
 
 
-INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3ea", "standard error": "#d55e00"}
+SINGLE_MEAN = "confidence interval of a single mean"  # from the standard error of its own scores
+INTERVAL_KINDS = {"Tukey": "#0072b2", "permutation": "#0072b2", "ANOVA": "#b7d3ea", SINGLE_MEAN: "#d55e00"}
 
 
 def interval_chart(
@@ -205,7 +223,7 @@ def interval_chart(
     """Draw the intervals that decide about pairs, best system first; names are in tooltips if there are many systems.
 
     If the test has an interval around means that decides about pairs, the chart shows the mean of every system with
-    that interval, and behind it the intervals of ANOVA and of the standard error: Ferro and Sanderson (2019), Fig. 3.
+    that interval, and behind it those of ANOVA and of the system's own scores: Ferro and Sanderson (2019), Fig. 3.
     Otherwise it shows the differences of ``pairs`` from the best system, or from the baselines, with their intervals.
     ``found`` has the half-widths that all systems share: ``interval_tukey`` (nan if the test has none) and
     ``interval_anova``.
@@ -220,7 +238,7 @@ def _mean_chart(rows: Sequence[Mapping[str, Any]], found: Mapping[str, Any], tit
 
     decides = "permutation" if found["test"] == "tukey-permutation" else "Tukey"
     shared = {"ANOVA": found["interval_anova"], decides: found["interval_tukey"]}
-    widths = {"ANOVA": 11.0, "standard error": 1.2, decides: 4.0}  # each is visible beside the one in front of it
+    widths = {"ANOVA": 11.0, SINGLE_MEAN: 1.2, decides: 4.0}  # each is visible beside the one in front of it
     colour = altair.Color(
         "kind:N",
         title="interval",
@@ -449,7 +467,7 @@ def matrix_chart(rows: Sequence[Mapping[str, Any]], pairs: Sequence[Mapping[str,
     reach = max(abs(pair["difference"]) for pair in pairs) or 1.0
     colour = altair.Color(
         "difference:Q",
-        title="row minus column",
+        title=["row minus column", "(pale: not significant)"],
         scale=altair.Scale(scheme="blueorange", domain=[-reach, reach], reverse=True),
     )
     names = ("system_a", "system_b", "difference", "p_adjusted", "significant")
@@ -480,7 +498,7 @@ def group_diagram(
     *,
     axis: str,
     title: str,
-    subtitle: str = "",
+    subtitle: Sequence[str] = (),
     critical: float | None = None,
     best_is_high: bool = False,
 ) -> Any:
@@ -511,13 +529,15 @@ def group_diagram(
             "end": ends[1] if a in beyond else shown[b][1],
             "line": _FIRST_BAR + _BAR * level,
             "systems": b - a + 1,
+            "joined": f"{shown[a][0]} to {shown[b][0]}",
         }
         for a, b, level in bars
     ]
     layers = [*_named_points(_label_places(shown, names_from, ends), scales, axis), *_joining_bars(joined, scales)]
     if critical is not None:
         layers += _critical_bar({"value": low, "end": low + critical, "line": bottom - 0.4}, scales)
-    heading = altair.Title(title, subtitle=subtitle) if subtitle else title
+    lines = [line for line in subtitle if line]
+    heading = altair.Title(title, subtitle=lines) if lines else title
     return styled(altair.layer(*layers).properties(title=heading, width=520, height=_LINE * bottom))
 
 
@@ -551,7 +571,8 @@ def _joining_bars(joined: Sequence[Mapping[str, Any]], scales: Mapping[str, Any]
         return []
     bars = _chart(joined, 520, 0).mark_rule(color=COLOURS[1], strokeWidth=4)
     x, y = altair.X("value:Q", scale=scales["x"]), altair.Y("line:Q", scale=scales["y"], axis=None)
-    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=[altair.Tooltip("systems:Q", title="systems joined")])]
+    hover = [altair.Tooltip("joined:N"), altair.Tooltip("systems:Q")]
+    return [bars.encode(x=x, x2="end:Q", y=y, tooltip=hover)]
 
 
 def _critical_bar(bar: Mapping[str, Any], scales: Mapping[str, Any]) -> list[Any]:
@@ -668,17 +689,18 @@ def spreads_figure(spreads: Mapping[str, Rows]) -> Any:
     return styled(altair.vconcat(*(_spread(rows, measure) for measure, rows in spreads.items())))
 
 
-def variance_figure(rows: Rows) -> Any:
-    """Draw every estimate of σ² with its interval, one panel per measure."""
+def variance_figure(rows: Rows, *, title: str = "") -> Any:
+    """Draw every estimate of σ² with its interval."""
     import altair
 
     words = ("measure", "collection", "method", "variance", "lower", "upper")
     named = [{**{word: row[word] for word in words}, "estimate": _estimate(row)} for row in rows]
     y = altair.Y("estimate:N", sort=[row["estimate"] for row in named], title=None, axis=altair.Axis(labelLimit=300))
     base = _chart(named, 520, max(80, 22 * len(named))).encode(y=y, tooltip=_hover(named, words[:3]))
-    low = altair.X("lower:Q", title=f"{TITLES['variance']}, with its interval", scale=altair.Scale(zero=True))
+    low = altair.X("lower:Q", title="estimate of the variance σ², with its interval", scale=altair.Scale(zero=True))
     bars = base.mark_rule(color=PALE, strokeWidth=5).encode(x=low, x2="upper:Q")
-    return styled(bars + base.mark_point(color=BLUE, filled=True, size=40).encode(x="variance:Q"))
+    points = base.mark_point(color=BLUE, filled=True, size=40).encode(x="variance:Q")
+    return styled(altair.layer(bars, points).properties(title=title))
 
 
 def _estimate(row: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from cranfield.rendering.charts import (
 )
 from cranfield.rendering.document import Column, Document, StreamedRows, Table, View, Warnings, of_measure
 from cranfield.rendering.output_formats import csv_pieces
-from cranfield.rendering.paper_table import CITATIONS, group_labels, paper_table
+from cranfield.rendering.paper_table import CITATIONS, group_caveat, group_labels, paper_table
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import interval_sketch
 from cranfield.runtime.threads import listener
@@ -92,8 +92,8 @@ def compare_document(
     rankings = [ranking_rows(each) for each in comparisons]
     left_out = 0 if every else sum(len(each.pairs) - each.listed_count for each in comparisons)
     extra = {
-        # The sentences of one comparison come first; those of several come with each of them.
-        **(summaries[0] if len(summaries) == 1 else {"comparisons": summaries}),
+        **(summaries[0] if len(summaries) == 1 else {}),  # of a single measure also outside the list
+        "comparisons": summaries,
         **({"pairs_left_out": left_out} if left_out else {}),
         "pairs": _pair_rows(comparisons, every=every),
     }
@@ -164,7 +164,8 @@ def _answer(found: Comparison, most_pairs: int | None, measures: int) -> list[st
 
 def _best_system(found: Comparison) -> str:
     best = "lowest" if found.lower_is_better else "highest"
-    return f"{found.systems[0]} has the {best} mean {found.measure}, {found.means[0]:.4f}, on {_topics(found)}."
+    measure = found.measure.rpartition(": ")[2]  # without the table, which is said before
+    return f"{found.systems[0]} has the {best} mean {measure}, {found.means[0]:.4f}, on {_topics(found)}."
 
 
 def _verdict_lines(found: Comparison, most_pairs: int | None) -> list[str]:
@@ -290,8 +291,19 @@ def _tables(found: Comparison, rows: Sequence[Mapping[str, Any]], most_pairs: in
 
 
 def _title(found: Comparison) -> str:
-    title = TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
-    return f"{found.measure}: {title}, {_topics(found)}, α = {found.alpha:g}"
+    return f"{found.measure}: {title_of_test(found)}, {_topics(found)}, α = {found.alpha:g}"
+
+
+def title_of_test(found: Comparison) -> str:
+    """The test, with the estimator or the standard errors where they are not those of paired differences."""
+    if found.labels is not None and found.labels.estimator in ("regression", "ppi"):
+        test = "max-t test" if found.test == "max-t" else "t test"
+        return f"{test} of the {'regression' if found.labels.estimator == 'regression' else 'PPI++'} estimator"
+    if found.design_effect is not None:
+        return (
+            f"paired t test with {'cluster-' if found.design_effect.clusters is not None else ''}robust standard errors"
+        )
+    return TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
 
 
 def _topics(found: Comparison) -> str:
@@ -339,7 +351,7 @@ def _pairs_table(found: Comparison, pairs: Sequence[Mapping[str, Any]]) -> Table
             Column("non_inferior", "non-inferior", "yes"),
         ]
     rows = [tuple(pair[column.word] for column in columns) for pair in pairs]
-    return Table(tuple(columns), rows, f"{found.measure}: pairs, intervals {found.interval}", is_folded=True)
+    return Table(tuple(columns), rows, f"{found.measure}: pairs, {_intervals(found)}", is_folded=True)
 
 
 def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
@@ -349,7 +361,7 @@ def _sentences(found: Comparison, most_pairs: int | None) -> list[str]:
     text = [*_label_sentences(found), *design_sentences(found.design_effect, found.topics)]
     if found.lower_is_better:
         text.append(
-            "Low scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
+            "Lower scores are better: the best system has the lowest mean, and a win is a topic with a lower one."
         )
     if is_geometric(found):
         text.append(
@@ -424,8 +436,14 @@ def _interval_sentences(found: Comparison) -> list[str]:
     )
     return [
         "Low and high of systems are confidence intervals of single means, not of differences.",
-        f"Low and high of differences are {found.interval} intervals: {decides}.",
+        f"Low and high of differences are {_intervals(found)}: {decides}.",
     ]
+
+
+def _intervals(found: Comparison) -> str:
+    """What the intervals of differences are: ``simultaneous 95 % intervals``."""
+    kind, bracket, note = found.interval.partition(" (")
+    return f"{kind} intervals{bracket}{note}"
 
 
 def audit_document(found: Mapping[str, Audit], inputs: Mapping[str, Any], warnings: Warnings = ()) -> Document:
@@ -505,8 +523,8 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
         Column("system_a", "system"),
         Column("system_b", "against"),
         Column("difference", "difference", "score"),
-        Column("found_by", "found by"),
-        Column("missed_by", "missed by"),
+        Column("found_by", "significant under"),
+        Column("missed_by", "not significant under"),
         Column("why", "why"),
     )
     shown = [
@@ -515,7 +533,12 @@ def _audit_tables(measure: str, found: Audit) -> list[Table]:
     ]
     left = len(found.disagreements) - len(shown)
     title = "Pairs whose verdict changes, the most contested first"
-    pairs = Table(columns, shown, title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""))
+    pairs = Table(
+        columns,
+        shown,
+        title + (f" ({SHOWN} of them; {left:,} more in the JSON output)" if left else ""),
+        caption=title + (f" ({SHOWN} of {SHOWN + left:,})" if left else ""),
+    )
     return of_measure(measure, [tests, reasons, replace(pairs, is_folded=True)] if shown else [tests])
 
 
@@ -667,7 +690,11 @@ def _first(result: ComparisonResult) -> tuple[Comparison, Document]:
 
 def _only(result: ComparisonResult) -> tuple[Comparison, Document]:
     if len(result.comparisons) > 1:
-        raise RequestError("a chart shows one measure of one table", fix="Choose it with `measure`.")
+        there = ", ".join(result.comparisons)
+        raise RequestError(
+            f"a chart shows one measure of one table, and there are several: {there}",
+            fix="Compare one of them only, with `measure`.",
+        )
     if result.audits:
         raise RequestError("there is no chart of an audit", fix="Leave out `audit`.")
     return _first(result)
@@ -704,7 +731,7 @@ def critical_difference(result: ComparisonResult) -> Any:
         found.groups(),
         axis=f"mean {found.measure}",
         title=_title(found),
-        subtitle=_noted("bars join systems that do not differ significantly", note),
+        subtitle=[_noted("bars join groups of systems that do not differ significantly", note), group_caveat(found)],
         best_is_high=not found.lower_is_better,
     )
 
@@ -731,7 +758,7 @@ def differences_by_topic(found: Comparison, *, title: str = "") -> Any:
         differences.T.tolist(),
         found.by_topic.topics,
         measure=found.measure,
-        interval=found.interval,
+        interval=found.interval.partition(" (")[0],
         title=_noted(title, note),
         lower_is_better=found.lower_is_better,
     )

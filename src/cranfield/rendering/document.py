@@ -26,7 +26,7 @@ class Column:
     word: str
     title: str
     kind: str = "text"  # text, score, count, number, decimal, whole, percent, probability, yes
-    priority: int | None = None  # columns with a low one are left out first where the terminal is narrow
+    priority: int | None = None  # columns with a low one are left out first where the terminal or a page is narrow
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,9 @@ class Mark:
 class Table:
     """A table with columns and rows; numbers have full precision.
 
-    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers. Pages show
-    one ``measure`` at a time and those of ``*`` always, and fold tables that ``is_folded``.
+    ``marks`` are those of cells, by row and column, and ``note`` says what they mean; both are for papers, and so is
+    ``caption``, which takes the place of a title that speaks of other output. Pages show one ``measure`` at a time and
+    those of ``*`` always, and fold tables that ``is_folded``.
     """
 
     columns: tuple[Column, ...]
@@ -59,6 +60,7 @@ class Table:
     title: str = ""
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
     note: str = ""
+    caption: str = ""
     measure: str = ""
     is_folded: bool = False
 
@@ -113,6 +115,16 @@ class Document:
     def warned(self, warnings: Warnings) -> Document:
         """Return a copy with these warnings before its own, without repetitions."""
         return replace(self, warnings=tuple(dict.fromkeys((*warnings, *self.warnings))))
+
+    def with_visible_names(self) -> Document:
+        """Return a copy whose sentences have escapes for line breaks and other controls in the names of its rows."""
+        rows: list[Iterable[Any]] = [row for table in self.tables for row in table.rows]
+        rows += [row.values() for row in self.rows]
+        odd = {cell for row in rows for cell in row if isinstance(cell, str) and visible(cell) != cell}
+        answer, notes = self.answer, self.notes
+        for name in sorted(odd, key=len, reverse=True):
+            answer, notes = answer.replace(name, visible(name)), notes.replace(name, visible(name))
+        return replace(self, answer=answer, notes=notes)
 
     def showing(self, part: str) -> Document:
         """The same with another list of ``extra`` as the rows, for CSV."""
@@ -177,7 +189,52 @@ def _spoken_table(table: Table, interface: str, labels: Mapping[str, str] | None
             )
             for row in rows
         ]
-    return replace(table, rows=rows, title=speak(table.title, interface, labels))
+    return replace(table, rows=rows, title=visible(speak(table.title, interface, labels)))
+
+
+def priorities(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[int]:
+    """Those of the columns, or by place: the first and the last stay, then those to the left.
+
+    A column that says the same in all rows goes first, and a part of another together with it.
+    """
+    found: list[int] = []
+    for at, (column, shown, is_part) in enumerate(zip(columns, cells, parts_of_others(columns), strict=True)):
+        by_place = 100 if at in (0, len(columns) - 1) else 50 - at
+        if column.priority is not None:
+            by_place = column.priority
+        elif len(shown) > 1 and len(set(shown)) == 1:
+            by_place = -at
+        found.append(found[-1] if is_part else by_place)
+    return found
+
+
+def parts_of_others(columns: Sequence[Column]) -> list[bool]:
+    """Whether a column says something about the one before it: the high end of an interval, or a title that recurs."""
+    count = Counter(column.title for column in columns)
+    return [bool(at) and (each.title.endswith("high") or count[each.title] > 1) for at, each in enumerate(columns)]
+
+
+def fitting(widths: Sequence[float], ranked: Sequence[int], wide: float, gap: float) -> list[int]:
+    """The columns that fit beside one another; those of the same priority, such as low and high, go together.
+
+    >>> fitting([10, 6, 6, 8], [100, 40, 40, 50], 22, 2)
+    [0, 3]
+    """
+    kept = list(range(len(widths)))
+    while len(kept) > 1 and sum(widths[at] + gap for at in kept) - gap > wide:
+        lowest = min(ranked[at] for at in kept)
+        stay = [at for at in kept if ranked[at] > lowest]
+        kept = stay or kept[:-1]
+    return kept
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names with commas, and «and» before the last.
+
+    >>> listed(["AP", "P@10", "nDCG@10"])
+    'AP, P@10 and nDCG@10'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def known(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,7 +269,7 @@ def warning_lines(problems: Warnings) -> list[str]:
         first = places[0]
         where = f"{first.place}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
         lines.append(f"{first.kind.title} ({count:,}; {where}). {first.kind.effect}")
-    return lines
+    return list(map(visible, lines))
 
 
 def _caution_lines(cautions: Sequence[Caution]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,13 +97,13 @@ def _sentences(found: JudgeAssessment) -> list[str]:
     best = max(mine, key=lambda each: each.correlation.median.value)
     median, n, most = best.correlation.median, len(found.topics), found.sizes[-1]
     worth = float(effective_topics(n, max(most, n), median.value))
-    of_all = f" the most of {len(mine)} judges" if len(mine) > 1 else ""
+    of_all = f", the highest of {len(mine)} judges" if len(mine) > 1 else ""
     text = [
-        f"{best.measure}: the paired differences under {best.judge}'s labels follow those of people with "
-        f"r = {ranged(median)}{',' * bool(of_all)}{of_all}: {n:,} topics "
-        f"with human labels among {most:,} that it labels are worth {worth:.0f} with human labels alone.",
-        f"Its order of systems agrees with theirs at τ = {best.order.tau:.2f}, which says little about differences: a "
-        "comparison by its labels alone keeps its errors, however many topics it labels.",
+        f"{best.measure}: paired differences under the labels of «{best.judge}» correlate with those under human "
+        f"labels: r = {ranged(median)}{of_all}; {n:,} topics with human labels among {most:,} that it labels are worth "
+        f"{worth:.0f} with human labels alone.",
+        f"Its order of systems agrees with that of people at τ = {best.order.tau:.2f}, which says little about "
+        "differences: a comparison based on its labels alone stays biased, however many topics it labels.",
     ]
     return [*text, *_favour_sentence(found, best)]
 
@@ -284,10 +285,11 @@ def _favoured(found: JudgeAssessment) -> list[Table]:
         "upper": ("high", "score"),
         "p_adjusted": ("p (max-t)", "probability"),
     }
-    left = f"; the first {SHOWN} of {len(mine)}, JSON has all" if len(mine) > SHOWN else ""
+    left = f"; the first {SHOWN} of {len(mine)}" if len(mine) > SHOWN else ""
     expected = EXPECTED[found.measured[0].favour.common]
     title = f"Favoured (above 0) and disfavoured {what}s: the judge's mean score less {expected}{left}"
-    return [_table(words, mine[:SHOWN], title)]
+    elsewhere = ", JSON has all" if left else ""
+    return [replace(_table(words, mine[:SHOWN], f"{title}{elsewhere}"), caption=title)]
 
 
 def _confusion_rows(name: str, labels: GradesOfJudge) -> list[dict[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_percent
 from cranfield.methods.comparison.clusters import DesignEffect
 from cranfield.methods.comparison.families import FAMILY
 from cranfield.methods.meta_analysis.board import Board
@@ -15,13 +16,16 @@ from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
 from cranfield.rendering.comparison_document import design_sentences, design_summary
 from cranfield.rendering.document import Column, Document, Table, View, known, of_measure
+from cranfield.rendering.paper_table import group_caveat
 from cranfield.rendering.references import ROBUST_CITATIONS
+from cranfield.rendering.terminal import shortened_names
 from cranfield.stats.tails import t_critical
 
 SHOWN = 50  # systems in a table
 DECISIVE = 12  # tasks in a table
 MOST_DRAWN = 60  # systems of a chart
 EFFECTS, FORESTS = 20, 6  # pairs in a table and in a chart
+LONGEST_LABEL = 44  # letters of a name in a chart
 
 
 def document(result: LeaderboardResult) -> Document:
@@ -186,7 +190,7 @@ def _answer(board: Board) -> str:
     return (
         f"{board.measure}: {lead}: the order separates {board.tier[-1]:,} tier{'s' * (int(board.tier[-1]) != 1)}, and "
         f"{comparison.significant_pairs:,} of {len(comparison.pairs):,} pairs differ significantly. "
-        f"It is first in {board.p_best[0]:.0%} of {board.resamples:,} resamples of the {sample}."
+        f"It is first in {say_percent(board.p_best[0])} of {board.resamples:,} resamples of the {sample}."
     )
 
 
@@ -209,11 +213,12 @@ def _deciding(board: Board) -> str:
     word, count = board.kind_of_tasks, len(board.decisive)
     if not count:
         return f"No single {word} decides the first place."
-    named = ", ".join(each.task for each in board.decisive[:3])
+    names = [each.task for each in board.decisive[:3]]
+    if count <= 2:
+        left, first = f" or {word} ".join(names), board.decisive[0].first if count == 1 else "another system"
+        return f"If {word} {left} is left out, {first} is first."
     more = f" and {count - 3:,} more" if count > 3 else ""
-    if count > 1:
-        return f"Without any one of {count:,} {word}s ({named}{more}) another system would be first."
-    return f"Without the {word} {named}, {board.decisive[0].first} would be first."
+    return f"If any one of {count:,} {word}s ({', '.join(names)}{more}) is left out, another system is first."
 
 
 def _about_collections(board: Board) -> str:
@@ -236,7 +241,7 @@ def _about_collections(board: Board) -> str:
     return (
         f"{text} With the collections as a sample, {pair} is {found.random:.4f} [{found.random_lower:.4f}, "
         f"{found.random_upper:.4f}] on average, with τ = {math.sqrt(found.tau2):.4f} between collections and "
-        f"I² = {found.i2:.0%}. {ahead}"
+        f"I² = {say_percent(found.i2)}. {ahead}"
     )
 
 
@@ -252,9 +257,10 @@ def _tables(board: Board) -> list[Table]:
         **({"tasks": (f"{board.kind_of_tasks}s", "count")} if board.missing else {}),
     }
     rows = _rows(board)
-    left = f"; the first {SHOWN} of {len(rows):,}, CSV and JSON have all" if len(rows) > SHOWN else ""
-    title = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
-    return of_measure(board.measure, [_table(words, rows[:SHOWN], title), *tables_beside(board)])
+    left = f"; the first {SHOWN} of {len(rows):,}" if len(rows) > SHOWN else ""
+    caption = f"{board.measure}: {_tasks(board)}, α = {board.alpha:g}{left}"
+    table = _table(words, rows[:SHOWN], f"{caption}{', CSV and JSON have all' if left else ''}")
+    return of_measure(board.measure, [replace(table, caption=caption), *tables_beside(board)])
 
 
 def tables_beside(board: Board) -> list[Table]:
@@ -265,7 +271,7 @@ def tables_beside(board: Board) -> list[Table]:
     word = board.kind_of_tasks
     heads = (Column("task", f"without the {word}"), Column("first", "first is"), Column("lead", "its lead", "score"))
     shown = [(row["task"], row["first"], row["lead"]) for row in tasks[:DECISIVE]]
-    more = f" ({DECISIVE} of {len(tasks)})" if len(tasks) > DECISIVE else ""
+    more = f" ({DECISIVE} of the {len(tasks)} decisive {word}s)" if len(tasks) > DECISIVE else ""
     return [Table(heads, shown, f"{word.capitalize()}s that decide the first place{more}"), *_effect_tables(board)]
 
 
@@ -274,7 +280,7 @@ def _effect_tables(board: Board) -> list[Table]:
     if not board.effects:
         return []
     shown = board.effects[:EFFECTS]
-    more = f" ({EFFECTS} of {len(board.effects):,}; JSON has all)" if len(board.effects) > EFFECTS else ""
+    some = f"{EFFECTS} of {len(board.effects):,}" if len(board.effects) > EFFECTS else ""
     level = f"{1 - board.alpha:.4g}"
     words: Mapping[str, tuple[str, str]] = {
         "system_a": ("system", "text"),
@@ -291,7 +297,8 @@ def _effect_tables(board: Board) -> list[Table]:
         "tau": ("τ", "score"),
     }
     combined = [_effect_row(board, each) for each in shown]
-    title = f"Differences in {board.measure} combined over collections, intervals of level {level} of each pair{more}"
+    caption = f"Differences in {board.measure} combined over collections, intervals of level {level} of each pair"
+    title = f"{caption} ({some}; JSON has all)" if some else caption
     parts = [row for each in shown for row in _part_rows(board, each)]
     of_parts: Mapping[str, tuple[str, str]] = {
         "system_a": ("system", "text"),
@@ -303,7 +310,7 @@ def _effect_tables(board: Board) -> list[Table]:
         "upper": ("high", "score"),
     }
     return [
-        _table(words, combined, title),
+        replace(_table(words, combined, title), caption=f"{caption} ({some})" if some else caption),
         _table(of_parts, parts, f"Differences in {board.measure} in each collection"),
     ]
 
@@ -324,18 +331,46 @@ def ranks_chart(result: LeaderboardResult) -> Any:
     import altair
 
     board = next(iter(result.boards.values()))
-    rows = [{**known(row), "shade": f"{row['tier'] % 2}"} for row in _rows(board)[:MOST_DRAWN]]
+    shown = [known(row) for row in _rows(board)[:MOST_DRAWN]]
+    names = _labels([row["system"] for row in shown])
+    shades = _shades([row["tier"] for row in shown])
+    rows = [{**row, "label": name, "shade": shades[row["tier"] % 2]} for row, name in zip(shown, names, strict=True)]
     data = altair.Data(values=rows)  # type: ignore[no-untyped-call]
-    names = ("system", "score", "rank", "rank_lower", "rank_upper", "p_best", "tier")
+    words = ("system", "score", "rank", "rank_lower", "rank_upper", "p_best", "tier")
     tips = [
-        altair.Tooltip(f"{name}:{'N' if name == 'system' else 'Q'}", title=name.replace("_", " ")) for name in names
+        altair.Tooltip(f"{word}:{'N' if word == 'system' else 'Q'}", title=word.replace("_", " ")) for word in words
     ]
-    y = altair.Y("system:N", sort=None, title=None)
-    colour = altair.Color("shade:N", legend=None, scale=altair.Scale(domain=["1", "0"], range=COLOURS[:2]))
+    y = altair.Y("label:N", sort=None, title=None, axis=altair.Axis(labelLimit=0, labelOverlap=False))
+    order = [shades[odd] for odd in (1, 0) if odd in shades]
+    colour = altair.Color("shade:N", title="tier", sort=None, scale=altair.Scale(domain=order, range=COLOURS[:2]))
     base = altair.Chart(data, width=460, height=max(80, 16 * len(rows))).encode(y=y, color=colour, tooltip=tips)
-    x = altair.X("rank_lower:Q", title="rank", scale=altair.Scale(domain=[1, len(board.systems)], nice=False))
+    x = altair.X(
+        "rank_lower:Q",
+        title=f"rank, with its {_level(board)} confidence interval",
+        scale=altair.Scale(domain=[1, len(board.systems)], nice=False),
+    )
     reach = base.mark_rule(strokeWidth=3).encode(x=x, x2="rank_upper:Q")
-    return styled(reach + base.mark_point(filled=True, size=50).encode(x="rank:Q"))
+    points = base.mark_point(filled=True, size=50).encode(x="rank:Q")
+    some = f"; the first {len(rows)} of {len(board.systems):,}" if len(board.systems) > len(rows) else ""
+    return styled(altair.layer(reach, points).properties(title=f"{board.measure}: {_tasks(board)}{some}"))
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """The names, shortened in the middle if they stay different."""
+    short = shortened_names(names, LONGEST_LABEL)
+    return short if len(set(short)) == len(names) else list(names)
+
+
+def _shades(tiers: Sequence[int]) -> dict[int, str]:
+    """What the two colours stand for: odd tiers and even ones.
+
+    >>> _shades([1, 1, 2, 3])
+    {1: '1, 3', 0: '2'}
+    """
+    shades: dict[int, list[str]] = {}
+    for tier in dict.fromkeys(tiers):
+        shades.setdefault(tier % 2, []).append(f"{tier}")
+    return {odd: ", ".join([*each[:4], *(["…"] if len(each) > 4 else [])]) for odd, each in shades.items()}
 
 
 def critical_difference_chart(result: LeaderboardResult) -> Any:
@@ -350,9 +385,14 @@ def critical_difference_chart(result: LeaderboardResult) -> Any:
     if found is None:
         systems = list(zip(board.systems, board.scores.tolist(), strict=True))
         axis = f"mean {board.measure}" + (" (z)" if board.standardise == "z" else "")
-        title = f"{_tasks(board)}, {_test(board)}; bars join systems that are not separable{some}"
-        groups = board.comparison.groups()
-        return group_diagram(systems, groups, axis=axis, title=title, best_is_high=not board.lower_is_better)
+        return group_diagram(
+            systems,
+            board.comparison.groups(),
+            axis=axis,
+            title=f"{_tasks(board)}, {_test(board)}; bars join groups of systems that are not separable{some}",
+            subtitle=[group_caveat(board.comparison)],
+            best_is_high=not board.lower_is_better,
+        )
     systems = [(board.systems[at], float(found.average_ranks[at])) for at in found.order.tolist()]
     return group_diagram(
         systems,

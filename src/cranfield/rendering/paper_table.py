@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.methods.comparison.comparison import Comparison
 from cranfield.methods.names import TEST_LABELS
-from cranfield.rendering.document import Column, Mark, Table
+from cranfield.rendering.document import Column, Mark, Table, listed
 
 CITATIONS = {
     "max-t": "RomanoWolf2005",
@@ -48,7 +48,8 @@ def paper_table(comparisons: Mapping[str, Comparison], shown: Table | None = Non
     if signs:
         heads = (Column("sign", ""), *table.columns)
         table = Table(heads, [(signs.get(row[0], ""), *row) for row in table.rows])
-    return Table(table.columns, table.rows, _caption(comparisons), marks, _note(first, signs))
+    has_signs = any(mark.above or mark.below for mark in marks.values())
+    return Table(table.columns, table.rows, _caption(comparisons), marks, _note(first, signs, has_signs=has_signs))
 
 
 def _means(comparisons: Mapping[str, Comparison], systems: Sequence[str]) -> Table:
@@ -131,16 +132,29 @@ def group_labels(found: Comparison) -> list[str]:
 
 def _caption(comparisons: Mapping[str, Comparison]) -> str:
     first = next(iter(comparisons.values()))
-    names = list(_titles(list(comparisons)).values())
-    listed = ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
-    return f"Mean {listed} of {len(first.systems):,} systems on {first.topics:,} topics. The best is in bold."
+    names = listed(list(_titles(list(comparisons)).values()))
+    return f"Mean {names} of {len(first.systems):,} systems on {first.topics:,} topics. The best is in bold."
 
 
-def _note(found: Comparison, signs: Mapping[str, str]) -> str:
+def _note(found: Comparison, signs: Mapping[str, str], *, has_signs: bool) -> str:
     test = f"({TEST_LABELS[found.test]}, α = {found.alpha:g})"
     if found.baselines:
-        which = ", ".join(f"{sign} {system}" for system, sign in signs.items())
-        return f"Above the line: significantly better than {which}; below it: significantly worse {test}."
+        better = "; ".join(f"{sign}: significantly better than {system}" for system, sign in signs.items())
+        marked = f"Superscript {better}; subscript {_or(signs.values())}: significantly worse {test}."
+        return marked if has_signs else f"No system differs significantly from {_or(signs)} {test}."
+    if signs and not has_signs:
+        return f"No two systems differ significantly {test}."
     if signs:
         return f"Letters: the systems that are significantly worse {test}."
-    return f"Numbers: groups of systems that do not differ significantly {test}."
+    caveat = group_caveat(found)
+    return f"Numbers: groups of systems that do not differ significantly {test}{f'; {caveat}' if caveat else ''}."
+
+
+def group_caveat(found: Comparison) -> str:
+    """What groups do not say where every pair has its own standard error."""
+    has_one_error = found.half_width == found.half_width
+    return "" if has_one_error else "systems without a common group may also not differ significantly: see the pairs"
+
+
+def _or(names: Iterable[str]) -> str:
+    return " or ".join(names)

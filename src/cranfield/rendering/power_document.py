@@ -37,7 +37,7 @@ def card_rows(card: Card) -> list[tuple[str, str]]:
     ]
     rows.append(("pair_detectable_difference", f"detectable difference, power {card.power:g}, between {pair}"))
     rows += [
-        (f"{mark}significant_difference", f"smallest observed difference that is significant ({title})")
+        (f"{mark}significant_difference", f"{_threshold(card, mark)} ({title})")
         for mark, title in families or [("", "paired t test")]
     ]
     if card.systems > 2:
@@ -49,6 +49,13 @@ def card_rows(card: Card) -> list[tuple[str, str]]:
     if isinstance(card, ClusterCard):
         rows += [("design_effect", "design effect"), ("effective_topics", "independent topics of the same variance")]
     return rows
+
+
+def _threshold(card: Card, mark: str) -> str:
+    """What is significant; a test with a standard error for each pair has no one threshold for all of them."""
+    if card.has_own_errors and not mark:
+        return "significant observed difference of a pair of average variance"
+    return "smallest observed difference that is significant"
 
 
 def card_document(cards: Sequence[Card], inputs: Mapping[str, Any], gate: Gate | None = None) -> Document:
@@ -220,7 +227,7 @@ def _label_title(card: LabelCard) -> str:
     name = f"{card.measure}: " if card.measure else ""
     among = f" among {card.judged_topics:,} by the model" if card.judged_topics else " alone"
     alone = "" if card.human_topics == card.topics else f" (or {card.human_topics:,} by people alone)"
-    return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:g}"
+    return f"{name}{card.topics:,} topics labelled by people{among}{alone}, r = {card.judge_correlation:.4g}"
 
 
 def _label_grid(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -157,11 +157,52 @@ REFERENCES = {
     "1987.",
 }
 
+LOCATIONS: dict[str, tuple[str, str]] = {
+    "Aas2009": ("182–198", "10.1016/j.insmatheco.2007.02.001"),
+    "BuckleyVoorhees2004": ("25–32", "10.1145/1008992.1009000"),
+    "Carterette2012": ("4:1–4:34", "10.1145/2094072.2094076"),
+    "Chapelle2009": ("621–630", "10.1145/1645953.1646033"),
+    "Cohen1968": ("213–220", "10.1037/h0026256"),
+    "Demsar2006": ("1–30", ""),
+    "DerSimonianLaird1986": ("177–188", "10.1016/0197-2456(86)90046-2"),
+    "Dunnett1955": ("1096–1121", "10.1080/01621459.1955.10501294"),
+    "Dunnett1964": ("482–491", ""),
+    "HartungKnapp2001": ("3875–3889", "10.1002/sim.1009"),
+    "Higgins2009": ("137–159", "10.1111/j.1467-985X.2008.00552.x"),
+    "Holm1979": ("65–70", ""),
+    "JarvelinKekalainen2002": ("422–446", "10.1145/582415.582418"),
+    "LanDeMets1983": ("659–663", "10.1093/biomet/70.3.659"),
+    "McNemar1947": ("153–157", "10.1007/BF02295996"),
+    "MoffatZobel2008": ("2:1–2:27", "10.1145/1416950.1416952"),
+    "Mogstad2024": ("", "10.1093/restud/rdad006"),
+    "PauleMandel1982": ("377–385", "10.6028/jres.087.022"),
+    "PustejovskyTipton2018": ("672–683", "10.1080/07350015.2016.1247004"),
+    "Robbins1970": ("1397–1409", "10.1214/aoms/1177696786"),
+    "RomanoWolf2005": ("94–108", "10.1198/016214504000000539"),
+    "Sakai2006": ("525–532", "10.1145/1148170.1148261"),
+    "Satterthwaite1946": ("110–114", "10.2307/3002019"),
+    "Schuirmann1987": ("657–680", "10.1007/BF01068419"),
+    "Smucker2007": ("623–632", "10.1145/1321440.1321528"),
+    "Student1908": ("1–25", "10.1093/biomet/6.1.1"),
+    "Tukey1949": ("99–114", "10.2307/3001913"),
+    "Urbano2013": ("393–402", "10.1145/2484028.2484038"),
+    "UrbanoNagler2018": ("", "10.1145/3209978.3210043"),
+    "Voorhees2017": ("12:1–12:21", ""),
+    "VoorheesBuckley2002": ("316–323", "10.1145/564376.564432"),
+    "WaudbySmithRamdas2024": ("1–27", "10.1093/jrsssb/qkad009"),
+    "Webber2008": ("571–580", "10.1145/1458082.1458158"),
+    "Webber2010": ("20:1–20:38", "10.1145/1852102.1852106"),
+    "Wilcoxon1945": ("80–83", "10.2307/3001968"),
+    "Wilson1927": ("209–212", "10.1080/01621459.1927.10502953"),
+    "Yilmaz2008": ("587–594", "10.1145/1390334.1390435"),
+}
+"""Pages and DOI of references, where they were looked up; empty where they are not known, or there is none."""
+
 ROBUST_CITATIONS = ("BellMcCaffrey2002", "PustejovskyTipton2018")
 """Of standard errors of clusters."""
 
 
-CITED = re.compile(r"\[@([A-Za-z0-9]+)\]")  # Pandoc's citation syntax, used in the methods text
+CITED = re.compile(r"\[(@[A-Za-z0-9]+(?:; @[A-Za-z0-9]+)*)\]")  # Pandoc's citation syntax, used in the methods text
 _AUTHOR = re.compile(r"[^,]+, (?:\w\.[ -]?)+")  # a family name, then initials
 _JOURNAL = re.compile(r"(?P<journal>.+?) (?P<volume>\d+)(?:\((?P<number>[^)]+)\))?(?:, (?:pp\. )?(?P<pages>[\d–-]+))?")
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"}
@@ -170,10 +211,26 @@ _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"}
 def cite_in_words(text: str) -> str:
     """Replace citations by authors and year.
 
-    >>> cite_in_words("by two-way ANOVA [@Sakai2014]")
-    'by two-way ANOVA (Sakai 2014)'
+    >>> cite_in_words("by two-way ANOVA [@Sakai2014; @Webber2008]")
+    'by two-way ANOVA (Sakai 2014; Webber et al. 2008)'
     """
-    return CITED.sub(lambda found: f"({_short(found[1])})" if found[1] in REFERENCES else found[0], text)
+    return CITED.sub(_in_words, text)
+
+
+def _in_words(cited: re.Match[str]) -> str:
+    keys = keys_of(cited[1])
+    return f"({'; '.join(map(_short, keys))})" if keys else cited[0]
+
+
+def keys_of(cited: str) -> list[str]:
+    """The keys of a citation, in order; none if there is one that is no reference, as in a name of a system."""
+    keys = [key.removeprefix("@") for key in cited.split("; ")]
+    return keys if all(key in REFERENCES for key in keys) else []
+
+
+def cited_keys(text: str) -> list[str]:
+    """The keys that a text cites, each once."""
+    return list(dict.fromkeys(key for cited in CITED.findall(text) for key in keys_of(cited)))
 
 
 def _short(key: str) -> str:
@@ -191,15 +248,20 @@ def to_bibtex(keys: Sequence[str]) -> str:
 def bibtex_entry(key: str, reference: str) -> str:
     """Return one entry.
 
-    >>> print(bibtex_entry("Sakai2014", REFERENCES["Sakai2014"]))
-    @inproceedings{Sakai2014,
-      author = {Sakai, T.},
-      title = {{Topic Set Size Design with Variance Estimates from Two-Way ANOVA}},
-      booktitle = {EVIA},
-      year = {2014}
+    >>> print(bibtex_entry("Webber2008", REFERENCES["Webber2008"]))
+    @inproceedings{Webber2008,
+      author = {Webber, W. and Moffat, A. and Zobel, J.},
+      title = {{Statistical Power in Retrieval Experimentation}},
+      booktitle = {CIKM},
+      year = {2008},
+      pages = {571--580},
+      doi = {10.1145/1458082.1458158}
     }
     """
     kind, fields = bibtex_fields(reference)
+    pages, doi = LOCATIONS.get(key, ("", ""))
+    known = {"pages": pages.replace("–", "--"), "doi": doi}
+    fields |= {name: value for name, value in known.items() if value}
     lines = [f"  {name} = {{{_escape(value)}}}" for name, value in fields.items()]
     return f"@{kind}{{{key},\n" + ",\n".join(lines) + "\n}"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cranfield.methods.names import TEST_TITLES
+from cranfield.errors import say_percent
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES
 from cranfield.methods.reliability import ABSOLUTE, PARTS, RELATIVE, MeasureReliability, Reliability
 from cranfield.questions.reliability import ReliabilityResult
 from cranfield.rendering.charts import COLOURS, styled
@@ -265,6 +267,7 @@ def reliability_document(found: Reliability, inputs: Mapping[str, Any]) -> Docum
         answer="\n".join(claims(found, each)[0] for each in found.studies),
         notes=_notes(found),
         citations=found.citations,
+        warnings=found.cautions,
         seed=found.seed,
         extra=extra,
     )
@@ -300,7 +303,11 @@ def _headline(found: Reliability) -> Table:
         ("dependable_difference", "dependable difference", "score"),
         ("tau", "τ with the true order", "score"),
     ]
-    return _table(found.to_dict(), columns, "Reliability")
+    return _table(found.to_dict(), columns, f"Reliability (significant: {_test(found)})")
+
+
+def _test(found: Reliability) -> str:
+    return f"{TEST_LABELS[found.test]}, α = {found.alpha:g}"
 
 
 def _components(found: Reliability) -> Table:
@@ -372,7 +379,8 @@ def _swap_rates(found: Reliability) -> Table:
         ("closed_form_paired", "closed form, shared topics", "score"),
         ("closed_form", "closed form, own topics", "score"),
     ]
-    return _table(rows, columns, "Swaps by the size of the difference (all bins in the JSON output)")
+    title = "Swaps by the size of the difference"
+    return replace(_table(rows, columns, f"{title} (all bins in the JSON output)"), caption=title)
 
 
 def _bin(row: Row) -> int:
@@ -403,7 +411,7 @@ def _discrimination(found: Reliability) -> Table:
         ("discriminative_power", "discriminative power", "score"),
         ("difference", "difference needed", "score"),
     ]
-    title = f"Discriminative power ({TEST_TITLES[found.test]}, α = {found.alpha:g})"
+    title = f"Discriminative power ({_test(found)})"
     return _table(found.to_dict("discrimination"), columns, title)
 
 
@@ -449,8 +457,9 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
     if halves.replication.significant.sum():
         share = halves.replication.share
         replicated = (
-            f"Of the pairs significant on one half of the topics, {share('replicated'):.1%} are significant on the "
-            f"other half too; {_percentage(share('opposite_sign'))} have the opposite sign there."
+            f"Of the pairs significant on one half of the topics ({TEST_LABELS[found.test]}), "
+            f"{say_percent(share('replicated'), 1)} are significant on the other half too; "
+            f"{_percentage(share('opposite_sign'))} have the opposite sign there."
         )
     return [
         f"{name}: the order of these systems on {study.topics} topics has the reliability Eρ² = {relative.value:.3f} "
@@ -459,12 +468,13 @@ def claims(found: Reliability, each: MeasureReliability) -> list[str]:
         f"A system that is no better than another leads it by {dependable:.4f} or more on {100 * found.alpha:g} % of "
         "such topic sets, averaged over pairs.",
         replicated,
-        f"On all {study.topics} topics {each.discrimination.share:.1%} of the pairs differ significantly.",
+        f"On all {study.topics} topics {say_percent(each.discrimination.share, 1)} of the pairs differ significantly "
+        f"({_test(found)}).",
     ]
 
 
 def _percentage(share: float) -> str:
-    return "none" if share == 0 else f"{share:.2%}" if share >= 0.0001 else "less than 0.01%"
+    return "none" if share == 0 else say_percent(share, 2) if share >= 0.0001 else "less than 0.01 %"
 
 
 def _chart(kind: str) -> Callable[[ReliabilityResult], Any]:

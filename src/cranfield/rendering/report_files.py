@@ -10,25 +10,20 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from cranfield.errors import RequestError, WriteError, check_part, missing_part
 from cranfield.formats.text import atomic_write
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
-from cranfield.rendering.output_formats import (
-    bibtex_comments,
-    cite_in_latex,
-    latex_table,
-    latex_text,
-    markdown_table,
-    markdown_text,
-)
+from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_table, latex_text, table_lines
+from cranfield.rendering.output_formats import markdown_table, markdown_text
 from cranfield.rendering.references import REFERENCES, to_bibtex
 from cranfield.rendering.report_model import Report
 from cranfield.rendering.report_sections import make_report
 
 MOST_ROWS = 60  # more rows are not useful in print; JSON and the workbook have all of them
-PAGE_ROWS = 36  # of a table that is not broken, with its title and a heading on the same page
+PAGE_LINES = 36  # of a table that is not broken, with its title and a heading on the same page
 
 
 def report_json(report: Report) -> str:
@@ -79,6 +74,7 @@ def _origin(report: Report) -> str:
 _PREAMBLE = r"""\documentclass{article}
 \usepackage{iftex}
 \ifPDFTeX\pdfminorversion=7 \usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\else\usepackage{fontspec}\fi
+\usepackage{array}
 \usepackage{booktabs}
 \usepackage{float}
 \usepackage{graphicx}
@@ -163,13 +159,20 @@ def _latex_tables(tables: Sequence[Table]) -> list[str]:
 
 def _page_tables(table: Table) -> list[Table]:
     """The table in parts of which each fits a page."""
-    starts = range(0, max(1, len(table.rows)), PAGE_ROWS)
-    return [Table(table.columns, table.rows[start : start + PAGE_ROWS]) for start in starts]
+    parts: list[list[tuple[Any, ...]]] = [[]]
+    filled = 0
+    for row, lines in zip(table.rows, table_lines(table), strict=True):
+        if parts[-1] and filled + lines > PAGE_LINES:
+            parts.append([])
+            filled = 0
+        parts[-1].append(row)
+        filled += lines
+    return [Table(table.columns, rows) for rows in parts]
 
 
 def _fitted(table: Table) -> str:
     """A table wider than the page is scaled to fit; others keep their size."""
-    fitted = "\\begin{center}\\small\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+    fitted = "\\begin{center}\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
     return f"{fitted}{latex_table(table)}}}\n\\end{{center}}"
 
 

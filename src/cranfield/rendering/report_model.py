@@ -11,7 +11,7 @@ from cranfield.formats.problems import Problem
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
 from cranfield.rendering.document import Document, spoken, spoken_warnings
-from cranfield.rendering.references import CITED, REFERENCES
+from cranfield.rendering.references import cited_keys
 from cranfield.versions import versions
 
 METHODS_ORDER = ("read", "scores", "variance", "size", "power", "compare")
@@ -129,7 +129,7 @@ class Report:
     def citations(self) -> tuple[str, ...]:
         """Citation keys of all sections, sorted."""
         keys = {key for document in self.documents for key in document.citations}
-        return tuple(sorted(keys | {key for key in CITED.findall(self.methods) if key in REFERENCES}))
+        return tuple(sorted(keys.union(cited_keys(self.methods))))
 
     @property
     def command(self) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.errors import PARTS, missing_part
 from cranfield.rendering.document import Column, Table, finite, show, warning_lines
-from cranfield.rendering.output_formats import cite_in_latex
+from cranfield.rendering.latex import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words, to_bibtex
 from cranfield.rendering.report_model import Part, Report, Section
 

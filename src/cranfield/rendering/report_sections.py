@@ -22,7 +22,7 @@ from cranfield.rendering.charts import (
     size_figure,
     variance_figure,
 )
-from cranfield.rendering.document import Column, Document, Table, View, first_sentence, show, warning_lines
+from cranfield.rendering.document import Column, Document, Table, View, first_sentence, listed, show, warning_lines
 from cranfield.rendering.report_model import LeftOut, Part, Picture, Point, Report, Section, Start
 from cranfield.rendering.score_document import measure_citation, score_document, spread_pictures
 from cranfield.scores import ScoreTable
@@ -98,7 +98,7 @@ def _read_methods(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         judged = f", with {row['judgments']:,} relevance judgments" if "judgments" in row else ""
         parts.append(f"{row['systems']:,} systems on {row['topics']:,} topics{judged}")
-    return f"The data are {'; '.join(parts)}."
+    return f"We evaluated {'; '.join(parts)}."
 
 
 def scores_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
@@ -108,7 +108,7 @@ def scores_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         pictures = [Picture.drawn(*each) for each in spread_pictures(table)]
         title = name if len(result.about.tables) > 1 else ""
         parts.append(Part(score_document(table, result.inputs), tuple(pictures), title))
-    named = " and ".join(_cite_measure(measure) for measure in result.about.table.measures)
+    named = listed([_cite_measure(measure) for measure in result.about.table.measures])
     return parts, f"Effectiveness was measured by {named}."
 
 
@@ -162,22 +162,26 @@ def _size_methods(about: ReportInput, document: Document) -> str:
         # The first row of the difference is that of the test that compares all pairs by default.
         pair = next(row for row in mine if "difference" in row and row["estimate"] == "residual")
         said.append(f"{measure}: {_counted(wide)} topics for the range, {_counted(pair)} for the difference")
-    among, title = _pair_words(document)
+    row = next(row for row in document.rows if "difference" in row)
     return (
-        f"Topic set sizes are the smallest that detect, with power {goal.power:g} at α = {goal.alpha:g}, a range of "
-        f"{goal.min_range:g} among {about.systems} systems that share their topics (two-way ANOVA, non-central F) "
-        f"or a difference of {goal.difference:g} between {among} ({title}, non-central t) "
-        f"[@Sakai2014] [@Webber2008]; {'; '.join(said)}, in brackets the numbers at the ends of the interval of the "
-        "variance."
+        f"Topic set sizes [@Sakai2014; @Webber2008] are the smallest that detect, with power {goal.power:g} at "
+        f"α = {goal.alpha:g}, a range of {goal.min_range:g} among {about.systems} systems that share their topics, by "
+        f"two-way ANOVA, or a difference of {goal.difference:g} between {_among(row.get('systems'))}, by "
+        f"{_planned_test(row['test'])}: {'; '.join(said)}; brackets give n at the limits of the confidence interval of "
+        "the variance."
     )
 
 
-def _pair_words(document: Document) -> tuple[str, str]:
-    """Return the pair of systems and the test of the first difference."""
+def _among(systems: int | None) -> str:
+    return "two systems named in advance" if systems is None else f"two of {systems} systems"
 
-    row = next(row for row in document.rows if "difference" in row)
-    among = f"two of {row['systems']} systems" if "systems" in row else "two systems named in advance"
-    return among, TEST_LABELS[row["test"]]
+
+def _planned_test(test: str) -> str:
+    """The test that a number of topics is for, with its citation."""
+    from cranfield.methods.design.formulas import difference_method, family_method
+
+    method = difference_method("t", sides=2) if test == "t" else family_method(test)
+    return f"{TEST_LABELS[test]} [@{method.citation}]"
 
 
 def _counted(row: Mapping[str, Any]) -> str:
@@ -203,10 +207,10 @@ def card_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         ]
     said = "; ".join(f"{card.detectable_difference:.4f} for {card.measure}" for card in cards)
     first = cards[0]
-    among = f"two of {first.systems} systems" if first.is_family else "two systems named in advance"
+    among = _among(first.systems if first.is_family else None)
     methods = (
-        f"{first.topics} topics detect, with power {goal.power:g}, differences between {among} "
-        f"({TEST_LABELS[first.test]}) down to {said} [@Webber2008]."
+        f"{first.topics} topics detect, by {_planned_test(first.test)} with power {goal.power:g}, differences between "
+        f"{among} down to {said}."
     )
     return [Part(card_document(cards, result.inputs), tuple(pictures))], methods
 
@@ -233,9 +237,23 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
-    named = " and ".join(f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests))
-    methods = f"Systems were compared by {named}, at α = {result.about.goal.alpha:g}: {'; '.join(said)}."
-    return parts, methods
+    named = listed([f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests)])
+    methods = f"Pairs of systems were compared ({named}; α = {result.about.goal.alpha:g}): {'; '.join(said)}."
+    return parts, f"{methods}{_drawn(list(found.values()))}{_family_wise(list(found.values()))}"
+
+
+def _drawn(found: Sequence[Comparison]) -> str:
+    """What was drawn at random, and how often."""
+    kinds = {"max-t": "a bootstrap of topics", "bootstrap": "a bootstrap of topics"}
+    counts = {(kinds.get(each.test, "permutations"), each.resamples) for each in found if each.resamples is not None}
+    return "".join(f" P-values and intervals come from {kind} ({count:,} resamples)." for kind, count in sorted(counts))
+
+
+def _family_wise(found: Sequence[Comparison]) -> str:
+    if all(len(each.pairs) == 1 for each in found):
+        return ""
+    where = "over all pairs of each measure, not over measures" if len(found) > 1 else "over all pairs"
+    return f" The family-wise error rate is controlled {where}."
 
 
 def shard_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
@@ -394,19 +412,17 @@ def _best_line(title: str, found: Comparison) -> str:
     best = "lowest" if found.lower_is_better else "highest"
     lead = f"{title}: {found.systems[0]} has the {best} mean, {found.means[0]:.4f}, of {len(found.systems):,} systems"
     ties = found.top_group[1:]
-    more = f" and {len(ties) - NAMED:,} others" if len(ties) > NAMED else ""
-    verb = "is" if len(ties) == 1 else "are"
-    others = (
-        f"{', '.join(ties[:NAMED])}{more} {verb} not significantly different from it"
-        if ties
-        else "it differs significantly from all others"
-    )
+    others = "it differs significantly from all others"
+    if ties:
+        *some, last = ties if len(ties) <= NAMED else (*ties[:NAMED], f"{len(ties) - NAMED:,} others")
+        named = f"{', '.join(some)} and {last} are" if some else f"{last} is"
+        others = f"{named} not significantly different from it"
     pairs = f"{found.significant_pairs:,} of {len(found.pairs):,} pairs differ significantly"
     return f"{lead}; {others}. {pairs} ({TEST_LABELS[found.test]}, α = {found.alpha:g})."
 
 
 def _detects_line(card: Card) -> str:
-    among = f"two of {card.systems} systems" if card.is_family else "two systems named in advance"
+    among = _among(card.systems if card.is_family else None)
     return (
         f"{card.measure}: {card.topics:,} topics detect a difference of {card.detectable_difference:.3f} between "
         f"{among} with power {card.power:g}; a difference of {card.difference:g} has power {card.achieved_power:.2f}."

@@ -201,6 +201,7 @@ def measures_document() -> Document:
     sets = Table(
         (Column("set", "set of measures"), Column("count", "measures", "count"), Column("which", "which")),
         [(name, len(names), _first(names)) for name, names in GROUPS.items()],
+        caption="Sets of measures",
     )
     return Document(method="measures", inputs={}, tables=[Table(columns, rows), sets], rows=words, answer=sentence)
 

@@ -11,15 +11,15 @@ from cranfield.errors import RequestError
 from cranfield.methods.comparison.anova import NESTED
 from cranfield.methods.sharding.shard_models import ANOVA_TABLES, BOOTSTRAP, RANDOM, SAMPLED, ShardResult, ShardStudy
 from cranfield.questions.shards import ShardsResult
-from cranfield.rendering.charts import COLOURS, styled
+from cranfield.rendering.charts import COLOURS, SINGLE_MEAN, styled
 from cranfield.rendering.document import Column, Document, Table, View, show
 
 Row = dict[str, Any]
 
 # Bands overlap, so they are opaque and differ in lightness too; the widest is drawn first.
-KINDS = {"Tukey": "#c6dff0", "ANOVA": "#6aaad6", "standard error": COLOURS[1]}
+KINDS = {"Tukey": "#c6dff0", "ANOVA": "#6aaad6", SINGLE_MEAN: COLOURS[1]}
 MODELS = {"MD1": "#d4d4d4", "MD2": "#b8dccf", "MD3": "#f3cf7e", "MD6": "#e58a4e", NESTED: "#e58a4e"}
-OUTLINED = "standard error"  # crosses the others, so only its edges are drawn
+OUTLINED = SINGLE_MEAN  # crosses the others, so only its edges are drawn
 TESTED = {
     "MD2": COLOURS[2],
     "MD3": COLOURS[5],
@@ -581,7 +581,10 @@ def _undefined_table(found: ShardStudy) -> Table:
     left = len(touched) - len(rows)
     title = "Number of shards without a relevant document, by topic" + (", mean over shardings" * (_samples(found) > 1))
     return Table(
-        columns, rows, title + (f" (the {len(rows)} worst topics; {left} more in the JSON output)" * (left > 0))
+        columns,
+        rows,
+        title + (f" (the {len(rows)} worst topics; {left} more in the JSON output)" * (left > 0)),
+        caption=title + (f" (the {len(rows)} worst of {len(touched)} topics)" * (left > 0)),
     )
 
 

@@ -265,12 +265,13 @@ def _systems_table(rows: list[dict[str, Any]], *, sharded: bool) -> Table:
     columns = tuple(
         Column(word, titles.get(word, word), "text" if word in texts else kinds.get(word, "number")) for word in words
     )
-    title = "Observed and simulated scores"
+    title = caption = "Observed and simulated scores"
     shown = rows
     if len(rows) > MOST_SYSTEMS:
         shown = sorted(rows, key=lambda row: -max(abs(row["mean_off"]), abs(row["variance_off"])))[:MOST_SYSTEMS]
         title += f" (the {MOST_SYSTEMS} farthest off; all {len(rows):,} in the JSON and CSV output)"
-    return Table(columns, [tuple(row.get(word) for word in words) for row in shown], title)
+        caption += f" (the {MOST_SYSTEMS} farthest off, of {len(rows):,})"
+    return Table(columns, [tuple(row.get(word) for word in words) for row in shown], title, caption=caption)
 
 
 def fit(result: SimulationResult) -> Any:

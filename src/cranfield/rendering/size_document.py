@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cranfield.methods.design.formulas import SEPARATE, Method
 from cranfield.methods.design.planning import FEW_TOPICS, PilotSize, pilot_caution, plan
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request
-from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions
+from cranfield.methods.design.sample_size import ORDER, Size, claim, conditions, per_system
 from cranfield.questions.size import SizeResult
-from cranfield.rendering.document import Column, Document, Table, View
+from cranfield.rendering.document import Column, Document, Table, View, show
 from cranfield.rendering.references import cite_in_words
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
     """Every method that applies, side by side; one row for each combination of inputs."""
-    tables = [_goal_table(group) for group in _by_goal(sizes)]
+    groups = list(_by_goal(sizes))
+    tables = [_goal_table(group) for group in groups]
     rows = [row for size in sizes for row in size.to_dict()]
     citations = tuple(dict.fromkeys(size.method.citation for size in sizes))
     return Document(
@@ -30,8 +32,8 @@ def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
         answer=_sentence(sizes),
         notes=f"For a proposal: {cite_in_words(proposal)}" if (proposal := proposal_text(sizes[0])) else "",
         paper=[
-            _paper_table(table, "Topics for another goal." if at else "", is_told=bool(proposal))
-            for at, table in enumerate(tables)
+            _paper_table(table, GOAL_CAPTIONS[_goal(group[0])] if at else "")
+            for at, (table, group) in enumerate(zip(tables, groups, strict=True))
         ],
         paragraph=proposal,
         citations=citations,
@@ -39,44 +41,55 @@ def size_document(sizes: Sequence[Size], inputs: Mapping[str, Any]) -> Document:
     )
 
 
-def _paper_table(table: Table, title: str, *, is_told: bool) -> Table:
-    """A table that is no wider than the page: without the power of one topic fewer, and what all rows have in common.
-
-    The note says what that is, unless the caption has told it.
-    """
-    values = {column.word: {row[at] for row in table.rows} for at, column in enumerate(table.columns)}
-    common = {word: min(values[word]) for word in COMMON if word in values and len(values[word]) == 1}
-    kept = [at for at, column in enumerate(table.columns) if column.word not in (*common, "below")]
-    said = ", ".join(f"{COMMON[word]} {value:g}" for word, value in common.items())
-    return Table(
-        columns=tuple(table.columns[at] for at in kept),
-        rows=[tuple(row[at] for at in kept) for row in table.rows],
-        title=title,
-        note="" if is_told or not said else f"In all rows {said}.",
-    )
-
-
-COMMON = {"alpha": "α =", "power": "power", "correlation": "ρ ="}
+def _paper_table(table: Table, title: str) -> Table:
+    """A table without the power of one topic fewer."""
+    kept = [at for at, column in enumerate(table.columns) if column.word != "below"]
+    columns = tuple(table.columns[at] for at in kept)
+    return Table(columns, [tuple(row[at] for at in kept) for row in table.rows], title)
 
 
 def proposal_text(size: Size) -> str:
     """A paragraph for a proposal or a preregistration, with citations as ``[@Key]``; empty for several designs."""
-    row, word = size.to_dict()[0], size.method.achieves
-    if size.topics.size != 1 or row["topics"] is None:
+    row, method = size.to_dict()[0], size.method
+    word, topics = method.achieves, row["topics"]
+    if size.topics.size != 1 or topics is None:
         return ""
-    residual = {"variance": "a residual variance of"} if size.method.name == "blocked" else {}
-    titles = {**ASSUMED, **residual}
-    assumed = [f"{title} {row[name]:g}" for name, title in titles.items() if name in row and row[name] != 1]
-    given = f", assuming {' and '.join(assumed)}" if assumed else ""
-    fewer = f" With one topic fewer the {word} is {row[f'{word}_below']:.4f}." if row["topics"] > 2 else ""
+    assumed, design = _assumed(method, row), "" if method.name == "clt" else f"; {method.design}"
+    reached, below = (show(row[name], "number") for name in (f"achieved_{word}", f"{word}_below"))
+    fewer = f" With one topic fewer{per_system(method)} the {word} is {below}." if topics > 2 else ""
+    every = f" per system ({topics * row.get('systems', 2):,} in all)" if method.design == SEPARATE else ""
     return (
-        f"With {row['topics']:,} topics we can {claim(size.method, row)} ({conditions(size.method, row)}){given}. "
-        f"This is the smallest number that does so [@{size.method.citation}]: the {word} is "
-        f"{row[f'achieved_{word}']:.4f}.{fewer}"
+        f"With {topics:,} topics{every} we can {claim(method, row)}{f', assuming {assumed}' if assumed else ''}. "
+        f"Method: {method.title} [@{method.citation}]{design}. "
+        f"This is the smallest number that does so: the {word} is {reached}.{fewer}"
     )
 
 
-ASSUMED = {"sd": "that paired differences have a standard deviation of", "variance": "a variance of the scores of"}
+def _assumed(method: Method, row: Mapping[str, Any]) -> str:
+    """The standard deviation or variance that a number of topics rests on, and what it was computed from."""
+    if row.get("sd") == 1:
+        return ""
+    used = "sd" if "sd" in row else "variance"
+    sources = {"within_variance": "score variance", "variance": "score variance", "correlation": "correlation"}
+    given = [f"a {text} of {row[name]:g}" for name, text in sources.items() if name in row and name != used]
+    alone = method.design == SEPARATE or method.name == "clt"
+    if used == "sd":
+        whose = "one system's scores" if alone else "paired differences"
+        what = f"a standard deviation of {whose}"
+    else:
+        what = "a variance of each system's scores" if alone else "a residual variance"
+    return f"{what} of {row[used]:.3g} (from {' and '.join(given)})" if given else f"{what} of {row[used]:g}"
+
+
+GOAL_CAPTIONS = {
+    "min_range": "Topics that detect a range of the means of all systems",
+    "difference": "Topics that detect a difference of two systems",
+    "effect_size": "Topics that detect an effect size of two systems",
+    "equivalence": "Topics that show two systems to be equivalent",
+    "non_inferiority": "Topics that show a system to be non-inferior",
+    "width": "Topics for the width of the confidence interval of a difference",
+    "sensitivity": "Topics that estimate a mean to within a margin",
+}
 
 
 def _by_goal(sizes: Sequence[Size]) -> Iterator[list[Size]]:
@@ -148,23 +161,24 @@ def _methods_table(sizes: Sequence[Size]) -> Table:
 def _sentence(sizes: Sequence[Size]) -> str:
     """Return the sentence about the first method, and that about the pair named in advance."""
     first = sizes[0]
-    if "correlation" in first.inputs and first.topics.size == 2:
+    if [row.get("correlation") for row in first.to_dict()] == [0, TYPICAL_CORRELATION]:
         return _two_correlations(first)
     if first.topics.size > 1:
-        rows = first.to_dict()
-        return f"Each row has the smallest number of topics ({first.method.title}; {rows[0]['design']})."
+        mine = [size for size in sizes if _goal(size) == _goal(first)]
+        tests = first.method.title if len(mine) == 1 else ", ".join(size.method.name for size in mine)
+        return f"Each row has the smallest number of topics{per_system(first.method)} ({tests}; {first.method.design})."
     pair = next((size for size in sizes if size.method.name == "t" and "difference" in size.inputs), first)
     return first.summary() if pair is first or pair.topics.size > 1 else f"{first.summary()} {pair.summary()}"
 
 
 def _two_correlations(size: Size) -> str:
     apart, shared = size.to_dict()
-    if shared["correlation"] != TYPICAL_CORRELATION or None in (apart["topics"], shared["topics"]):
+    if None in (apart["topics"], shared["topics"]):
         return size.summary()
     return (
-        f"{apart['topics']:,} topics {claim(size.method, apart)} if scores are uncorrelated ({apart['design']}), "
-        f"{shared['topics']:,} if their correlation is {shared['correlation']:g}, as for AP on TREC-8 "
-        f"({shared['design']}; {size.method.title})."
+        f"{apart['topics']:,} topics {claim(size.method, apart)} if the scores of two systems are uncorrelated "
+        f"(ρ = 0), {shared['topics']:,} if their correlation is {shared['correlation']:g}, as for AP on TREC-8 "
+        f"({size.method.title}; {size.method.design})."
     )
 
 
@@ -175,8 +189,9 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -
     for goal in dict.fromkeys(_goal(size.size) for size in sizes):
         mine = [size for size in sizes if _goal(size.size) == goal]
         names = [name for name in ORDER if any(name in _input_names(size.size) for size in mine)]
-        tables.append(_pilot_table(names, [row for size in mine for row in _pilot_rows(size)]))
-    tables.append(_methods_table([size.size for size in sizes]))
+        table = _pilot_table(names, [row for size in mine for row in _pilot_rows(size)])
+        tables.append(replace(table, caption=f"{GOAL_CAPTIONS[goal]}{PILOT_CAPTION}"))
+    methods = _methods_table([size.size for size in sizes])
     citations = tuple(dict.fromkeys(size.size.method.citation for size in sizes))
     firsts = list({size.measure: size for size in reversed(sizes)}.values())[::-1]
     warnings = dict.fromkeys(caution for size in firsts for caution in pilot_caution(size.estimate))
@@ -184,12 +199,16 @@ def pilot_size_document(sizes: Sequence[PilotSize], inputs: Mapping[str, Any]) -
     return Document(
         method="size",
         inputs=inputs,
-        tables=tables,
+        tables=[*tables, methods],
         rows=rows,
         answer=sentence,
+        paper=tables,
         citations=citations,
         warnings=tuple(warnings),
     )
+
+
+PILOT_CAPTION = ", by estimate of the variance; low and high: at the limits of the confidence interval of the variance"
 
 
 def _pilot_rows(pilot: PilotSize) -> list[dict[str, Any]]:
@@ -228,13 +247,22 @@ def _pilot_sentence(pilot: PilotSize) -> str:
         for word in ("topics_lower", "topics_upper")
     )
     where = f"{conditions(method, row)}; {pilot.estimate.method} variance of {pilot.estimate.topics} topics"
-    sure = f" Expected power (assurance): {row['assurance']:.2f}." if method.is_power else ""
+    sure = _assured(pilot, row)
     if pilot.estimate.topics < FEW_TOPICS:
-        return f"{name}between {low} and {high} topics {claim(method, row)} ({where}).{sure}"
+        return f"{name}between {low} and {high} topics{per_system(method)} {claim(method, row)} ({where}).{sure}"
     return (
-        f"{name}{row['topics']:,} topics {claim(method, row)} ({where}); between {low} and {high}, reflecting the "
-        f"uncertainty of the pilot variance.{sure}"
+        f"{name}{row['topics']:,} topics{per_system(method)} {claim(method, row)} ({where}); between {low} and {high}, "
+        f"reflecting the uncertainty of the pilot variance.{sure}"
     )
+
+
+def _assured(pilot: PilotSize, row: Mapping[str, Any]) -> str:
+    """The expected power, and for a small pilot, which gives a range, the number of topics that has it."""
+    has_power, power = pilot.size.method.is_power, f"{row['assurance']:.2f}"
+    if pilot.estimate.topics >= FEW_TOPICS:
+        return f" Expected power (assurance): {power}." if has_power else ""
+    expected = f", with expected power (assurance) {power}" if has_power else ""
+    return f" At the estimated variance: {row['topics']:,} topics{expected}."
 
 
 LABEL_CITATION = "Cochran1977"
@@ -337,7 +365,9 @@ def curve(result: SizeResult) -> Any:
         from cranfield.rendering.replicate_document import replicate_chart
 
         return replicate_chart(result.replicates)
-    return size_chart(document(result).rows)
+    measures = list(dict.fromkeys(each.measure for each in result.pilot))
+    name = f"{measures[0]}: " if len(measures) == 1 else ""
+    return size_chart(document(result).rows, title=f"{name}{result.sizes[0].method.title}")
 
 
 def sketch(result: SizeResult, axis: str | None = None) -> tuple[str, str]:

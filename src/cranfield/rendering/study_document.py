@@ -700,7 +700,7 @@ def width_document(result: StudyWidthResult) -> Document:
         "lower": "low",
         "upper": "high",
         "width": "width",
-        "target": "wanted",
+        "target": "required width",
         "more": "more topics",
         "coverage": "coverage",
     }

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 from cranfield.errors import speak, visible
-from cranfield.rendering.document import Column, Document, Table, show, warning_lines
+from cranfield.rendering.document import Column, Document, Table, fitting, priorities, show, warning_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,28 +131,12 @@ def fitted_table(table: Table, wide: int) -> tuple[list[str], list[str], list[st
         return [], [], []
     rows = _cells(table)
     fields = [_Field.of(column, [row[at] for row in rows]) for at, column in enumerate(table.columns)]
-    kept = _kept(fields, _priorities(table.columns, fields), wide)
+    ranked = priorities(table.columns, [field.cells for field in fields])
+    kept = [fields[at] for at in fitting([field.least for field in fields], ranked, wide, GAP)]
     widths = _widths(kept, wide)
     placed = [field.placed(width) for field, width in zip(kept, widths, strict=True)]
     title, *body = ([(" " * GAP).join(line).rstrip() for line in _beside(cells)] for cells in zip(*placed, strict=True))
     return title, [line for row in body for line in row], [each.title for each in fields if each not in kept]
-
-
-def _priorities(columns: Sequence[Column], fields: Sequence[_Field]) -> list[int]:
-    """Those of the columns, or by place: the first and the last stay, then those to the left.
-
-    A column that says the same in all rows goes first, and the high end of an interval with the low one.
-    """
-    priorities: list[int] = []
-    for at, (column, field) in enumerate(zip(columns, fields, strict=True)):
-        by_place = 100 if at in (0, len(columns) - 1) else 50 - at
-        if column.priority is not None:
-            by_place = column.priority
-        elif len(field.cells) > 1 and len(set(field.cells)) == 1:
-            by_place = -at
-        is_high = at and column.title.endswith("high") and columns[at - 1].title.endswith("low")
-        priorities.append(priorities[-1] if is_high else by_place)
-    return priorities
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,16 +173,6 @@ class _Field:
             cells = [[cell] for cell in shortened_names(self.cells, width)]
         lines = [_wrapped(self.title, width), *cells]
         return [[_padded(line, width, to_the_right=self.is_number) for line in each or [""]] for each in lines]
-
-
-def _kept(fields: Sequence[_Field], priorities: Sequence[int], wide: int) -> list[_Field]:
-    """The fields that fit; those of the same priority, such as low and high, go together."""
-    kept = list(range(len(fields)))
-    while len(kept) > 1 and sum(fields[at].least + GAP for at in kept) - GAP > wide:
-        lowest = min(priorities[at] for at in kept)
-        stay = [at for at in kept if priorities[at] > lowest]
-        kept = stay or kept[:-1]
-    return [fields[at] for at in kept]
 
 
 def _widths(fields: Sequence[_Field], wide: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,10 +34,15 @@ def variance_document(found: Variances, inputs: Mapping[str, Any]) -> Document:
         Column("systems", "systems", "count"),
     ]
     rows = found.to_dict()
-    table = Table(tuple(columns), [tuple(row[column.word] for column in columns) for row in rows])
+    table = Table(
+        tuple(columns),
+        [tuple(row[column.word] for column in columns) for row in rows],
+        caption=f"Estimates of the variance of scores, with {percent} confidence intervals",
+    )
     asks = Table(
         (Column("method", "estimate"), Column("question", "the question it answers")),
         [(method, text) for method, text in QUESTIONS.items() if any(row["method"] == method for row in rows)],
+        caption="The question that each estimate of the variance answers",
     )
     citations = tuple(dict.fromkeys(CITATIONS[row["method"]] for row in rows))
     tables = [table, *_parts_table(rows), *_sd_table(rows, found.percentile), asks]
@@ -127,7 +133,7 @@ def _pair_tables(measure: str, found: PairSizes) -> list[Table]:
         [tuple(vars(each).values()) for each in found.bins()],
         "By size of the difference",
     )
-    star = f"* significant at α = {found.alpha:g}"
+    star = f"* significant ({_pair_test(found)})"
     title = f"{measure}: differences below the diagonal, topics they need above it; {star}"
     return of_measure(measure, [Table(columns, matrix, title), bins])
 
@@ -136,7 +142,11 @@ def _pair_sentence(measure: str, found: PairSizes) -> str:
     rows = found.to_dict()
     sure = sum(row["significant"] for row in rows)
     name = f"{measure}: " if measure else ""
-    return f"{name}{sure} of {len(rows)} pairs differ significantly on {found.n} topics."
+    return f"{name}{sure} of {len(rows)} pairs differ significantly on {found.n} topics ({_pair_test(found)})."
+
+
+def _pair_test(found: PairSizes) -> str:
+    return f"one-tailed paired t test at α = {found.alpha:g}, without correction for the number of pairs"
 
 
 def _cell(found: PairSizes, a: int, b: int) -> str:
@@ -146,7 +156,7 @@ def _cell(found: PairSizes, a: int, b: int) -> str:
     if a > b:
         return f"{abs(found.difference[a, b]):.4f}{star}"
     topics = found.topics[a, b]
-    return f"{topics:.0f}{star}" if topics < 1e9 else "∞"
+    return f"{math.ceil(topics)}{star}" if topics < 1e9 else "∞"
 
 
 def document(result: VarianceResult) -> Document:
@@ -162,7 +172,10 @@ def intervals(result: VarianceResult) -> Any:
             "a chart shows estimates, not pairs",
             fix='Leave out `pairs`, or draw those of `compare()` with `chart="matrix"`.',
         )
-    return variance_figure(result.variances.to_dict())
+    rows, percent = result.variances.to_dict(), f"{100 * result.variances.confidence:g} %"
+    counts = {(row["topics"], row["systems"]) for row in rows}
+    about = "; {} topics, {} systems".format(*counts.pop()) if len(counts) == 1 else ""
+    return variance_figure(rows, title=f"Estimates of the variance with {percent} confidence intervals{about}")
 
 
 def pictures(result: VarianceResult) -> list[tuple[str, Any]]:

@@ -113,7 +113,7 @@ class PartialResults:
             return len(_FIRST)
         if not data.startswith(_FIRST):
             raise InputError(
-                "this does not hold finished parts", where=str(self.path), fix="Name another file with `resume`."
+                "this is not a file of finished parts", where=str(self.path), fix="Name another file with `resume`."
             )
         good = len(_FIRST)
         for line in data[good:].splitlines(keepends=True):

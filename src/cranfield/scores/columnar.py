@@ -35,7 +35,7 @@ from cranfield.formats.scores import (
     text_number,
 )
 from cranfield.formats.text import BOM
-from cranfield.scores.columns import Columns, as_number, guess_caution, repeats_caution
+from cranfield.scores.columns import Columns, as_number, guess_caution, measure_of, renamed_caution, repeats_caution
 from cranfield.scores.stored import UnreadNames
 from cranfield.scores.table import TOPIC_ROLES, Cell, ScoreTable, natural, own
 from cranfield.types import Array
@@ -600,6 +600,8 @@ def table_from_source(
     table = _ordered(scores).dense(averaged=averaged, replicates=given.replicates)
     if table is not None and given.topic_roles:
         table = _with_topic_roles(table, source, given)
+    if table is not None and measure and roles is not None:
+        table = replace(table, warnings=(*table.warnings, *renamed_caution(roles, table)))
     if table is not None and given.guessed:
         star = "*" in given.score and named is None and given.measure is None
         understood = replace(given, score=table.measures) if star else given
@@ -704,7 +706,7 @@ def _named(
     elif wide:
         measures = Axis((measure or "score",))
     else:
-        measures = Axis((measure,) if measure and len(rows.columns) == 1 else rows.columns)
+        measures = Axis((measure_of(rows.columns[0], measure, roles),) if len(rows.columns) == 1 else rows.columns)
     topic = named_axis(columns["topic"], _name_or_none)
     systems = Axis(rows.columns if wide else (system,))
     if "system" in columns:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.formats.problems import shorten
 from cranfield.formats.records import Record
 from cranfield.formats.scores import LONG, name_problem, text_number
@@ -196,9 +196,7 @@ def suggest(names: Sequence[str]) -> str:
     either = ""
     if score and len(named) == 1 and len(rest) > 1:
         either = f'; or, if each other column is a system, `columns="{columns_line((*named, ("system", "*")))}"`'
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    there_are = f"There are: {', '.join(names[:20])}{more}."
-    return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are}'
+    return f'Say what its columns are, for instance: `columns="{line}"`{either}. {there_are(names, most=20)}'
 
 
 def _usual_parts(names: Sequence[str]) -> dict[str, str]:
@@ -357,6 +355,35 @@ def name_of_measure(given: Columns | None, name: str | None) -> str | None:
     return name if given is not None and given.system == "*" else None
 
 
+def measure_of(column: str, named: str | None, given: Columns) -> str:
+    """The measure of a single column of scores: its heading, or ``named`` where the heading names none.
+
+    A column that somebody chose may be given another name; one that was recognised may not.
+
+    >>> recognised = Columns(origin="guess")
+    >>> measure_of("recall", "nDCG@10", recognised), measure_of("Score", "nDCG@10", recognised)
+    ('recall', 'nDCG@10')
+    >>> measure_of("recall", "nDCG@10", Columns(score=("recall",)))
+    'nDCG@10'
+    """
+    return named if named and (not given.origin or _names_none(column)) else column
+
+
+def _names_none(column: str) -> bool:
+    return column.rpartition(".")[2].lower() in _SCORE
+
+
+def renamed_caution(given: Columns, table: ScoreTable) -> tuple[Caution, ...]:
+    """That a column that somebody chose has scores of a measure with another name."""
+    column = given.score[0] if len(given.score) == 1 else "*"
+    if given.origin or given.measure or "*" in (column, given.system) or _names_none(column):
+        return ()
+    if table.measures == (column,) or len(table.measures) > 1:
+        return ()
+    what = f"scores of the column «{column}» are called {table.measures[0]}"
+    return (Caution("measure-named", what, "Leave out `measure` if they are scores of another measure."),)
+
+
 def table_from_records(
     lists: Sequence[Sequence[Record]],
     given: Columns,
@@ -369,8 +396,8 @@ def table_from_records(
     """The scores in records; of several lists, those of the first that has the topics.
 
     ``system`` names the system where the records do not (``alone``: they are known to be of one system); ``measure`` is
-    that of a single column of scores, or of a table with one column per system. A record without any of the scores (as
-    in logs) is left out, with a warning.
+    that of a single column of scores whose heading names none, or of a table with one column per system. A record
+    without any of the scores (as in logs) is left out, with a warning.
     """
     records = _with_topics(lists, given, file)
     averaged, asked = given.mean is not None, given
@@ -397,6 +424,11 @@ def table_from_records(
         table = table.without_shards()
         further -= table.size - table.missing
         table = replace(table, warnings=(*table.warnings, *repeats_caution(further, asked)))
+    table = (
+        replace(table, warnings=(*table.warnings, *renamed_caution(replace(given, score=asked.score), table)))
+        if measure
+        else table
+    )
     understood = asked if asked.system == "*" else replace(asked, score=given.score)
     return replace(table, warnings=(*table.warnings, guess_caution(understood))) if asked.guessed else table
 
@@ -426,7 +458,7 @@ def _two_roles(part: str, topic: str, values: tuple[Any, Any], first: str, recor
     return InputError(
         f"topic «{topic[:40]}» has two {named}, {values[0]} and {values[1]}; the first: {first}",
         where=record.where,
-        fix=f"A {part} is of the topic: give all rows of a topic the same one, or topics of two {named} two names.",
+        fix=f"Each topic must have exactly one {part}: give all its rows the same one, or rename topics that differ.",
     )
 
 
@@ -483,8 +515,10 @@ def _completed(given: Columns, records: Sequence[Record], file: str, *, alone: b
         raise RequestError("scores of several columns are several measures already", fix=fix)
     if len(scores) > 1:
         _check_headings(scores, file)
-    return Columns(
-        given.topic, filled["system"], filled["measure"], filled["shard"], None, scores, replicates=given.replicates
+    return replace(
+        Columns(given.topic, filled["system"], filled["measure"], filled["shard"], replicates=given.replicates),
+        score=scores,
+        origin=given.origin,
     )
 
 
@@ -558,7 +592,7 @@ def _measured(
     if isinstance(found, Mapping):  # namedScores: a measure a name
         return found.items()
     if given.measure is None:
-        return [(measure if measure and len(given.score) == 1 else column, found)]
+        return [(measure_of(column, measure, given) if len(given.score) == 1 else column, found)]
     measures = _value(record.fields, given.measure)
     if isinstance(measures, list) and isinstance(found, list) and len(measures) == len(found):
         return [(str(name), raw) for name, raw in zip(measures, found, strict=True)]
@@ -652,8 +686,7 @@ def _twice(key: _Key, record: Record, first: str) -> InputError:
 
 def _there(records: Sequence[Record]) -> str:
     names = list(dict.fromkeys(name for record in records[:100] for name in record.fields))
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"There are: {', '.join(names[:20])}{more}."
+    return there_are(names, most=20)
 
 
 def _table(

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.collection import Collection, View, read_collection
 from cranfield.collection.collection import NOT_POOLED
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, say_percent
 from cranfield.formats.text import STDIN, expand
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.declaration import REL, relevant_grades, threshold
@@ -73,8 +73,8 @@ def _unjudged_cautions(collection: Collection, absent: Array) -> Iterator[Cautio
     for at in np.flatnonzero(unjudged > MANY_UNJUDGED).tolist():
         yield Caution(
             "unjudged",
-            f"{unjudged[at]:.0%} of the first {JUDGED_DEPTH} documents of {collection.systems[at]} are unjudged, and "
-            "count as not relevant",
+            f"{say_percent(unjudged[at])} of the first {JUDGED_DEPTH} documents of {collection.systems[at]} are "
+            "unjudged, and count as not relevant",
             f"The measure Judged@{JUDGED_DEPTH} is the share of judged documents on each topic.",
         )
 

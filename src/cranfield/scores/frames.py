@@ -119,6 +119,7 @@ def from_frame(
         return found
     given = layout_of(names) if columns is None else Columns.of(columns)
     if given is None and system is None:
+        _check_index(frame, names)
         return table_from_columns(names, data.iter_rows(), measure=measure)
     rows = [Record(f"row {at}", row) for at, row in enumerate(data.iter_rows(named=True), start=1)]
     return table_from_records(
@@ -129,6 +130,18 @@ def from_frame(
         measure=measure or name_of_measure(given, name),
         alone=system is not None,
     )
+
+
+def _check_index(frame: Any, names: Sequence[str]) -> None:
+    """Refuse a pandas frame whose topics may be its index, which is no column."""
+    index = getattr(frame, "index", None)
+    named = [name for name in getattr(index, "names", ()) if name is not None]
+    if "topic" not in names and index is not None and (named or type(index).__name__ != "RangeIndex"):
+        call = "reset_index()" if named else 'rename_axis("topic").reset_index()'
+        raise InputError(
+            "there is no column «topic»",
+            fix=f"If the topics are the index of the frame, give `frame.{call}`; else name its columns by `columns`.",
+        )
 
 
 def table_by_columns(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, say_percent
 from cranfield.measures import parse_measure
 from cranfield.scores.stored import Matrix, Totals, columns, fold, totals
 from cranfield.scores.table import ScoreTable
@@ -199,15 +199,15 @@ def _same_topics(tables: Mapping[str, ScoreTable]) -> list[Caution]:
 def _few_topics(topics: int) -> Caution | None:
     if topics >= FEW_TOPICS:
         return None
-    counted = f"{topics} topics are" if topics > 1 else "one topic is"
+    counted = f"only {topics} topics" if topics > 1 else "only one topic"
     return Caution(
         "few-topics",
-        f"{counted} few: below {FEW_TOPICS}, tests and variances rest on assumptions that the scores cannot confirm",
+        f"{counted}: with fewer than {FEW_TOPICS}, the assumptions of the tests cannot be checked",
         "Add topics.",
     )
 
 
-def _range(measure: str) -> tuple[float, float] | None:
+def range_of(measure: str) -> tuple[float, float] | None:
     """Lowest and highest score of a measure of the catalogue."""
     try:
         kind = parse_measure(measure).kind
@@ -217,7 +217,7 @@ def _range(measure: str) -> tuple[float, float] | None:
 
 
 def _out_of_range(table: ScoreTable, measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
-    limits = _range(measure)
+    limits = range_of(measure)
     if limits is None:
         return None
     low, high = limits[0] - ROUNDED, limits[1] + ROUNDED
@@ -253,7 +253,7 @@ def _outside(block: Array, start: int, low: float, high: float) -> _Outside:
 
 def _bounds(measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
     """Whether many scores are the lowest or the highest there can be."""
-    limits = _range(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
+    limits = range_of(measure) or ((0.0, 1.0) if extremes.low >= 0 and extremes.high <= 1 else None)
     if limits is None:
         return None
     bounds = {f"{word} {bound:g}": bound for word, bound in zip(("minimum", "maximum"), limits, strict=True)}
@@ -263,7 +263,9 @@ def _bounds(measure: str, scores: Matrix, extremes: Totals) -> Caution | None:
         return None
     counts = fold(_counts_at, scores, tuple(bounds.values()))
     shares = {word: count / scores.size for word, count in zip(bounds, counts.tolist(), strict=True)}
-    said = [f"{share:.0%} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE]
+    said = [
+        f"{say_percent(share)} of the scores are at the {word}" for word, share in shares.items() if share > BOUND_SHARE
+    ]
     if not said:
         return None
     return Caution(
@@ -291,7 +293,8 @@ def _near_duplicates(pairs: _Pairs) -> Caution | None:
     return Caution(
         "near-duplicates",
         f"{pairs.measure}: {counted} have nearly the same scores{some} (r = {least:.4g})",
-        "Keep one of each: variants of one system make a shared error term too small for the others.",
+        "Keep one of each: in tests with one error term for all pairs, such as Tukey's, variants of one system make it "
+        "too small for the others.",
     )
 
 
@@ -301,12 +304,12 @@ def _zero_differences(pairs: _Pairs) -> Caution | None:
         return None
     at = int(np.argmax(pairs.zeros))
     verb = "have" if len(chosen) == 1 or chosen.sum() > 1 else "has"
-    most = "" if len(chosen) == 1 else f"; most: {pairs.name(at)}, {pairs.zeros[at] / pairs.count:.0%}"
-    share = f"{pairs.zeros[at] / pairs.count:.0%}" if len(chosen) == 1 else "more than half"
+    most = "" if len(chosen) == 1 else f"; most: {pairs.name(at)}, {say_percent(pairs.zeros[at] / pairs.count)}"
+    share = say_percent(pairs.zeros[at] / pairs.count) if len(chosen) == 1 else "more than half"
     return Caution(
         "zero-differences",
         f"{pairs.measure}: {pairs.counted(chosen)} {verb} equal scores on {share} of the topics{most}",
-        "Few topics carry the comparison: read the number of wins and losses beside the mean.",
+        "The result depends on few topics: report wins and losses with the mean.",
     )
 
 
@@ -336,8 +339,9 @@ def _unequal_sds(pairs: _Pairs) -> Caution | None:
     return Caution(
         "unequal-pair-sds",
         f"{pairs.measure}: the sd of paired differences varies by a factor of {high / low:.1f} between pairs "
-        f"({low:.3g} to {high:.3g}, 5th to 95th percentile{pairs.among()}), so one error term does not fit all of them",
-        "Use a test with each pair's own standard error.",
+        f"({low:.3g} to {high:.3g}, 5th to 95th percentile{pairs.among()}); tests with one error term for all pairs, "
+        "such as Tukey's, do not fit",
+        "max-t and the tests of single pairs have a separate standard error for each pair.",
     )
 
 
@@ -362,7 +366,7 @@ def _decisive_topic(pairs: _Pairs) -> Caution | None:
         "decisive-topic",
         f"{pairs.measure}: without topic {topic}, the best system {first} {verdict} significantly from the second, "
         f"{second} (paired t, α = {ALPHA:g}{same})",
-        "Look at that topic before you rest a claim on it.",
+        "Inspect that topic before drawing a conclusion.",
     )
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from mmap import mmap
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, cast
 
 import numpy as np
 
 from cranfield.collection import open_collection
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.formats.archives import is_archive, is_workbook, may_hold_scores, open_archive, sheet_as_csv
 from cranfield.formats.board_folders import MEASURE, is_board_folder, is_model_folder, read_board_folder
 from cranfield.formats.decimal_commas import may_have_decimal_commas, with_decimal_points
@@ -118,7 +118,12 @@ def _noting_means(table: ScoreTable, file: str) -> ScoreTable:
 def open_scores(path: str | Path, *, columns: Any = None) -> ScoreTable:
     """The table of a packed score file; many scores are left in the file, and are read as they are needed."""
     if columns is not None:
-        raise RequestError("`columns` has no effect on packed scores", where=show(path), fix="Give it to `pack()`.")
+        raise NoEffectError(
+            "`columns` has no effect on packed scores",
+            parameter="columns",
+            where=show(path),
+            fix="Give it to `pack()`.",
+        )
     opened = open_stored(path)
     few = opened.scores.size <= LARGE
     return ScoreTable(
@@ -203,10 +208,29 @@ def read_score_files(
     """
     named = sources if isinstance(sources, Mapping) else {show(source): source for source in sources}
     found = {name: read_scores(source, measure=measure, columns=columns) for name, source in named.items()}
+    for name, short in zip(named, short_names([show(source) for source in named.values()]), strict=True):
+        if "/" in short and found[name].systems == (short.rpartition("/")[2],):  # another file has this name, too
+            found[name] = read_scores(named[name], measure=measure, columns=columns, system=short)
     if len(found) > 1 and _are_one(list(found.values())):
         first, *others = found
         return {f"{first} and {len(others)} more": _joined(list(found.values()))}
     return found
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Files without folder and ending, but with the folders that are needed to distinguish them.
+
+    >>> short_names(["trec/7/map.csv", "trec/8/map.csv", "trec/8/P_10.csv.gz"])
+    ['7/map', '8/map', 'P_10']
+    """
+    parts = [(*PurePath(path).parts[:-1], system_name(path)) for path in paths]
+    return ["/".join(_shortest(mine, parts)) or path for path, mine in zip(paths, parts, strict=True)]
+
+
+def _shortest(mine: tuple[str, ...], parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The last parts of a path that no other path has; none where another has all of them."""
+    tails = (mine[-count:] for count in range(1, len(mine) + 1))
+    return next((tail for tail in tails if sum(each[-len(tail) :] == tail for each in parts) == 1), ())
 
 
 def read_board(path: str) -> ScoreTable:
@@ -275,7 +299,7 @@ def _joined_roles(tables: Sequence[ScoreTable], topics: Sequence[str]) -> dict[s
                     raise InputError(
                         f"topic «{topic[:40]}» has two {field_name}, {known[topic]} and {value} (system "
                         f"{table.systems[0]})",
-                        fix=f"A {part} is of the topic: it is the same in every file.",
+                        fix=f"Each topic must have exactly one {part}, the same in every file.",
                     )
         if known:
             found[field_name] = tuple(known[topic] for topic in topics)
@@ -476,7 +500,7 @@ def read_by_lines(
     if is_json_lines(data):
         return _read_json_lines(data, file, system, measure, alone=alone)
     if is_json(data):
-        return _read_json(data, file, measure, title, system if alone else None)
+        return _read_json(data, file, measure, system, alone=alone)
     layout = layout_of(header_names(data))
     if layout is not None:
         named = measure or name_of_measure(layout, system)
@@ -510,10 +534,20 @@ def _refuse(problems: Sequence[Problem], data: bytes) -> None:
     found = None if set(LONG) <= set(names) else guess(names)
     for problem in problems:
         if problem.slug == "unknown-kind":
-            raise InputError("there is no column «topic»", where=problem.place, fix=suggest(names))
+            raise _no_scores(sniff(data), problem.place, names)
         if problem.slug == "cell-not-a-number" and found is not None and found.system != "*":
             raise InputError(str(problem), where=problem.place, fix=f'Maybe this is meant: `columns="{found.text}"`.')
     refuse(problems)
+
+
+def _no_scores(kind: FileKind, place: str, names: Sequence[str]) -> InputError:
+    """What is wrong with a file without known columns: it may be a run or judgments."""
+    if kind is FileKind.RUN:
+        fix = "Give the judgments too, `qrels`; or score the runs first, by `score()`."
+        return InputError("this is a run file, not a score table", where=place, fix=fix)
+    if kind in (FileKind.QRELS, FileKind.INTENTS):
+        return InputError("these are judgments, not scores", where=place, fix="Give the runs, with these as `qrels`.")
+    return InputError("there is no column «topic»", where=place, fix=suggest(names))
 
 
 def _read_output(data: bytes, file: str, system: str) -> ScoreTable:
@@ -586,27 +620,26 @@ def _in_file(table: ScoreTable, file: str) -> ScoreTable:
     return replace(table, empty={cell: f"{file}, {place}" for cell, place in table.empty.items()})
 
 
-def _read_json(data: bytes, file: str, measure: str | None, title: str, system: str | None = None) -> ScoreTable:
-    content = load_json(decoded(data, file), file)
+def _read_json(data: bytes, file: str, measure: str | None, system: str, *, alone: bool) -> ScoreTable:
+    content, title = load_json(decoded(data, file), file), _title(file, measure)
     if (tool := tool_file(Form.DOCUMENT, content)) is not None:
-        return _tool_table(tool, content, file, system)
+        return _tool_table(tool, content, file, system if alone else None)
     if (
         isinstance(content, Mapping) and (tool := tool_file(Form.LINES, content)) is not None
     ):  # JSON lines with one line
-        return _tool_table(tool, [Record(f"{file}:1", content)], file, system)
+        return _tool_table(tool, [Record(f"{file}:1", content)], file, system if alone else None)
     if isinstance(content, Mapping) and isinstance(content.get("rows"), list):
         content = content["rows"]
     try:
         if isinstance(content, Mapping):
-            return ScoreTable.from_dict(content, system=title)
+            return ScoreTable.from_dict(content, system=system)
         columns = list(dict.fromkeys(key for row in content for key in row))
         if layout_of(columns) is ONE_SYSTEM:
-            content, title = [{**row, "system": system_name(file)} for row in content], measure or "score"
+            content, title = [{**row, "system": system} for row in content], measure or "score"
             columns.append("system")
         elif (layout := layout_of(columns)) is not None:
             records = [Record(f"{file}, record {at}", row) for at, row in enumerate(content, start=1)]
-            named = system or system_name(file)
-            return table_from_records([records], layout, file=file, system=named, measure=measure)
+            return table_from_records([records], layout, file=file, system=system, measure=measure)
         rows = (tuple(row.get(key) for key in columns) for row in content)
         return _in_file(table_from_columns(columns, rows, measure=title, word="record"), file)
     except InputError as error:

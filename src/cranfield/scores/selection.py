@@ -118,20 +118,48 @@ def _complete(name: str, table: ScoreTable, missing: str | None) -> ScoreTable:
     return table
 
 
-def named_measures(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreTable, str]]:
-    """Every measure of every table under its name, with the table's where there are several."""
-    return {
-        f"{name}: {measure}" if len(tables) > 1 else measure: (table, measure)
-        for name, table in tables.items()
-        for measure in table.measures
-    }
-
-
 def only_table(tables: Mapping[str, ScoreTable]) -> ScoreTable:
     """The one table there is."""
     if len(tables) != 1:
         raise RequestError(f"one collection at a time, and {len(tables)} were named", fix="Name one of them.")
     return next(iter(tables.values()))
+
+
+def check_systems(tables: Mapping[str, ScoreTable], named: Sequence[str] = ()) -> None:
+    """Refuse tables of one system each, which cannot be compared, and say why files of such are not one table.
+
+    ``named`` are systems that are asked for: one that is nowhere is named first.
+    """
+    if not tables or any(len(table.systems) > 1 for table in tables.values()):
+        return
+    systems = [table.systems[0] for table in tables.values()]
+    unknown = [name for name in named if name not in systems]
+    if unknown:
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(systems[:10])}.")
+    if len(tables) == 1:
+        what = f"a comparison needs two systems, and there is one, «{_short(systems[0])}»"
+        raise InputError(what, fix="Add scores of another.")
+    raise _not_joined(*tables.items())
+
+
+def _not_joined(first: tuple[str, ScoreTable], *others: tuple[str, ScoreTable]) -> InputError:
+    """Why files of one system each are not one table: the first that differs from the first of all."""
+    file, one = first
+    for other, table in others:
+        if table.systems == one.systems:
+            what = f"the system of {file} and that of {other} are both called «{_short(one.systems[0])}»"
+            return InputError(what, fix="Give each system a name of its own in its file.")
+        if set(table.measures) != set(one.measures):
+            measures = (", ".join(map(_short, each.measures[:3])) for each in (one, table))
+            what = f"{file} and {other} have different measures ({' and '.join(measures)})"
+            return InputError(f"{what}, and cannot be compared", fix="Give files with the same measures.")
+        if bool(table.shards) != bool(one.shards):
+            several, single = (other, file) if table.shards else (file, other)
+            what = f"{several} has several scores for each topic, and {single} has one"
+            return InputError(f"{what}: they cannot be compared", fix="Give files with as many scores for each topic.")
+    names = Counter(table.systems[0] for _, table in (first, *others))
+    what = f"several files name their system «{_short(names.most_common(1)[0][0])}»"
+    return InputError(what, fix="Give each system a name of its own in its file.")
 
 
 def teams_by_name(systems: Sequence[str], pattern: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.formats.text import is_ascending, natural_key
 from cranfield.scores.stored import StoredMatrix, StoredNames, StoredScores, UnreadNames, is_large
 from cranfield.types import Array
@@ -19,7 +19,7 @@ COLUMNS = ("measure", "topic", "system", "score")
 PLACE = "(place)"
 """The column of rows that says where each stands; no file has a column of that name."""
 
-FILL = "Fill them in to be sure."
+FILL = "Supply the missing scores."
 
 Cell = tuple[str, str, str, str]
 """Measure, topic, system and shard, which is empty where there are none."""
@@ -259,9 +259,12 @@ class ScoreTable:
             return replace(noted, values=np.nan_to_num(self.values, nan=0.0))
         whole = self._whole_topics()
         if not whole.any():
-            raise RequestError("every topic misses a score somewhere, so none is left", fix="Choose zero or nan.")
+            raise RequestError(
+                "there is no topic with a score of every system, so none is left",
+                fix='Give systems that share topics, or count missing scores as 0 (`missing="zero"`).',
+            )
         lost = [topic for topic, kept in zip(self.topics, whole, strict=True) if not kept]
-        noted = self._noting(dropped_topics(lost, len(self.topics), "miss a score"))
+        noted = self._noting(dropped_topics(lost, len(self.topics), "lack a score"))
         if self.stored is not None:
             return noted._keeping(np.flatnonzero(whole))
         return noted.select(topics=[topic for topic, kept in zip(self.topics, whole, strict=True) if kept])
@@ -459,7 +462,7 @@ def _positions(what: str, names: tuple[str, ...], wanted: Sequence[str] | None) 
     place = {name: at for at, name in enumerate(names)}
     unknown = [name for name in wanted if name not in place]
     if unknown:
-        raise RequestError(f"there is no {what} «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+        raise RequestError(f"there is no {what} «{unknown[0]}»", fix=there_are(names))
     return [place[name] for name in wanted]
 
 

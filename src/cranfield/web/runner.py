@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
-import signal
 import tempfile
 import threading
 import time
@@ -21,7 +20,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError, RequestError
-from cranfield.runtime.memory import limit_memory
+from cranfield.runtime.child_processes import end_child, settle_child
 from cranfield.web.error_pages import Fault
 from cranfield.web.settings import Settings
 
@@ -121,7 +120,7 @@ class Runner:
         try:
             while True:
                 if not ours.poll(max(0.0, deadline - time.monotonic())):
-                    _end(job.process)
+                    end_child(job.process)
                     verdict = (
                         "failed",
                         Fault(f"this takes more than {self._settings.job_seconds / 60:g} min", fix=LESS),
@@ -155,7 +154,7 @@ class Runner:
                 return
             job.state = "cancelled"
             if job.process is not None:
-                _end(job.process)
+                end_child(job.process)
         if job.future is not None:
             job.future.cancel()
         job.ended.set()
@@ -218,7 +217,7 @@ class Calculators:
             except queue.Empty:  # at work: it ends with the server
                 continue
             if idle is not None:
-                _end(idle.process)
+                end_child(idle.process)
 
 
 def _busy() -> HTTPException:
@@ -247,14 +246,14 @@ class _Calculator:
             why = f"this takes more than {self._settings.calculator_seconds:g} s"
         except (EOFError, OSError):
             why = f"this takes more than {self._settings.calculator_memory / 1e6:,.0f} MB of memory"
-        _end(self.process)
+        end_child(self.process)
         self.process.join()
         return RequestError(why, fix=LESS)
 
 
 def calculate(pipe: Connection, memory: int) -> None:
     """Run in a process that stays: do what is asked, one thing after the other."""
-    _settle(memory)
+    settle_child(memory)
     pipe.send("ready")
     while True:
         try:
@@ -269,14 +268,6 @@ def calculate(pipe: Connection, memory: int) -> None:
             pipe.send(error if isinstance(error, CranfieldError) else RuntimeError(f"{type(error).__name__}: {error}"))
 
 
-def _end(process: Any) -> None:
-    """End a process and those it has started, such as the browser that prints."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (AttributeError, OSError):  # it has not come so far as to lead a group, or groups are unknown here
-        process.kill()
-
-
 def _context() -> BaseContext:
     """A server that has everything loaded and forks from there, where there are such; a new interpreter elsewhere."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
@@ -286,26 +277,9 @@ def _context() -> BaseContext:
     return made
 
 
-def _settle(memory: int) -> None:
-    """What every process does first: it obeys the server alone, ends with it, and takes no more than its memory."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which ends its jobs itself
-    if hasattr(os, "setsid"):
-        os.setsid()  # so that whatever it starts ends with it
-    threading.Thread(target=_end_with_server, daemon=True).start()
-    limit_memory(memory)
-
-
-def _end_with_server() -> None:
-    """Wait until the server is gone, however it went, and go too."""
-    server = multiprocessing.parent_process()
-    if server is not None:
-        server.join()
-        os.killpg(0, signal.SIGKILL) if hasattr(os, "killpg") else os._exit(1)
-
-
 def work(task: Task, folder: str, arguments: tuple[Any, ...], out: Connection, memory: int) -> None:
     """Run in the process: do the task in its folder, and say how it goes."""
-    _settle(memory)
+    settle_child(memory)
     os.chdir(folder)  # so that messages name files, not places on this machine
     tempfile.tempdir = folder  # whatever is left there goes with the data
     os.umask(0o077)

@@ -347,7 +347,7 @@ def _read_collection(by_kind: dict[FileKind, list[str]], order: str, name: str, 
 def _take_packed(by_kind: dict[FileKind, list[str]]) -> dict[str, Any]:
     names = [name for files in by_kind.values() for name in files]
     if len(names) > 1:
-        raise InputError("a packed collection brings everything along", fix="Upload it alone.")
+        raise InputError("a packed collection contains runs and judgments already", fix="Upload it alone.")
     collection = open_collection(f"{FILES}/{names[0]}")
     for array in collection.arrays.values():  # each is compared with its checksum now
         len(array)

@@ -151,7 +151,7 @@ def check_table(scores: Array) -> None:
         missing = int(np.isnan(scores).sum())
         raise InputError(
             f"the table is not balanced: {missing} of {scores.size} scores are missing",
-            fix='Choose what becomes of them: `missing="zero"`, or `missing="drop"` (the topics that miss any).',
+            fix='Choose how to treat them: `missing="zero"`, or `missing="drop"` (the topics that lack any).',
         )
 
 

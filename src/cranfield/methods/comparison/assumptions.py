@@ -98,8 +98,8 @@ def unpaired_loses(found: int, blocked: int) -> Caution:
     """Warn that a test ignores that topics are shared."""
     return Caution(
         "topics-ignored",
-        f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where topics as blocks "
-        f"find {blocked:,}",
+        f"all systems have the same topics, and this test ignores it: it finds {found:,} pairs, where the blocked "
+        f"test finds {blocked:,}",
         'Leave out `test="unpaired"` unless every system had its own topics.',
     )
 

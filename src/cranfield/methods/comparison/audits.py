@@ -138,7 +138,7 @@ REASONS = {
     "many": "wins many rather than large: detected by tests of signs and ranks rather than by tests of means",
     "permuted": "between two thresholds: permutations mix very different systems, which changes the threshold",
     "correction": "significant alone: not significant after the correction for many pairs (max-t and Tukey need none)",
-    "shared": "topics not taken as shared: the one-way test treats the variation between topics as error",
+    "shared": "the one-way test ignores that topics are shared: it treats the variation between topics as error",
     "close": "close to the threshold of several tests",
 }
 
@@ -317,7 +317,7 @@ class _Pair:
 
     def _shared(self) -> str:
         if "unpaired" in self.missed_by and "tukey" in self.found_by:
-            return "topics not taken as shared"
+            return "the one-way test ignores that topics are shared"
         return ""
 
     def _noise(self) -> dict[str, str]:

@@ -25,8 +25,7 @@ from scipy import special
 from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.assumptions import constant_differences, nothing_to_tell
-from cranfield.methods.comparison.families import percent
-from cranfield.methods.comparison.pairwise import correction, deciding_level
+from cranfield.methods.comparison.pairwise import correction, deciding_level, interval_level
 from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
 from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
 from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
@@ -546,8 +545,6 @@ def robust_pairs(
         ties=ties,
         losses=losses,
     )
-    interval = {"holm": f"{percent(alpha)} at Holm's last step", "bh": f"{percent(alpha)} false coverage rate"}
-    each_pair = percent(alpha) if len(first) == 1 else f"{percent(alpha)} of each pair"
     effect = None if design.is_plain else _design_effect(design, ratio[testable], df[testable], len(values))
     nothing = nothing_to_tell(values) if np.isfinite(values).all() else None
     constant = (sd == 0) & (shared >= fewest) & (ties < shared) & (nothing is None)
@@ -558,7 +555,7 @@ def robust_pairs(
         "means": design.shares @ values,
         "intervals": Intervals(float("nan"), float("nan"), own_reach),
         "pairs": HeldPairs(columns, len(names), alpha),
-        "interval": interval.get(correct, each_pair),
+        "interval": interval_level(p_adjusted <= alpha, correct, alpha),
         "design_effect": effect,
         "warnings": [
             nothing,

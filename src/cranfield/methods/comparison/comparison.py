@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError, say_p
+from cranfield.errors import Caution, NoEffectError, RequestError, say_p, say_percent, there_are, visible
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
     MOST_DIFFERENCES,
@@ -245,7 +245,7 @@ class Comparison:
     def summary(self) -> str:
         """Return a sentence with the number of significant pairs and the top group."""
         found = f"{self.significant_pairs:,} of {len(self.pairs):,} pairs differ significantly"
-        return f"{found}; {self._about_the_best()}."
+        return visible(f"{found}; {self._about_the_best()}.")
 
     def _about_the_best(self) -> str:
         if self.baselines:  # nothing is known about other pairs
@@ -253,8 +253,8 @@ class Comparison:
         best, rest = self.systems[0], len(self.top_group) - 1
         if rest == len(self.systems) - 1:
             return f"no system is significantly different from {best}"
-        others = f"{rest} other{'s are' if rest != 1 else ' is'} not significantly different from {best}"
-        return others if rest else f"{best} differs from all others"
+        others = f"{rest} other system{'s are' if rest != 1 else ' is'} not significantly different from {best}"
+        return others if rest else f"{best} differs significantly from all others"
 
     def verdict(self, at: int) -> str:
         """Return the result of one pair in a sentence."""
@@ -371,14 +371,15 @@ class _Rows:
         """The result of every pair in a sentence."""
         relative, significant = self._relative.tolist(), self._significant.tolist()
         for at in range(len(self.pairs)):
-            yield self._verdict(at, relative[at], significant=significant[at])
+            yield visible(self._verdict(at, relative[at], significant=significant[at]))
 
     def _verdict(self, at: int, share: float, *, significant: bool) -> str:
         found, pairs = self.found, self.pairs
         candidate, baseline = found.systems[pairs.first[at]], found.systems[pairs.second[at]]
-        relative = f" ({share:+.1%})" if share == share else ""
+        relative = f" ({say_percent(share, 1, '+')})" if share == share else ""
         if pairs.lower[at] == pairs.lower[at]:
-            interval = f", {found.interval} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
+            kind = found.interval.partition(" (")[0]
+            interval = f", {kind} interval [{pairs.lower[at]:+.4f}, {pairs.upper[at]:+.4f}]"
         else:
             interval = ", no interval as the differences do not vary"
         counted = (("win", "wins", pairs.wins), ("tie", "ties", pairs.ties), ("loss", "losses", pairs.losses))
@@ -433,7 +434,7 @@ def compare(
         A margin: candidates shown to be worse than the baseline by less, if at all, are non-inferior (one-sided t test
         at α, Holm over pairs).
     lower_is_better
-        Whether small scores are good, as of latency and cost.
+        Whether lower scores are better, as for latency and cost.
     resamples
         Permutations or resamples, 10,000 unless given; refused for a test that draws none.
     label
@@ -488,8 +489,9 @@ def compare(
     if test == "max-t" and not named and resamples is None and count * len(scores) > MOST_DIFFERENCES:
         aloud, test = too_many_differences(count, len(scores)), "tukey"
     if resamples is not None and test not in RESAMPLED:
-        raise RequestError(
+        raise NoEffectError(
             f"a number of resamples has no effect on the test {test}",
+            parameter="resamples",
             fix=f"Leave it out, or choose one of: {', '.join(RESAMPLED)}.",
         )
     resamples = resamples or RESAMPLES
@@ -680,7 +682,7 @@ def _baseline_pairs(names: tuple[str, ...], baselines: tuple[str, ...]) -> tuple
     """
     unknown = [name for name in baselines if name not in names]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(names[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(names))
     listed = [
         (at, names.index(baseline))
         for number, baseline in enumerate(baselines)

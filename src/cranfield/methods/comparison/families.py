@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical, max_t_p, shuffled_ranges
-from cranfield.methods.comparison.pairwise import TESTS, correction, deciding_level, moments
+from cranfield.methods.comparison.pairwise import TESTS, correction, deciding_level, interval_level, moments
 from cranfield.methods.comparison.thresholds import PermutationThreshold, Threshold, TukeyThreshold
 from cranfield.methods.comparison.tukey import ErrorTerm
 from cranfield.methods.variance.components import Squares, squares
@@ -310,15 +310,9 @@ def _pairwise(pairs: Pairs, test: str, correct: str, alpha: float, options: dict
     p_value = np.where(pairs.sd > 0, p_value, 1.0)
     p_adjusted = correction(correct)(p_value)
     level, interval = alpha, f"unadjusted {percent(alpha)}"
-    if test == "t" and len(pairs.first) == 1:
-        interval = percent(alpha)
-    elif test == "t":
+    if test == "t":
         level = deciding_level(p_adjusted <= alpha, correct, alpha)
-        interval = {
-            "holm": f"{percent(alpha)} at Holm's last step",
-            "bh": f"{percent(alpha)} false coverage rate",
-            "none": f"{percent(alpha)} of each pair",
-        }[correct]
+        interval = interval_level(p_adjusted <= alpha, correct, alpha)
     reach = t_critical(level / 2, pairs.topics - 1) * error
     return Verdicts(
         p_value=p_value,

@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, RequestError, there_are, visible
 from cranfield.methods.comparison.clusters import TopicDesign, design_of, robust_moments
 from cranfield.methods.comparison.comparison import RESAMPLES, Comparison
 from cranfield.methods.comparison.maxima import HAIR, LEAST_VARIANCE, resampled_critical
-from cranfield.methods.comparison.pairwise import MarginTest, correction, deciding_level, moments, shown_above
+from cranfield.methods.comparison.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
+from cranfield.scores.quality import range_of
 from cranfield.scores.stored import ordered, whole
 from cranfield.stats.family import FEW_TO_RESAMPLE
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array
 
-GATED_TESTS = ("t", "bootstrap", "max-t", "dunnett")  # Dunnett's has one error term for all; its gates are t tests
+GATED_TESTS = ("t", "bootstrap", "max-t")
 FEW_CHANGED = 10  # topics with a difference, below which a mean of n differences is far from normal
 POWER = 0.8
 _ROUNDING = 1e-12  # of the largest score: what varies by no more does not vary
@@ -117,7 +118,7 @@ class GateVerdict:
     @property
     def verdict(self) -> str:
         """The outcome and its reason in one line."""
-        return f"{self.gate} {'passed' if self.passed else 'FAILED'}: {self._reason}"
+        return visible(f"{self.gate} {'passed' if self.passed else 'FAILED'}: {self._reason}")
 
     @property
     def _reason(self) -> str:
@@ -135,7 +136,7 @@ class GateVerdict:
             known = "is at most" if self.lower_is_better else "is at least"
         else:
             known = "may be as high as" if self.lower_is_better else "may be as low as"
-        conditions = f"{100 * self.confidence:.4g} % one-sided, {self.test}, {self.topics:,} topics"
+        conditions = f"{covered(max(1 - self.confidence, 1e-16))} one-sided, {self.test}, {self.topics:,} topics"
         return f"{contrast} {known} {end:.4f} ({conditions}){self._advice}"
 
     @property
@@ -203,7 +204,7 @@ def bound(
     of its own and Student's, which with max-t on few topics is Bonferroni's.
     """
     by_t = shown_above(found.mean, found.error, found.df, margin=margin, correct=correct, alpha=alpha)
-    if test in ("t", "dunnett"):
+    if test in ("t", "dunnett"):  # the default with a baseline, which has one error term for all, goes with gates by t
         return by_t
     vary = found.error > 0
     drawn = _Resampled(found, vary, resamples or RESAMPLES, seed)
@@ -228,7 +229,7 @@ def bound(
         upper=np.where(vary, np.inf, np.nan),
         shown=p_adjusted <= alpha,
         level=level,
-        interval=f"{100 * (1 - level):.4g} %, one-sided",
+        interval=f"{covered(level)}, one-sided",
     )
 
 
@@ -307,6 +308,7 @@ def find_gates(
 
     The family of a gate is its candidates with all baselines; a gate is at the α of the comparison, by its test.
     """
+    _check_margins(gates, measure or table.measures[0])
     pairs = _pairs(table.systems, comparison.baselines, candidates)
     used = list(dict.fromkeys(name for pair in pairs for name in pair))
     scores = whole(ordered(table.matrix(measure), np.array([table.systems.index(name) for name in used])))
@@ -322,13 +324,35 @@ def find_gates(
     verdicts = [
         verdict for gate in gates for verdict in _verdicts(gate, pairs, (sides[0], sides[1]), design, comparison, asked)
     ]
-    return verdicts, list(_cautions(pairs, sides[0] - sides[1]))
+    return verdicts, [*_cautions(pairs, sides[0] - sides[1]), *_large_margins(gates, pairs, sides[1].mean(axis=0))]
+
+
+def _check_margins(gates: Sequence[MarginGate], measure: str) -> None:
+    """Refuse a margin that no two means of the measure can differ by."""
+    low, high = range_of(measure) or (-np.inf, np.inf)
+    for gate in gates:
+        if gate.shift >= high - low:
+            what = f"every candidate passes «{gate.text}», as {measure} ranges from {low:g} to {high:g}"
+            raise RequestError(what, fix=_shares(gate))
+
+
+def _shares(gate: MarginGate) -> str:
+    return f"Name a smaller margin, or a share of the baseline's mean: no-worse={min(gate.margin, 99):g}%."
+
+
+def _large_margins(gates: Sequence[MarginGate], pairs: Sequence[tuple[str, str]], means: Array) -> Iterator[Caution]:
+    """Warn of a margin as large as the mean of a baseline, which a candidate without any merit is within."""
+    for gate in gates:
+        at = next((at for at, mean in enumerate(means) if 0 < mean <= gate.shift), None)
+        if at is not None:
+            what = f"the margin of «{gate.text}» is as large as the mean of {pairs[at][1]}, {means[at]:.4g}, or larger"
+            yield Caution("large-margin", what, _shares(gate))
 
 
 def _pairs(systems: Sequence[str], baselines: Sequence[str], candidates: Sequence[str]) -> list[tuple[str, str]]:
     unknown = [name for name in candidates if name not in systems]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(systems[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(systems))
     both = [name for name in candidates if name in baselines]
     if both:
         raise RequestError(f"«{both[0]}» is the baseline and cannot be a candidate too", fix="Name another candidate.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -71,6 +72,31 @@ def deciding_level(significant: Array, correct: str, alpha: float) -> float:
     if correct == "holm":
         return alpha / max(count - found, 1)
     return alpha * max(found, 1) / count if correct == "bh" else alpha
+
+
+def covered(level: float) -> str:
+    """The confidence of an interval at a level; that of a small level is not shown as 100 %.
+
+    >>> covered(0.05), covered(0.05 / 13), covered(0.05 / 30_000)
+    ('95 %', '99.62 %', '99.9998 %')
+    """
+    return f"{100 * (1 - level):.{max(4, -math.floor(math.log10(level)))}g} %"
+
+
+def interval_level(significant: Array, correct: str, alpha: float) -> str:
+    """The confidence of t intervals at the deciding level, and what the level is.
+
+    >>> interval_level(np.array([True, False, False]), "holm", 0.05)
+    "97.5 % (level of Holm's last step)"
+    >>> interval_level(np.array([True]), "none", 0.05)
+    '95 %'
+    """
+    note = {
+        "holm": " (level of Holm's last step)",
+        "bh": f" (false coverage rate {100 * alpha:.4g} %)",
+        "none": " (not corrected for the number of pairs)" if len(significant) > 1 else "",
+    }
+    return covered(deciding_level(significant, correct, alpha)) + note[correct]
 
 
 def correction(name: str) -> Callable[[Array], Array]:
@@ -320,7 +346,7 @@ def equivalence(mean: Array, error: Array, df: Array | int, *, margin: float, co
         upper=upper,
         shown=p_adjusted <= alpha,
         level=level,
-        interval=f"{100 * (1 - 2 * level):.4g} %",
+        interval=covered(2 * level),
     )
 
 
@@ -347,5 +373,5 @@ def shown_above(mean: Array, error: Array, df: Array | int, *, margin: float, co
         upper=np.where(error > 0, np.inf, np.nan),
         shown=p_adjusted <= alpha,
         level=level,
-        interval=f"{100 * (1 - level):.4g} %, one-sided",
+        interval=f"{covered(level)}, one-sided",
     )

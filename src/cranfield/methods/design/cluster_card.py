@@ -57,9 +57,9 @@ class ClusterCard(Card):
         return (
             f"{name}{self.topics} topics{inside} detect a difference of {self.detectable_difference:.3f} between "
             f"{among} with power {self.power:g} at α = {self.alpha:g} ({TEST_LABELS[self.test]}, robust standard "
-            f"errors){pair}; one of {self.difference:g} with power {self.achieved_power:.2f}. The design effect is "
-            f"{self.design_effect:.2f}: they are worth {self.effective_topics:,.0f} independent topics. A smaller "
-            "difference that is not significant has not been ruled out."
+            f"errors){pair}; a difference of {self.difference:g} is detected with power {self.achieved_power:.2f}. "
+            f"The design effect is {self.design_effect:.2f}: they are worth {self.effective_topics:,.0f} independent "
+            "topics. A smaller difference that is not significant has not been ruled out."
         )
 
 

@@ -191,7 +191,7 @@ def check_pilot(estimate: VarianceEstimate, *, insisted: bool) -> None:
     if estimate.topics < FEWEST_TOPICS and not insisted:
         raise RequestError(
             f"{estimate.topics} topics are too few to estimate a variance for planning",
-            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` insists, and gives a range.",
+            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` overrides this, and gives a range.",
         )
 
 

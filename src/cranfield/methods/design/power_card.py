@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError
-from cranfield.methods.design.formulas import SEPARATE, SHARED
+from cranfield.methods.design.formulas import SHARED
 from cranfield.methods.design.planning import check_pilot, correlation_caution, pilot_caution
 from cranfield.methods.design.request import GOALS, TYPICAL_CORRELATION, Request, broadcast
 from cranfield.methods.design.request import whole as whole
@@ -26,6 +26,7 @@ from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_LABELS, fix_for_te
 from cranfield.methods.variance import Variances
 from cranfield.stats.family import ALL_PAIRS_TEST
 
+_ROUNDING = 1e-18  # of the variance of scores: what is no larger is 0
 NONE = float("nan")
 
 
@@ -35,9 +36,10 @@ class Card:
 
     ``achieved_power``, ``detectable_difference`` and ``significant_difference`` are for a pair of ``systems`` under
     ``test``; those with ``tukey_`` the same under Tukey's HSD, and those with ``pair_`` for a pair named in advance
-    (paired t test). ``significant_difference`` is the smallest observed difference that is significant; a true
-    difference of that size is significant half of the time. ``variance`` is σ² of one system's scores, nan if unknown,
-    and ``sd`` the standard deviation of paired differences.
+    (paired t test). ``significant_difference`` is the smallest observed difference that is significant, for a pair of
+    average variance where the test has a standard error for each pair; a true difference of that size is significant
+    half of the time. ``variance`` is σ² of one system's scores, nan if unknown, and ``sd`` the standard deviation of
+    paired differences.
     """
 
     measure: str
@@ -68,8 +70,13 @@ class Card:
 
     @property
     def design(self) -> str:
-        """Whether systems share topics; uncorrelated scores are treated as not shared."""
-        return SEPARATE if self.correlation == 0 else SHARED
+        """That systems share topics, and that this does not help where it does not."""
+        return f"{SHARED}, scores uncorrelated" if self.correlation == 0 else SHARED
+
+    @property
+    def has_own_errors(self) -> bool:
+        """Whether the test measures each pair by a standard error of its own."""
+        return self.test in ("max-t", "holm")
 
     @property
     def is_family(self) -> bool:
@@ -97,16 +104,21 @@ class Card:
             f"{name}{self.topics} topics detect a difference of {self.detectable_difference:.3f} between two of "
             f"{self.systems} systems with power {self.power:g} at α = {self.alpha:g} ({TEST_LABELS[self.test]}; "
             f"{self.design}), and one of {self.pair_detectable_difference:.3f} between two named in advance (paired t "
-            f"test); one of {self.difference:g} with power {self.achieved_power:.2f} and {self.pair_power:.2f}. "
-            f"An observed difference is significant from {self.significant_difference:.3f} on ({self._threshold()}), "
-            "but a true difference of that size is significant only half of the time: the detectable one is larger. "
-            "A smaller difference that is not significant has not been ruled out."
+            f"test); a difference of {self.difference:g} is detected with power {self.achieved_power:.2f} "
+            f"({TEST_LABELS[self.test]}) or {self.pair_power:.2f} (paired t test of a pair named in advance). "
+            f"{self._threshold()}; a true difference of that size is significant only half of the time, so the "
+            "detectable one is larger. A smaller difference that is not significant has not been ruled out."
         )
 
     def _threshold(self) -> str:
+        size = f"{self.significant_difference:.3f} is significant"
         if self.test == "tukey":
-            return "q·√(MSE/n), the threshold that compare prints"
-        return f"{TEST_LABELS[self.test]}; Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
+            return f"An observed difference of {size} (q·√(MSE/n))"
+        own = "For a pair of average variance, an observed difference of about"
+        tukey = f"Tukey's q·√(MSE/n) is {self.tukey_significant_difference:.3f}"
+        return (
+            f"{own if self.has_own_errors else 'An observed difference of'} {size} ({TEST_LABELS[self.test]}; {tukey})"
+        )
 
 
 def make_card(
@@ -238,6 +250,9 @@ def cards_from_pilot(
     found: list[Card] = []
     for measure in dict.fromkeys(estimate.measure for estimate in variances.estimates):
         residual, within = variances.get("residual", measure=measure), variances.get("within", measure=measure)
+        if residual.difference_variance <= _ROUNDING * within.variance:
+            what = f"the differences of {measure} do not vary over topics, so that no power can be computed"
+            raise RequestError(what, fix="Check that the scores are those of different systems.")
         check_pilot(residual, insisted=small_pilot)
         mine = cards_from_grid(
             topics=topics or [residual.topics],

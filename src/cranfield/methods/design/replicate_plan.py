@@ -296,7 +296,7 @@ def check_pilot_size(estimate: ComponentEstimate, measure: str, *, insisted: boo
     if estimate.units < FEWEST_TOPICS and not insisted:
         raise RequestError(
             f"{estimate.units} topics are too few to estimate variances for planning",
-            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` insists.",
+            fix=f"Use a pilot of {FEW_TOPICS} topics or more; `small_pilot=True` overrides this.",
         )
     return small_pilot_caution(estimate.units, measure)
 
@@ -305,7 +305,10 @@ def check_replicates(request: Request) -> None:
     """Refuse what a plan with replicates has no place for."""
     for goal in request.goals:
         if goal != "difference":
-            raise RequestError(f"a design with replicates has no `{goal}`", fix="Ask for a `difference`.")
+            raise RequestError(
+                f"a design with replicates has no `{goal}`",
+                fix="Ask for a `difference`; or average over replicates first, mean=COLUMN in `columns`.",
+            )
     if not request.goals:
         raise RequestError("there is no goal", fix="Name it: `difference=0.05`, for instance.")
     unused = {

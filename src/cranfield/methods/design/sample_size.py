@@ -71,7 +71,7 @@ class Size:
         for at in range(self.topics.size):
             cell = {name: _plain(self.inputs[name].flat[at]) for name in names}
             row: dict[str, Any] = {"method": self.method.name, "test": self.method.test}
-            row |= {"design": _design(self.method, cell), **cell}
+            row |= {"design": self.method.design, **cell}
             row["topics"] = int(self.topics.flat[at]) if self.reached.flat[at] else None
             row[f"achieved_{word}"] = float(self.achieved.flat[at])
             row[f"{word}_below"] = float(self.below.flat[at])
@@ -98,7 +98,12 @@ def explain(size: Size, row: Mapping[str, Any]) -> str:
             f"No number of topics up to {size.limit:,} is enough: {size.limit:,} give a {method.achieves} of "
             f"{got:.4g}. Ask for less, or choose a measure with less variance."
         )
-    return f"{row['topics']:,} topics {claim(method, row)} ({conditions(method, row)})."
+    return f"{row['topics']:,} topics{per_system(method)} {claim(method, row)} ({conditions(method, row)})."
+
+
+def per_system(method: Method) -> str:
+    """Return what is said after «n topics» if every system has its own."""
+    return " per system" if method.design == SEPARATE else ""
 
 
 def claim(method: Method, row: Mapping[str, Any]) -> str:
@@ -121,11 +126,6 @@ def conditions(method: Method, row: Mapping[str, Any]) -> str:
     """Return the test and the design in words."""
     told = [method.title] if method.name == "clt" else [method.title, row["design"]]
     return "; ".join([*told, *([f"ρ = {row['correlation']:g}"] if "correlation" in row else [])])
-
-
-def _design(method: Method, row: Mapping[str, Any]) -> str:
-    """Return the design in words; scores without correlation are those of systems that share no topics."""
-    return SEPARATE if row.get("correlation") == 0 else method.design
 
 
 def _plain(value: Any) -> Any:

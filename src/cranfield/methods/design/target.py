@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.formulas import Method, range_method, width_method
 from cranfield.methods.design.sample_size import pair_method, size, solve, width_with
 from cranfield.stats.family import ALL_PAIRS_TEST
@@ -135,7 +135,7 @@ def choose_target(
         raise RequestError(f"choose one of {goals}", fix="Ask for the others afterwards.")
     goal, value = next(iter(named.items()))
     if test is not None and goal != "difference":
-        raise RequestError("`test` goes with `difference`", fix="Leave it out.")
+        raise NoEffectError("`test` goes with `difference`", parameter="test", fix="Leave it out.")
     return Target(goal, value, systems, alpha, power, method, test or ALL_PAIRS_TEST)
 
 
@@ -163,10 +163,10 @@ def target_for(
     """
     named = "difference" if difference is not None else "width" if width is not None else "min_range"
     if method != "blocked" and named != "min_range":
-        raise RequestError("`method` goes with `min_range`", fix="Leave it out.")
+        raise NoEffectError("`method` goes with `min_range`", parameter="method", fix="Leave it out.")
     if systems is not None and (named == "width" or test == "t"):
         what = "`width`" if named == "width" else '`test="t"`, a pair named in advance'
-        raise RequestError(f"`systems` has no effect with {what}", fix="Leave it out.")
+        raise NoEffectError(f"`systems` has no effect with {what}", parameter="systems", fix="Leave it out.")
     if systems is None:
         systems = USUAL_SYSTEMS if named == "min_range" else max(there, 2)
     return choose_target(

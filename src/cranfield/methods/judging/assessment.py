@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p
+from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p, there_are
 from cranfield.methods.comparison.comparison import Comparison, LabelsUsed
 from cranfield.methods.comparison.tukey import Intervals
 from cranfield.methods.judging.agreement import (
@@ -102,8 +102,8 @@ def match_labels(human: LabelSet, judges: Mapping[str, LabelSet], *, fewest: int
         )
     if len(topics) < fewest:
         raise InputError(
-            f"{len(topics) or 'no'} topic{'s have' if len(topics) != 1 else ' has'} both human and judge's labels, and "
-            f"{fewest} are the fewest",
+            f"{f'only {len(topics)}' if topics else 'no'} topic{'s have' if len(topics) != 1 else ' has'} both human "
+            f"and judge's labels; at least {fewest} are required",
             fix="Label more topics by both. Topics must have the same names in both files.",
         )
     warnings = [
@@ -550,7 +550,7 @@ def compare_labels(
     name, used = _as_one(matched, human, judges, measure, seed)
     unknown = [each for each in baseline if each not in matched.systems]
     if unknown:
-        raise RequestError(f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(matched.systems[:10])}.")
+        raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(matched.systems))
     settings: dict[str, Any] = {
         "test": test or DEFAULT_TEST,
         "correct": correct or "holm",

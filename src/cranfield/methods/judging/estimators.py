@@ -67,7 +67,8 @@ class JudgedScores:
                 fix="Judge those topics too, or leave them out.",
             )
         if n < FEWEST_TOPICS:
-            raise InputError(f"{n} topics have human labels, and {FEWEST_TOPICS} are the fewest", fix="Label more.")
+            counted = f"only {n} topic{'s have' if n != 1 else ' has'}"
+            raise InputError(f"{counted} human labels; at least {FEWEST_TOPICS} are required", fix="Label more.")
 
     @property
     def topics(self) -> int:

@@ -44,7 +44,8 @@ def difference_correlation(scores: JudgedScores, *, alpha: float = 0.05) -> Diff
     of_pairs = _correlation(pair_moments(scores, first, second))
     if not np.isfinite(of_pairs).any():
         raise InputError(
-            "no pair of systems varies under both label sets", fix="A judge with constant labels says nothing."
+            "no pair of systems varies under both label sets",
+            fix="Check both: on some topics, two systems must have different scores.",
         )
     left_out = _median_without_each(scores, first, second)
     median = jackknife_interval(float(np.nanmedian(of_pairs)), left_out, alpha=alpha, transform=np.arctanh)

@@ -29,7 +29,7 @@ from cranfield.methods.comparison.maxima import (
     max_t_critical,
     max_t_p,
 )
-from cranfield.methods.comparison.pairwise import correction, deciding_level
+from cranfield.methods.comparison.pairwise import correction, deciding_level, interval_level
 from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns, adjacent_groups, effect_size
 from cranfield.methods.judging.estimators import (
     Estimate,
@@ -202,11 +202,7 @@ def _corrected(estimates: Estimate, correct: str, alpha: float) -> tuple[Array, 
 
     p_adjusted = correction(correct)(estimates.p_value)
     level = deciding_level(p_adjusted <= alpha, correct, alpha)
-    interval = {
-        "holm": f"{percent(alpha)} at Holm's last step",
-        "bh": f"{percent(alpha)} false coverage rate",
-        "none": percent(alpha) if len(p_adjusted) == 1 else f"{percent(alpha)} of each pair",
-    }[correct]
+    interval = interval_level(p_adjusted <= alpha, correct, alpha)
     return estimates.p_value, p_adjusted, t_critical(level / 2, estimates.df), interval
 
 

@@ -145,7 +145,7 @@ def _ends(word: str, design: LabelDesign) -> dict[str, Any]:
 def explain_labels(plan: LabelSize, row: Mapping[str, Any]) -> str:
     """Return a sentence that states n and N, the goal, the cost, and the same of human labels alone."""
     method = plan.size.method
-    how = f"regression estimator, {_test_words(plan.test)}; r = {row['judge_correlation']:g}"
+    how = f"regression estimator, {_test_words(plan.test)}; r = {row['judge_correlation']:.4g}"
     name = f"{plan.measure}: " if plan.measure else ""
     cost = "" if row["cost"] is None else f", at a cost of {_money(row['cost'])}"
     if row["topics"] is None:
@@ -164,7 +164,7 @@ def explain_labels(plan: LabelSize, row: Mapping[str, Any]) -> str:
 
 
 def _no_use(plan: LabelSize, row: Mapping[str, Any]) -> str:
-    r = f"{row['judge_correlation']:g}"
+    r = f"{row['judge_correlation']:.4g}"
     if plan.costs.judged_topics is not None:
         return f"{plan.costs.judged_topics:,} topics labelled by a model with r = {r} do not help"
     return f"The labels of a model with r = {r} do not pay"
@@ -455,16 +455,17 @@ class LabelCard:
         cost = "" if np.isnan(self.cost) else f", at a cost of {_money(self.cost)},"
         if not self.judge_pays:
             return (
-                f"{name}The labels of a model with r = {self.judge_correlation:g} do not pay: {self.human_topics:,} "
+                f"{name}The labels of a model with r = {self.judge_correlation:.4g} do not pay: {self.human_topics:,} "
                 f"topics labelled by people alone detect a difference of {self.human_detectable_difference:.3f} "
                 f"between {among} with power {self.power:g} at α = {self.alpha:g}."
             )
         return (
             f"{name}{self.topics:,} topics labelled by people among {self.judged_topics:,} labelled by the model"
             f"{cost} detect a difference of {self.detectable_difference:.3f} between {among} with power {self.power:g} "
-            f"at α = {self.alpha:g} (regression estimator, {TEST_LABELS[self.test]}; r = {self.judge_correlation:g}), "
-            f"and one of {self.difference:g} with power {self.achieved_power:.2f}; {self.human_topics:,} topics "
-            f"labelled by people alone detect {self.human_detectable_difference:.3f}{alone}."
+            f"at α = {self.alpha:g} (regression estimator, {TEST_LABELS[self.test]}; r = "
+            f"{self.judge_correlation:.4g}), and one of {self.difference:g} with power {self.achieved_power:.2f}; "
+            f"{self.human_topics:,} topics labelled by people alone detect "
+            f"{self.human_detectable_difference:.3f}{alone}."
         )
 
 
@@ -485,7 +486,7 @@ class LabelRequest:
 
     def __post_init__(self) -> None:
         if self.correlations is None and self.budget is not None:
-            raise RequestError("`budget` has no effect without a judge", fix=_ADD_CORRELATION)
+            raise NoEffectError("`budget` has no effect without a judge", parameter="budget", fix=_ADD_CORRELATION)
         if self.correlations is not None and self.budget is None and self.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing",

@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.collection import Collection
 from cranfield.collection.collection import Contributors, pack_bits
 from cranfield.collection.kernels import stay
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_percent
 from cranfield.formats.problems import Problem
 from cranfield.formats.text import file_name, make_folder
 from cranfield.measures import parse_measures
@@ -200,8 +200,9 @@ class PilotStudy:
         needs = {measure: (self.teams_needed(measure), self.topics_needed(measure)) for measure in self.measures}
         teams, topics = (max(need[part] for need in needs.values()) for part in (0, 1))
         text = (
-            f"{self._required()}To estimate the variance of {', '.join(self.measures)} to within {self.tolerance:.0%} "
-            f"of its value for all {len(self.teams)} teams and {self.topics} topics in 95 % of pilots, a pilot needs "
+            f"{self._required()}To estimate the variance of {', '.join(self.measures)} to within "
+            f"{say_percent(self.tolerance)} of its value for all {len(self.teams)} teams and {self.topics} topics in "
+            "95 % of pilots, a pilot needs "
         )
         if teams == len(self.teams) and topics == self.topics:
             return text + "all of them."

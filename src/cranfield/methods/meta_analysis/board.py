@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.methods.comparison.anova import TINY
 from cranfield.methods.comparison.assumptions import MOST_DIFFERENCES
 from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
@@ -175,7 +175,7 @@ def make_board(
         As in a comparison; with missing cells ``max-t`` or ``t``, with clusters, strata or weights ``t``, each pair on
         the tasks that both have.
     lower_is_better
-        Whether small scores are good, as of latency and cost.
+        Whether lower scores are better, as for latency and cost.
     resamples
         Of the tasks, for P(best), 10,000 unless given; and of the test where it draws some.
     """
@@ -353,7 +353,7 @@ def _task_means(values: Array, of_task: Array, tasks: int) -> Array:
 def _check_cells(scores: Scores) -> None:
     there = np.isfinite(scores.values)
     if len(scores.systems) < 2:
-        raise InputError("a board has two systems or more", fix="Give more systems.")
+        raise InputError("a leaderboard needs at least two systems", fix="Give more systems.")
     rows = scores.tasks if scores.part is None else [scores.tasks[at] for at in scores.part.tolist()]
     word = "task" if scores.part is None else "a topic of the collection"
     for axis, what, names in ((0, "system", scores.systems), (1, word, rows)):
@@ -394,7 +394,7 @@ def task_weights(tasks: Sequence[str], given: Mapping[str, float] | None, kind: 
     """The weight of each task or collection: the one given, its own, or 1."""
     unknown = [name for name in given or {} if name not in tasks]
     if unknown:
-        raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=f"There are: {', '.join(tasks[:10])}.")
+        raise RequestError(f"there is no {kind} «{unknown[0]}»", fix=there_are(tasks))
     usual = np.ones(len(tasks)) if own is None else own
     weight = np.array([(given or {}).get(task, each) for task, each in zip(tasks, usual.tolist(), strict=True)], float)
     if not (np.isfinite(weight).all() and (weight >= 0).all()) or np.count_nonzero(weight) < 2:

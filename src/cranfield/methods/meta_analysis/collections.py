@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.methods.comparison.clusters import TopicDesign
 from cranfield.methods.meta_analysis.board import Board, Scores, board_of, task_weights
 from cranfield.methods.meta_analysis.effects import PairEffect, combine_effects
@@ -132,7 +132,7 @@ def _stacked(
 def _pairs(systems: Sequence[str], baseline: str | None) -> Iterator[tuple[str, str]]:
     """The pairs whose differences are combined: each system against the baseline, all if they are few, or one."""
     if baseline is not None and baseline not in systems:
-        raise RequestError(f"there is no system «{baseline}»", fix=f"There are: {', '.join(systems[:10])}.")
+        raise RequestError(f"there is no system «{baseline}»", fix=there_are(systems))
     if baseline is not None:
         yield from ((system, baseline) for system in systems if system != baseline)
         return

@@ -90,7 +90,7 @@ def combine_effects(effects: Array, variances: Array, *, method: str = "PM", alp
     effects, variances = np.asarray(effects, float), np.asarray(variances, float)
     k = len(effects)
     if k < 2:
-        raise InputError("effects of two collections or more can be combined", fix="Give more collections.")
+        raise InputError("combining effects needs at least two collections", fix="Give more collections.")
     if not (np.isfinite(effects).all() and np.isfinite(variances).all() and (variances > 0).all()):
         raise InputError("an effect has no variance", fix="Leave out collections on which the systems do not differ.")
     if method not in METHODS:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_percent
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
 from cranfield.methods.pooling.depths import check_judged
@@ -99,10 +99,11 @@ class Reusability:
     def summary(self) -> str:
         row = self.overview()[0]
         return (
-            f"At depth {row['depth']}, runs of a team that did not contribute to the pool have {row['unjudged']:.0%} "
-            f"of their first ten documents unjudged on average and lose at most {row['drop']:.4f} in {row['measure']} "
-            f"({row['run']} of {row['team']}, {row['drop_share']:.0%} of its score). The leave-one-team-out order of "
-            f"the runs agrees with the order under the whole pool to τ = {row['own_tau']:.3f}."
+            f"At depth {row['depth']}, runs of a team that did not contribute to the pool have "
+            f"{say_percent(row['unjudged'])} of their first ten documents unjudged on average and lose at most "
+            f"{row['drop']:.4f} in {row['measure']} ({row['run']} of {row['team']}, {say_percent(row['drop_share'])} "
+            "of its score). The leave-one-team-out order of the runs agrees with the order under the whole pool to "
+            f"τ = {row['own_tau']:.3f}."
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
-from cranfield.errors import RequestError
+from cranfield.errors import RequestError, say_percent
 from cranfield.formats.problems import Problem
 from cranfield.measures import parse_measures
 from cranfield.methods.design import detectable_difference
@@ -96,9 +96,9 @@ class PairStudy:
         shares = [float(found.detectable[min(at, len(self.budgets) - 1)]) for found in self.depths]
         best, last = self.depths[int(np.argmax(shares))], self.depths[-1]
         return (
-            f"{judgments:,} judgments make {max(shares):.0%} of the pairs' differences in {self.measure} detectable at "
-            f"depth {best.depth} ({int(judgments / best.documents):,} topics), {shares[-1]:.0%} at depth {last.depth} "
-            f"({int(judgments / last.documents):,} topics)."
+            f"{judgments:,} judgments make {say_percent(max(shares))} of the pairs' differences in {self.measure} "
+            f"detectable at depth {best.depth} ({int(judgments / best.documents):,} topics), "
+            f"{say_percent(shares[-1])} at depth {last.depth} ({int(judgments / last.documents):,} topics)."
         )
 
 

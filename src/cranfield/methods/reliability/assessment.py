@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import Caution, RequestError
 from cranfield.methods.comparison.comparison import check_test
 from cranfield.methods.design.planning import Bin, pair_sizes
 from cranfield.methods.reliability.generalisability import ABSOLUTE, RELATIVE, Generalisability, generalise, indicators
@@ -105,6 +105,16 @@ class Reliability:
             f"{each.measure}: the variance of the source «{source}» is estimated below 0 and counts as 0"
             for each in self.studies
             for source in each.generalisability.negative
+        )
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """Warnings about the test of all pairs, with the measure where there are several."""
+        several = len(self.studies) > 1
+        return tuple(
+            replace(caution, what=f"{each.measure}: {caution.what}") if several else caution
+            for each in self.studies
+            for caution in each.discrimination.warnings
         )
 
     def to_dict(self, part: str = "headline") -> list[Row]:

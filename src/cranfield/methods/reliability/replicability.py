@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.errors import Caution
 from cranfield.methods.comparison.audits import PairVerdicts, Replication, halves, joined, replication_of
 from cranfield.methods.comparison.comparison import FAMILY, compare, pair_p_values
 from cranfield.methods.comparison.families import RESAMPLED
@@ -41,7 +42,7 @@ class Discrimination:
     """One measure's p-values, smallest first, with the differences they belong to.
 
     ``difference`` is the required difference: Tukey's margin, or for pairwise tests the smallest from which on every
-    pair is significant.
+    pair is significant. ``warnings`` are those of the comparison.
     """
 
     measure: str
@@ -54,6 +55,7 @@ class Discrimination:
     differences: Array
     difference: float
     seed: int | None
+    warnings: tuple[Caution, ...] = ()
 
     @property
     def significant_pairs(self) -> int:
@@ -140,6 +142,7 @@ def discriminative_power(
         differences=sizes[order],
         difference=needed,
         seed=found.seed,
+        warnings=found.warnings,
     )
 
 

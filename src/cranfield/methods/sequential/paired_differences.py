@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, RequestError, there_are
 from cranfield.runtime import random
 from cranfield.scores import ScoreTable, check_balance
 from cranfield.types import Array
@@ -29,7 +29,7 @@ def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: in
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
-            "this table has shards", fix='Average over them (`columns="mean=shard"`), or score whole topics.'
+            "there are several scores for each topic and system", fix="Average over them: mean=COLUMN in `columns`."
         )
     check_balance(table, measure)
     if len(scores) < fewest:
@@ -83,7 +83,7 @@ def choose_pairs(
 
 def _place(table: ScoreTable, system: str) -> int:
     if system not in table.systems:
-        raise RequestError(f"there is no system «{system}»", fix=f"There are: {', '.join(table.systems[:10])}.")
+        raise RequestError(f"there is no system «{system}»", fix=there_are(table.systems))
     return table.systems.index(system)
 
 

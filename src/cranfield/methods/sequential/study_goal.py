@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import Caution, InputError, RequestError
+from cranfield.errors import Caution, InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.methods.design.request import broadcast
 from cranfield.methods.names import PLAN_TITLES
@@ -96,8 +96,10 @@ def check_effect(plan: str, names: Iterable[str]) -> None:
     """Refuse parameters that have no effect in a plan."""
     idle = [name for name in names if ONLY_IN.get(name, plan) != plan]
     if idle:
-        raise RequestError(
-            f"«{idle[0]}» has no effect in the {plan} plan", fix=f"Omit it, or choose the {ONLY_IN[idle[0]]} plan."
+        raise NoEffectError(
+            f"«{idle[0]}» has no effect in the {plan} plan",
+            parameter=idle[0],
+            fix=f"Omit it, or choose the {ONLY_IN[idle[0]]} plan.",
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection, View
-from cranfield.errors import Caution, RequestError
+from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.measures import Measure, parse_measure, parse_measures
 from cranfield.measures.declaration import relevant_grades
 from cranfield.methods.comparison.anova import (
@@ -411,7 +411,7 @@ def refuse_unused(given: Mapping[str, Any], *, table: ScoreTable | None) -> None
     changed = [name for name, usual in unused.items() if given[name] != usual]
     if changed:
         what = "runs whose documents are split here" if table is None else "the replicates of this score table"
-        raise RequestError(f"`{changed[0]}` has no effect on {what}", fix="Leave it out.")
+        raise NoEffectError(f"`{changed[0]}` has no effect on {what}", parameter=changed[0], fix="Leave it out.")
 
 
 def _assumed_crossed() -> Caution:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, RequestError, there_are
 from cranfield.methods.names import DEPENDENCE_TITLES, MARGINS_TITLES
 from cranfield.methods.simulation.dependence import (
     GaussianCopula,
@@ -145,9 +145,7 @@ class Simulator:
         if isinstance(means, Mapping):
             unknown = [name for name in means if name not in self.systems]
             if unknown:
-                raise RequestError(
-                    f"there is no system «{unknown[0]}»", fix=f"There are: {', '.join(self.systems[:10])}."
-                )
+                raise RequestError(f"there is no system «{unknown[0]}»", fix=there_are(self.systems))
             return {self.systems.index(name): float(value) for name, value in means.items()}
         if len(means) != len(self.systems):
             raise RequestError(
@@ -268,6 +266,6 @@ def _check(table: ScoreTable) -> None:
     check_balance(table)
     if len(table.topics) < FEWEST_TOPICS:
         raise InputError(
-            f"{len(table.topics)} topics say too little to draw others like them",
-            fix=f"Give scores of {FEWEST_TOPICS} topics or more; 50 are usual.",
+            f"at least {FEWEST_TOPICS} topics are needed to simulate new ones, and there are {len(table.topics)}",
+            fix="Give scores of more topics; 50 are usual.",
         )

@@ -211,8 +211,11 @@ def _complete(table: ScoreTable, measure: str, name: str) -> Matrix:
     scores = table.matrix(measure)
     where = f"{name}: " if name else ""
     if scores.ndim != 2:
-        fix = 'Average over them: `columns="mean=shard"`; or plan with them: `size()` with `replicates`.'
-        raise RequestError(f"{where}variance is estimated from whole topics, not from shards", fix=fix)
+        fix = (
+            "Average over them: mean=COLUMN in `columns`, in place of seed=, prompt=, judge= or shard=. Or plan with "
+            "them: `size()` with `replicates`."
+        )
+        raise RequestError(f"{where}there are several scores for each topic and system", fix=fix)
     check_balance(table, measure)
     if scores.shape[0] < 2:
         raise InputError(f"{where}one topic has no variance", fix="Give scores of at least two topics.")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Collection
-from cranfield.errors import InputError, RequestError
+from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
 from cranfield.methods.comparison.anova import NESTED
@@ -461,7 +461,7 @@ class DesignRequest:
                     "variance": "Give `sd`, that of paired differences: √(2σ²(1 − ρ)) where scores correlate by ρ.",
                     "systems": "Leave it out, or test all pairs (`test`: max-t, tukey or holm).",
                 }.get(name, "Leave it out.")
-                raise RequestError(f"`{name}` has no effect on {what}", fix=hint)
+                raise NoEffectError(f"`{name}` has no effect on {what}", parameter=name, fix=hint)
 
     def _read(self) -> list[Design]:
         """The designs of the file; those for shards leave open what is to be detected, all others are complete."""
@@ -473,15 +473,15 @@ class DesignRequest:
         closed += ["model"] if self.models else []
         closed += ["judge_correlation"] if self.judge_correlation is not None else []
         if closed:
-            raise RequestError(f"`{closed[0]}` has no effect on a design from a file", fix="Leave it out, or `design`.")
+            what = f"`{closed[0]}` has no effect on a design from a file"
+            raise NoEffectError(what, parameter=closed[0], fix="Leave it out, or `design`.")
         return made
 
     def _filled(self, design: Design, pilot: ScoreTable | None) -> Design:
         """What a file left open: the test, the topics, and for shards what is to be found."""
         if design.replicates is not None and design.replicates.structure.shared and self.test is not None:
-            raise RequestError(
-                "`test` has no effect on a design whose replicates are a sample", fix=f"It is {TITLES[design.test]}."
-            )
+            what = "`test` has no effect on a design whose replicates are a sample"
+            raise NoEffectError(what, parameter="test", fix=f"It is {TITLES[design.test]}.")
         if design.source != "shards":
             return completed(design, test=self.test, topics=self.topics)
         if pilot is None:

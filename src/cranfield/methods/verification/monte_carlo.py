@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import RequestError
+from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.design.replicate_design import numbers_in_words
 from cranfield.methods.judging.estimators import JudgedScores
 from cranfield.methods.judging.label_design import FEWEST
@@ -255,14 +255,14 @@ class Verification:
         among, estimator = "", ""
         if design.judged_topics:
             among = f" labelled by people among {design.judged_topics:,} labelled by the model"
-            estimator = f"regression estimator, r = {design.judge_correlation:g}; "
+            estimator = f"regression estimator, r = {design.judge_correlation:.4g}; "
         numbers = f"{design.topics:,} topics{among}"
         if design.replicates is not None:
             numbers = numbers_in_words(
                 design.replicates.structure, {**design.replicates.to_dict(), "topics": design.topics}
             )
         text = (
-            f"{numbers} were meant to give a power of {design.power:g}{meant}; "
+            f"{numbers} were planned for a power of {design.power:g}{meant}; "
             f"{self.collections:,} collections of {self.world} give {self.power.rate:.3f} ± {(upper - lower) / 2:.3f} "
             f"({estimator}{TITLES[design.test]}). "
         )
@@ -294,9 +294,9 @@ class Verification:
             f"in agreement with α = {self.design.alpha:g}"
             if low <= self.design.alpha <= high
             else (
-                f"MORE than the α = {self.design.alpha:g} it claims"
+                f"above the nominal α = {self.design.alpha:g}"
                 if low > self.design.alpha
-                else f"less than the α = {self.design.alpha:g} it allows"
+                else f"below the nominal α = {self.design.alpha:g}"
             )
         )
         rate = f"{self.error.rate:.3f} [{low:.3f}, {high:.3f}; anytime-valid]"
@@ -451,8 +451,9 @@ def _replicate_world(
 
 def _check_unsimulated(margins: str | None, dependence: str | None) -> None:
     if margins is not None or dependence is not None:
-        raise RequestError(
+        raise NoEffectError(
             "`margins` and `dependence` have no effect on a design with a judge",
+            parameter="dependence" if margins is None else "margins",
             fix="Leave them out: topics of a pilot are drawn as they are.",
         )
 
