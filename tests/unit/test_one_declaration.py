@@ -15,7 +15,7 @@ from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.web.application import make_app as make_web_app
 from cranfield.web.calculators import CALCULATORS
-from cranfield.web.forms import PAGES as PAGE_TITLES
+from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.page_list import QUESTIONS as PAGES
 
 ADDED = {"plot", "chart", "dask", "workers", "resume", "json", "csv", "md", "latex", "format", "per_topic"}

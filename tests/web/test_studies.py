@@ -134,3 +134,10 @@ def test_a_study_names_the_pages_of_its_next_step(
     asked = unescape(wait(f"{page}/study-new?difference=0.05").text)
     assert "Fill in «Sd»." in asked
     assert "trial" not in asked[asked.index('id="answer"') :]
+
+
+def test_a_plan_without_a_guarantee_has_none(page: str, wait: Wait) -> None:
+    said = {plan: wait(f"{page}/study-new?difference=0.05&sd=0.1&plan={plan}").text for plan in ("fixed", "iterative")}
+    assert "No guarantee: the sd is underestimated" in said["iterative"]
+    assert "Guarantee: " in said["fixed"]
+    assert "None: " not in said["iterative"]

@@ -66,7 +66,7 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
     sentence = (
         f"{status.file} fixes the goal: a difference of {status.goal.difference:g} with power {status.goal.power:g} at "
         f"α = {status.goal.alpha:g}. First decision at {prospect.first:,} topics; {prospect.expected:,.0f} expected in "
-        f"total. Guarantee: {prospect.guarantee} {_order_sentence(status)}"
+        f"total. {_guarantee(prospect)} {_order_sentence(status)}"
     )
     return Document(
         method="study new",
@@ -78,6 +78,11 @@ def new_document(status: Status, prospect: Prospect, inputs: Mapping[str, Any]) 
         warnings=candidate_cautions(len(status.order.candidates), prospect),
         seed=status.order.seed,
     )
+
+
+def _guarantee(prospect: Prospect) -> str:
+    none, _, why = prospect.guarantee.partition("None: ")
+    return f"No guarantee: {why}" if not none else f"Guarantee: {prospect.guarantee}"
 
 
 def _order_sentence(status: Status) -> str:
@@ -644,8 +649,8 @@ def trial_sketch(result: StudyTrialResult) -> tuple[str, str]:
     ]
     if len(curves[0].points) < 2:
         return "", ""
-    sketch = line_sketch(curves, x_title="topics in the trial", y_title="topics in all")
-    return sketch, "Topics in all, a curve for every sd"
+    sketch = line_sketch(curves, x_title="topics in the trial", y_title="topics in total")
+    return sketch, "Topics in total, a curve for every sd"
 
 
 def _some(points: list[tuple[float, float]], most: int = 40) -> list[tuple[float, float]]:

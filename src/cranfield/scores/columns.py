@@ -317,7 +317,7 @@ def repeats_caution(further: int, given: Columns) -> tuple[Caution, ...]:
     """That cells have several scores, where nobody has asked for their means."""
     if not given.origin or further < 1:
         return ()
-    what = f"{further:,} scores are further ones of a cell that has one, and such cells have the mean of theirs"
+    what = f"{further:,} scores repeat a topic and system that have one already; the mean of their scores is used"
     return (Caution("repeats-averaged", what, "Check where they are from."),)
 
 

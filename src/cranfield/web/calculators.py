@@ -135,7 +135,7 @@ def plans_answer(query: Any) -> Answer:
 
 
 def trial_answer(query: Any) -> Answer:
-    """Topics in all against the size of a trial, a curve for every sd it might find."""
+    """Topics in total against the size of a trial, a curve for every sd it might find."""
     result = TRIAL.ask(**values(TRIAL, query))
     return Answer(document=result.document(), command=_command(TRIAL.command, query), **shown(result))
 
@@ -198,7 +198,7 @@ CALCULATORS = {
             name="plans",
             command="study plans",
             title="Plans of a study",
-            heading="What does every plan of a study take?",
+            heading="How many topics does each plan take?",
             query=PlansQuery,
             answer=plans_answer,
             numbers=plans_answer,

@@ -24,7 +24,7 @@ from cranfield.web.data import (
     store_of,
 )
 from cranfield.web.error_pages import Fault
-from cranfield.web.forms import PAGES
+from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
 from cranfield.web.upload_form import Received
@@ -125,7 +125,7 @@ def _of_form(fault: Fault) -> Fault:
     if "seed=COLUMN" in fault.fix:
         fix = "Choose the column that distinguishes them: under «System», or as «Replicate or shard»."
         fault = replace(fault, fix=fix)
-    return fault.spoken(PAGES)
+    return fault.spoken(PAGE_TITLES)
 
 
 def _page(data: Data, table: Preview, chosen: Chosen, fault: Fault | None, status: int = 200) -> Response:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from cranfield.errors import CranfieldError, speak
-from cranfield.web.forms import PAGES
+from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
 
@@ -129,7 +129,7 @@ def respond(
     """
     if wants_json(request):
         return JSONResponse({"error": asdict(fault.spoken())}, status)
-    said = fault.spoken(PAGES if labels is None else labels)
+    said = fault.spoken(PAGE_TITLES if labels is None else labels)
     return HTMLResponse(render("error.html", fault=said, here="", back=back, also=also or {}), status)
 
 

@@ -41,7 +41,7 @@ def without_commands(text: str) -> str:
     return _OF_COMMANDS.sub("", text).replace("may be repeated", "several are separated by blanks")
 
 
-PAGES = {f"{name}()": find_question(name).title for name in MODULES if name not in COMMANDS_ONLY} | {
+PAGE_TITLES = {f"{name}()": find_question(name).title for name in MODULES if name not in COMMANDS_ONLY} | {
     "measures()": "Measures"
 }
 """What messages call other pages."""
@@ -139,7 +139,7 @@ def labels_of(model: type[Query]) -> dict[str, str]:
     titles = {name: info.title or name for name, info in model.model_fields.items()}
     labels = {name: plain_label(title) for name, title in titles.items()}
     choices = {f"{name}={value}": text for name, texts in model.choices.items() for value, text in texts.items()}
-    return labels | choices | PAGES
+    return labels | choices | PAGE_TITLES
 
 
 def _field(model: type[Query], name: str, info: FieldInfo, typed: Any, hint: str) -> FormField:

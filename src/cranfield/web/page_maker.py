@@ -28,7 +28,7 @@ from cranfield.rendering.report_page import charts_missing
 from cranfield.rendering.report_sections import make_report
 from cranfield.results import Result
 from cranfield.runtime.threads import Step, reporting
-from cranfield.web.forms import PAGES, Flag, Given, Names, Query, without_commands
+from cranfield.web.forms import PAGE_TITLES, Flag, Given, Names, Query, without_commands
 from cranfield.web.page import Answer, Drawing, Makers, render
 from cranfield.web.uploads import FILES, PACKED
 
@@ -185,7 +185,7 @@ def make_query(
     """What a page may be asked: every parameter that does not say where data comes from, and what is the page's own."""
     left = {name: each for name, each in question.parameters.items() if name not in without}
     asked = {name: each for name, each in left.items() if not each.is_source}
-    about = {name: speak(each.help_for(with_scores=with_scores), "page", PAGES) for name, each in asked.items()}
+    about = {name: speak(each.help_for(with_scores=with_scores), "page", PAGE_TITLES) for name, each in asked.items()}
     needed = {name for name, each in asked.items() if each.is_required or name in required}
     made = {name: _field(each, about[name], is_required=name in needed) for name, each in asked.items()}
     fields: dict[str, Any] = {**extra, **made}

@@ -36,10 +36,10 @@ from cranfield.scores.columnar import HEAD
 from cranfield.scores.columns import DOCUMENTS, Columns, as_number, known_layout, likely
 from cranfield.scores.score_files import is_json, kind_of_head, read_score_files
 from cranfield.types import Progress
-from cranfield.web.forms import PAGES
+from cranfield.web.forms import PAGE_TITLES
 
 FILES, ABOUT, PACKED = "files", "about.json", "collection.cran"
-LABELS = PAGES | {"missing": find_question("compare").parameters["missing"].label}
+LABELS = PAGE_TITLES | {"missing": find_question("compare").parameters["missing"].label}
 
 
 @dataclass(frozen=True)

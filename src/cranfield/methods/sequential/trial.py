@@ -292,8 +292,8 @@ class TrialCoverage:
 
     def summary(self) -> str:
         return (
-            f"Over {len(self.sd):,} pairs, the 95 % range of the sd of {self.topics} paired differences is "
-            f"{self.ratio:.2f} times as wide as by the formula for normal differences"
+            f"Over {len(self.sd):,} random draws of a pair, the 95 % range of the sd of {self.topics} paired "
+            f"differences is {self.ratio:.2f} times as wide as by the formula for normal differences"
             + (": the formula is too optimistic about a trial." if self.ratio > 1 else ".")
         )
 
