@@ -102,7 +102,7 @@ def test_names_are_neither_markup_nor_outputs_nor_commands(folder: Path) -> None
         ({"scores": "scores.csv", "baseline": "old", "alpha": "0.05\n0.01"}, "«alpha» takes one line, and 2 are given"),
         ({"scores": "scores.csv", "baseline": "old", "test": "t\nmax-t"}, "«test» takes one line"),
         ({"scores": "scores.csv", "baseline": "old", "qrels": "a\nb"}, "«qrels» takes one line"),
-        ({"scores": "incomplete.csv", "baseline": "old"}, "«missing: zero», «missing: drop»"),
+        ({"scores": "incomplete.csv", "baseline": "old"}, "as 0 («missing: zero»)"),
     ],
 )
 def test_wrong_input_is_an_error_and_no_failed_gate(folder: Path, given: dict[str, str], said: str) -> None:
