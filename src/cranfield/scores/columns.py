@@ -317,7 +317,8 @@ def repeats_caution(further: int, given: Columns) -> tuple[Caution, ...]:
     """That cells have several scores, where nobody has asked for their means."""
     if not given.origin or further < 1:
         return ()
-    what = f"{further:,} scores repeat a topic and system that have one already; the mean of their scores is used"
+    repeat = "score repeats" if further == 1 else "scores repeat"
+    what = f"{further:,} {repeat} a topic and system that have one already; the mean of their scores is used"
     return (Caution("repeats-averaged", what, "Check where they are from."),)
 
 
