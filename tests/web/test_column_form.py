@@ -113,6 +113,8 @@ def test_what_is_wrong_with_a_table_whose_columns_were_guessed_is_said(page: str
     link = page + upload(page, [("s.csv", b"query,model,ndcg\n1,a,0.5\n1,a,0.25\n")]).json()["link"]
     assert wait(link).headers["location"].endswith("/columns")
     assert "two scores for ndcg, topic «1», system a" in wait(f"{link}/columns").text
+    http.post(f"{link}/columns", data={"topic": "query", "system": "model", "score": "ndcg"})
+    assert "under «System», or as «Replicate or shard»." in wait(f"{link}/columns").text
 
 
 def test_names_in_a_file_stay_names(page: str, upload: Upload, wait: Wait) -> None:

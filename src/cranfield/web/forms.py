@@ -42,9 +42,11 @@ def without_commands(text: str) -> str:
 
 
 PAGE_TITLES = {f"{name}()": find_question(name).title for name in MODULES if name not in COMMANDS_ONLY} | {
-    "measures()": "Measures"
+    "measures()": "Measures",
+    "columns": "What the columns are",
+    "columns=mean=COLUMN": "repeats, to be averaged",
 }
-"""What messages call other pages."""
+"""What messages call other pages, and what is chosen there."""
 
 
 Names = Annotated[list[str] | None, Given]

@@ -29,7 +29,7 @@ def complete_scores(table: ScoreTable, measure: str | None = None, *, fewest: in
     scores = table.of(measure)
     if scores.ndim != 2:
         raise RequestError(
-            "there are several scores for each topic and system", fix="Average over them: mean=COLUMN in `columns`."
+            "there are several scores for each topic and system", fix='Average over them: `columns="mean=COLUMN"`.'
         )
     check_balance(table, measure)
     if len(scores) < fewest:
