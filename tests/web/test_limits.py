@@ -214,7 +214,8 @@ def test_a_job_that_takes_too_long_ends_with_the_reason(tmp_path: Path) -> None:
     assert job.state == "failed"
     assert job.fault is not None
     assert job.fault.what == "this takes more than 0.05 min"
-    assert _until(lambda: _has_ended(int((tmp_path / "process").read_text())))
+    file = tmp_path / "process"  # a busy machine may have ended the work before its first line
+    assert _until(lambda: not file.exists() or _has_ended(int(file.read_text())))
     runner.close()
 
 
