@@ -122,6 +122,6 @@ def in_terminal(command: list[str]) -> bytes:
         if not part:
             break
         said += part
-    process.wait(60)
+    process.wait(600)
     os.close(ours)
     return said
