@@ -64,6 +64,7 @@ def print_warnings(document: Document) -> None:
         return
     from rich.text import Text
 
+    sys.stdout.flush()  # the answer first, where both go to one place
     aside = console(stderr=True)
     for line in lines:
         shown = Text(fitted_text(f"warning: {line}", sys.stderr))

@@ -35,7 +35,7 @@ SCORE = make_page(
     of=("collection",),
     scored_by="AP P@10 nDCG@10",
 )
-FEW = 10  # systems of a design that is checked unless a number is given
+FEW, MANY = 10, 20  # systems of a design that is checked, unless a number is given, where there are more than many
 ABOUT_VARIANCE = ("variance", "correlation", "sd")  # which the data have
 VARIANCE = make_page("variance", front=("measure", "percentile", "pairs"))
 SIZE = make_page(
@@ -106,7 +106,7 @@ VERIFY = make_page(
     without=("gate",),
     example=lambda about: {
         "difference": "0.05",
-        **({"systems": str(FEW)} if len(about["systems"]) > FEW else {}),  # some of many cannot have such means
+        **({"systems": str(FEW)} if len(about["systems"]) > MANY else {}),  # some of many cannot have such means
         "collections": "1000",  # seconds, not a minute
         "search": "false",
     },
