@@ -10,6 +10,7 @@ from scipy import special
 from cranfield.errors import Caution
 from cranfield.methods.comparison.families import Pairs
 from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical
+from cranfield.methods.comparison.thresholds import pair_count
 from cranfield.methods.variance.components import products, system_effects
 from cranfield.runtime.random import sequence
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole
@@ -58,10 +59,12 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
 def raised_critical(scores: Array, alpha: float, *, measure: str) -> Caution | None:
     """Warn if max-t on these scores requires a clearly larger |t| than on normal ones, for which it is planned."""
     topics, systems = scores.shape
+    if systems < 3 or topics * pair_count(systems) > MOST_DIFFERENCES:
+        return None
     first, second = np.triu_indices(systems, k=1)
     pairs = Pairs(scores, first, second)
     vary = pairs.sd > 0
-    if systems < 3 or topics * len(first) > MOST_DIFFERENCES or not vary.any():
+    if not vary.any():
         return None
     rows = CentredPairs(scores - scores.mean(axis=0), first[vary], second[vary], pairs.sd[vary])
     largest = largest_t(rows, resamples=LOOKS, seed=sequence(1, "planning", "max-t"))
