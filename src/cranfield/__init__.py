@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.collection import Collection, open_collection, read_collection
+    from cranfield.collection import Collection, Judgments, judgments, open_collection, read_collection
     from cranfield.errors import CranfieldError, CranfieldWarning, InputError, PackedFileError, RequestError, WriteError
     from cranfield.measures import CATALOG, Measure, parse_measure
     from cranfield.methods.simulation import write_example
@@ -62,6 +62,8 @@ __version__ = "0.2.0"
 
 _HOME = {
     "Collection": "collection",
+    "Judgments": "collection",
+    "judgments": "collection",
     "open_collection": "collection",
     "read_collection": "collection",
     "CranfieldError": "errors",
@@ -148,6 +150,7 @@ __all__ = [
     "CranfieldWarning",
     "InputError",
     "JudgesResult",
+    "Judgments",
     "LeaderboardResult",
     "Measure",
     "PackResult",
@@ -182,6 +185,7 @@ __all__ = [
     "check",
     "compare",
     "judges",
+    "judgments",
     "leaderboard",
     "open_collection",
     "pack",

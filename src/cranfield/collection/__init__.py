@@ -2,6 +2,17 @@
 
 from cranfield.collection.collection import Collection, Contributors, Hits, Intents, View
 from cranfield.collection.packed import open_collection
-from cranfield.collection.readers import Name, read_collection
+from cranfield.collection.readers import Judgments, Name, judgments, read_collection
 
-__all__ = ["Collection", "Contributors", "Hits", "Intents", "Name", "View", "open_collection", "read_collection"]
+__all__ = [
+    "Collection",
+    "Contributors",
+    "Hits",
+    "Intents",
+    "Judgments",
+    "Name",
+    "View",
+    "judgments",
+    "open_collection",
+    "read_collection",
+]

@@ -125,7 +125,7 @@ def build(
     ``keep_ties`` notes which documents have the same key as the one before.
     """
     runs = sorted(runs, key=lambda named: named.system)
-    base = _Base.lay(judged, vocabularies)
+    base = Base.lay(judged, vocabularies)
     list_arrays, warnings = _lists(runs, base.tables, base.number, ascending=ascending, keep_ties=keep_ties)
     documents = len(base.arrays["document_edges"]) - 1
     hits = _hits(runs, documents, {**base.arrays, **list_arrays})
@@ -133,17 +133,16 @@ def build(
 
 
 def build_judged(
-    read_runs: Callable[[JudgedDocuments], list[NamedHits]], judged: Judged, teams: Mapping[str, str] | None
+    read_runs: Callable[[JudgedDocuments], list[NamedHits]], base: Base, judged: Judged, teams: Mapping[str, str] | None
 ) -> Collection:
     """The same collection without the unjudged documents of lists; ``read_runs`` is told what is judged."""
-    base = _Base.lay(judged, ())
     runs = sorted(read_runs(base.judged_documents), key=lambda named: named.system)
     arrays, warnings = _judged_lists(runs, base)
     return base.finish(runs, arrays, warnings, judged, teams)
 
 
 @dataclass(frozen=True, eq=False)
-class _Base:
+class Base:
     """The judgments, in their arrays, on which a collection is built; ``tables`` sort the codes of vocabularies."""
 
     topics: list[bytes]
@@ -154,7 +153,7 @@ class _Base:
     tables: list[Array]
 
     @classmethod
-    def lay(cls, judged: Judged, vocabularies: Sequence[Vocabulary]) -> _Base:
+    def lay(cls, judged: Judged, vocabularies: Sequence[Vocabulary]) -> Base:
         rows, vocabulary, intents = _all_judgments(judged)
         vocabularies = list({id(each): each for each in (*vocabularies, vocabulary)}.values())
         documents, tables = merge(vocabularies)
@@ -175,7 +174,7 @@ class _Base:
     def number(self) -> dict[bytes, int]:
         return {topic: index for index, topic in enumerate(self.topics)}
 
-    @property
+    @cached_property
     def judged_documents(self) -> JudgedDocuments:
         return JudgedDocuments(self.topics, self.arrays["judged_edges"], self.codes, self.vocabulary)
 
@@ -199,7 +198,7 @@ class _Base:
         )
 
 
-def _judged_lists(runs: Sequence[NamedHits], base: _Base) -> tuple[dict[str, Array], list[Problem]]:
+def _judged_lists(runs: Sequence[NamedHits], base: Base) -> tuple[dict[str, Array], list[Problem]]:
     """How long all lists are, and their hits, put topic by topic."""
     systems = len(runs)
     targets = [_targets(named, base.number) for named in runs]

@@ -14,9 +14,11 @@ from typing import Any
 
 from cranfield.errors import InputError, MissingPartError
 from cranfield.formats.parquet import is_parquet, parquet_errors, parquet_library, parquet_names
+from cranfield.formats.problems import Problem, refuse
 from cranfield.formats.qrels import MOST_GRADE, JudgmentLines, plain_grade
 from cranfield.formats.records import decoded, load_json
 from cranfield.formats.runs import RunLines
+from cranfield.formats.scan import CodedJudgments, JudgedDocuments, JudgedRun, Scanner
 from cranfield.formats.text import BOM, IRDS, is_dataset
 
 NAMES = {
@@ -38,29 +40,74 @@ def runs_in(data: Any, *, name: str = "run") -> dict[str, RunLines]:
     >>> found["bm25"].documents
     [b'd1', b'd2']
     """
-    parts = list(_systems(data, name))
-    if not parts:
-        raise InputError("there is no run in it", fix="Give {system: {topic: {document: score}}}.")
-    found: dict[str, RunLines] = {}
-    for system, cells in parts:
-        if system in found:
+    return {system: _run_lines(system, _run_cells(run)) for system, run in _by_system(data, name).items()}
+
+
+def judged_runs(data: Any, documents: JudgedDocuments) -> dict[str, JudgedRun]:
+    """What is judged of the runs in an object, by the name of their system.
+
+    >>> import numpy as np
+    >>> scanner = Scanner()
+    >>> rows = scanner.code_judgments(judgments_in({"1": {"d1": 1}}))
+    >>> documents = JudgedDocuments(rows.topics, np.array([0, 1]), rows.codes, scanner.vocabulary)
+    >>> judged_runs({"bm25": {"1": {"d1": 1.0, "d2": 2.0}}}, documents)["bm25"].ranks
+    array([2], dtype=int32)
+    """
+    return {system: _judged_run(system, run, documents) for system, run in _by_system(data, "run").items()}
+
+
+def _judged_run(system: str, run: Any, documents: JudgedDocuments) -> JudgedRun:
+    taken = documents.take(run, _place(system), system) if system.strip() else None
+    if taken is None and system.strip():  # other mappings, cells
+        taken = documents.take(_by_topic(_run_cells(run)), _place(system), system)
+    if taken is not None:
+        return taken
+    lines = _run_lines(system, _run_cells(run))
+    if len(set(zip(lines.topics, lines.documents, strict=True))) < len(lines.topics):
+        refuse([Problem("duplicate-document", lines.file)])
+    return documents.look_up(lines)
+
+
+def _run_cells(run: Any) -> Iterable[tuple[Any, Any, float]]:
+    return _cells(run, "score") if isinstance(run, Mapping) else run
+
+
+def _by_topic(cells: Iterable[tuple[Any, Any, float]]) -> dict[Any, dict[Any, float]] | None:
+    """Scores by topic and document; None where a document comes twice."""
+    lists: dict[Any, dict[Any, float]] = {}
+    for topic, document, score in cells:
+        ranked = lists.setdefault(topic, {})
+        if document in ranked:
+            return None
+        ranked[document] = score
+    return lists
+
+
+def _by_system(data: Any, name: str) -> dict[str, Any]:
+    """The runs in an object, each as a mapping or a list of cells."""
+    runs: dict[str, Any] = {}
+    for system, run in _systems(data, name):
+        if system in runs:
             raise InputError(f"two runs are called «{system}»", fix="Give {system: run}, with a name for each.")
-        found[system] = _run_lines(system, cells)
-    return found
+        runs[system] = run
+    if not runs:
+        raise InputError("there is no run in it", fix="Give {system: {topic: {document: score}}}.")
+    return runs
 
 
-def _systems(data: Any, name: str) -> Iterator[tuple[str, Cells]]:
-    """The runs in an object, one after the other: name and cells."""
+def _systems(data: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The runs in an object, one after the other: name and mapping, or cells."""
     if isinstance(data, Mapping) and _depth(data) != 2:
         for system, each in data.items():
-            yield from ((str(system), cells) for _, cells in _systems(each, str(system)))
+            yield from ((str(system), run) for _, run in _systems(each, str(system)))
     elif isinstance(data, list | tuple) and data and not _is_row(data[0]):
         for each in data:
             yield from _systems(each, name)
     elif _is_frame(data):
         yield from _frame_runs(data, name)
     else:
-        yield str(getattr(data, "name", None) or name), _cells(data, "score")
+        run = data.to_dict() if hasattr(data, "to_dict") else data  # ranx
+        yield str(getattr(data, "name", None) or name), run if isinstance(run, Mapping) else [*_cells(run, "score")]
 
 
 def parquet_runs(data: bytes, file: str, *, name: str, by_rank: bool = False) -> dict[str, RunLines]:
@@ -147,6 +194,12 @@ def json_runs(data: bytes, file: str, *, name: str) -> dict[str, RunLines]:
     return {system: replace(run, file=file) for system, run in found.items()}
 
 
+def coded_judgments(data: Any, scanner: Scanner) -> CodedJudgments:
+    """The judgments in an object, coded."""
+    taken = scanner.take_judgments(data, f"the {type(data).__name__}")
+    return scanner.code_judgments(judgments_in(data)) if taken is None else taken
+
+
 def judgments_in(data: Any) -> JudgmentLines:
     """The judgments in an object, or in a dataset of ir_datasets.
 
@@ -175,7 +228,7 @@ def judgments_in(data: Any) -> JudgmentLines:
 
 def _run_lines(system: str, cells: Cells) -> RunLines:
     topics, documents, keys = [], [], []
-    where = f"the run «{system}»"
+    where = _place(system)
     by_topic: dict[bytes, list[tuple[bytes, float]]] = {}
     for topic, document, score in cells:
         if not math.isfinite(score):
@@ -189,6 +242,10 @@ def _run_lines(system: str, cells: Cells) -> RunLines:
         raise InputError("the run has no documents", where=where, fix="Leave it out.")
     tag, count = _name(system, "name of the system"), len(topics)
     return RunLines(where, range(1, count + 1), topics, documents, [b"0"] * count, keys, [tag] * count)
+
+
+def _place(system: str) -> str:
+    return f"the run «{system}»"
 
 
 def _name(value: Any, what: str) -> bytes:
@@ -251,9 +308,16 @@ def _frame_runs(frame: Any, name: str) -> Iterator[tuple[str, Cells]]:
 
 
 def _frame_names(frame: Any) -> dict[str, str]:
-    there = {str(name).lower(): name for name in frame.columns}
+    there = {str(name).lower(): name for name in _column_names(frame)}
     found = {part: next((there[each] for each in usual if each in there), None) for part, usual in NAMES.items()}
     return {part: name for part, name in found.items() if name is not None}
+
+
+def _column_names(frame: Any) -> list[Any]:
+    """The names, which ``columns`` are not in every library."""
+    import narwhals as nw
+
+    return list(nw.from_native(frame, eager_only=True).columns)
 
 
 def _columns(frame: Any, parts: Sequence[str]) -> list[list[Any]]:
@@ -262,7 +326,7 @@ def _columns(frame: Any, parts: Sequence[str]) -> list[list[Any]]:
     data, names = nw.from_native(frame, eager_only=True), _frame_names(frame)
     for part in parts:
         if part not in names:
-            fix = f"Call it one of: {', '.join(NAMES[part])}. There are: {', '.join(map(str, frame.columns))}."
+            fix = f"Call it one of: {', '.join(NAMES[part])}. There are: {', '.join(map(str, data.columns))}."
             raise InputError(f"the frame has no column for the {part}", fix=fix)
     return [data[names[part]].to_list() for part in parts]
 

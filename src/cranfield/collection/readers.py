@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cranfield.collection import objects
-from cranfield.collection.builder import DuplicateDocumentError, Judged, NamedHits, NamedRun, build, build_judged
+from cranfield.collection.builder import Base, DuplicateDocumentError, Judged, NamedHits, NamedRun, build, build_judged
 from cranfield.collection.collection import Collection
 from cranfield.errors import RequestError
 from cranfield.formats.file_check import FileKind, OtherFormat, Taken
@@ -29,7 +29,7 @@ from cranfield.types import Progress
 
 Source = str | Path
 Runs = Source | Iterable[Source] | Mapping[str, Any] | Any
-Judgments = Source | Mapping[str, Any] | Any
+JudgmentSource = Source | Mapping[str, Any] | Any
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -42,9 +42,61 @@ class Name(StrEnum):
     FILE = "file"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Judgments:
+    """Judgments that are read and indexed once, for `qrels` of any number of questions; `judgments` makes them.
+
+    Attributes
+    ----------
+    source
+        What they were read from: a path, the name of a dataset, or the type of an object.
+    """
+
+    source: str
+    judged: Judged
+    base: Base
+
+    def __len__(self) -> int:
+        """The number of judgments."""
+        return len(self.base.arrays["grade"])
+
+    def __repr__(self) -> str:
+        return f"Judgments({self.source!r}: {len(self.base.topics):,} topics, {len(self):,} judgments)"
+
+
+def judgments(qrels: JudgmentSource | Judgments) -> Judgments:
+    """Read judgments once, to score many times.
+
+    Parameters
+    ----------
+    qrels
+        What `qrels` is elsewhere: a file, ``{topic: {document: grade}}``, a data frame, ``irds:NAME``. It is copied: a
+        dict that changes later changes nothing.
+
+    Returns
+    -------
+    Judgments
+        To be given as `qrels`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> judged = cf.judgments({"1": {"d1": 1, "d2": 0}})
+    >>> judged
+    Judgments('dict': 1 topics, 2 judgments)
+    >>> cf.score({"bm25": {"1": {"d2": 2.0, "d1": 1.0}}}, qrels=judged, measure="RR").table.of("RR").item()
+    0.5
+    """
+    if isinstance(qrels, Judgments):
+        return qrels
+    judged = Judged(_read_qrels(qrels, Scanner()))
+    source = str(qrels) if isinstance(qrels, str | Path) else type(qrels).__name__
+    return Judgments(source, judged, Base.lay(judged, ()))
+
+
 def read_collection(
     runs: Runs,
-    qrels: Judgments | None = None,
+    qrels: JudgmentSource | Judgments | None = None,
     *,
     intents: Source | None = None,
     probabilities: Source | None = None,
@@ -64,7 +116,8 @@ def read_collection(
         Run files, folders of them, patterns, or ``-`` for standard input; gzip is recognised, and so is JSON. Or runs
         in memory: ``{system: {topic: {document: score}}}``, data frames, objects of ranx, PyTerrier or ir_measures.
     qrels
-        Judgments, ``topic 0 document grade``: a file, those in memory, or ``irds:NAME``, a dataset of ir_datasets.
+        Judgments, ``topic 0 document grade``: a file, those in memory, ``irds:NAME``, a dataset of ir_datasets, or
+        what :func:`cranfield.judgments` made of one of these.
     intents
         Per-intent judgments, ``topic intent document grade``, for the diversity measures; or judgments of nuggets.
     probabilities
@@ -133,7 +186,7 @@ def _are_files(runs: Runs) -> bool:
 
 def _read(
     runs: Runs,
-    qrels: Judgments | None,
+    qrels: JudgmentSource | Judgments | None,
     intents: Source | None,
     probabilities: Source | None,
     teams: Source | Mapping[str, str] | None,
@@ -145,18 +198,23 @@ def _read(
     files = expand([runs] if isinstance(runs, str | Path) else runs) if _are_files(runs) else None
     if files == []:
         raise RequestError("no run was named", fix="Name run files, folders or patterns.")
-    scanner = Scanner()
+    prepared = qrels if isinstance(qrels, Judgments) else None
     judged = Judged(
-        None if qrels is None else _read_qrels(qrels, scanner),
+        prepared.judged.qrels if prepared else None if qrels is None else _read_qrels(qrels, Scanner()),
         None if intents is None else read_intents(intents),
         None if probabilities is None else read_probabilities(probabilities),
     )
     team_of = teams if teams is None or isinstance(teams, Mapping) else read_teams(teams)
-    if only_judged and files is not None and how.is_usual:
-        collection = build_judged(lambda documents: _read_hits(files, how, documents, progress), judged, team_of)
+    if only_judged and how.is_usual:
+        base = prepared.base if prepared and judged.intents is None else Base.lay(judged, ())
+
+        def read_hits(documents: JudgedDocuments) -> list[NamedHits]:
+            return _take_hits(runs, how, documents) if files is None else _read_hits(files, how, documents, progress)
+
+        collection = build_judged(read_hits, base, judged, team_of)
         refuse(collection.warnings)
         return _with_team_warnings(collection, team_of)
-    named, vocabularies = _take_runs(runs, how, scanner) if files is None else _read_runs(files, how, scanner, progress)
+    named, vocabularies = _take_runs(runs, how) if files is None else _read_runs(files, how, progress)
     try:
         collection = build(
             named,
@@ -173,18 +231,29 @@ def _read(
     return _with_team_warnings(collection, team_of)
 
 
-def _take_runs(runs: Runs, how: _How, scanner: Scanner) -> tuple[list[NamedRun], list[Vocabulary]]:
-    """Runs that are in memory, coded."""
+def _take_hits(runs: Runs, how: _How, documents: JudgedDocuments) -> list[NamedHits]:
+    """What is judged of runs that are in memory."""
+    _refuse_file_names(how)
+    return [NamedHits(system, run) for system, run in objects.judged_runs(runs, documents).items()]
+
+
+def _refuse_file_names(how: _How) -> None:
     if how.name is Name.FILE:
         raise RequestError("these runs are in no files", fix="Leave out `name`.")
+
+
+def _take_runs(runs: Runs, how: _How) -> tuple[list[NamedRun], list[Vocabulary]]:
+    """Runs that are in memory, coded."""
+    _refuse_file_names(how)
+    scanner = Scanner()
     found = [NamedRun(system, how.keyed(scanner.code_run(lines)), 0) for system, lines in objects.runs_in(runs).items()]
     return found, [scanner.vocabulary]
 
 
-def _read_qrels(source: Judgments, scanner: Scanner) -> tuple[CodedJudgments, Vocabulary]:
+def _read_qrels(source: JudgmentSource, scanner: Scanner) -> tuple[CodedJudgments, Vocabulary]:
     """Ordinary judgments, and the vocabulary of their documents."""
     if is_dataset(source) or not isinstance(source, str | Path):
-        return scanner.code_judgments(objects.judgments_in(source)), scanner.vocabulary
+        return objects.coded_judgments(source, scanner), scanner.vocabulary
     data = read_bytes(source)
     if _is_json(data):
         lines = objects.judgments_in(load_json(decoded(data, show(source)), show(source)))
@@ -221,15 +290,13 @@ def _choice(kind: type[Choice], value: str, what: str) -> Choice:
         raise RequestError(f"{what} cannot be «{value}»", fix=f"Choose one of: {', '.join(kind)}.") from None
 
 
-def _read_runs(
-    files: Sequence[str], how: _How, scanner: Scanner, progress: Progress | None
-) -> tuple[list[NamedRun], list[Vocabulary]]:
-    """All runs, coded, with the vocabularies of the readers that coded them; the first goes on with ``scanner``."""
+def _read_runs(files: Sequence[str], how: _How, progress: Progress | None) -> tuple[list[NamedRun], list[Vocabulary]]:
+    """All runs, coded, with the vocabularies of the readers that coded them."""
     workers = min(available_workers(), len(files))
     # Dealt out like cards: neighbours in a folder tend to be of one team and one size.
     hands = [files[start::workers] for start in range(workers)]
     counter = Counter(progress, len(files))
-    readers = [_Reader(how, Scanner() if at else scanner) for at in range(workers)]
+    readers = [_Reader(how, Scanner()) for _ in range(workers)]
     read = spread(
         lambda pair: [(file, pair[0].read(file, counter)) for file in pair[1]], zip(readers, hands, strict=True)
     )

@@ -681,6 +681,7 @@ typedef struct {
     Memory lengths; /* int64: of every list */
     Memory edges;   /* int64: where the hits of each list begin, and where those of the last end */
     Memory ranks, rows; /* int32: of every hit */
+    bool distinct;      /* no document can be in the list twice */
 } Hits;
 
 /* The higher score first and, of equal scores, the higher id (trec_eval's rule). */
@@ -746,7 +747,7 @@ static int finish_list(const Judgments *judgments, Field topic, Hits *hits) {
         return DONE;
     }
     int64_t length = (int64_t)count;
-    int outcome = count < INT32_MAX / 4 ? refuse_twice(hits, count) : UNREADABLE;
+    int outcome = count >= INT32_MAX / 4 ? UNREADABLE : hits->distinct ? DONE : refuse_twice(hits, count);
     if (outcome != DONE) {
         return outcome;
     }
@@ -823,6 +824,120 @@ static PyObject *topic_list(const Memory *memory) {
         }
     }
     return list;
+}
+
+/* ---- names and runs in memory; of what is odd nothing is said here either, not even by an error */
+
+/* The name at a place of a list, which keeps it, as text: what is no str is replaced by its str. NULL: there is none. */
+static PyObject *name_at(PyObject *names, Py_ssize_t at) {
+    PyObject *name = PyList_GetItem(names, at);
+    if (name == NULL || name == Py_None || PyUnicode_CheckExact(name)) {
+        return name == Py_None ? NULL : name;
+    }
+    PyObject *text = PyObject_Str(name);
+    return text != NULL && PyList_SetItem(names, at, text) == 0 ? text : NULL;
+}
+
+static bool is_blank(PyObject *text, Field field) {
+    for (size_t at = 0; at < field.size; at++) {
+        if ((signed char)field.at[at] > 32) { /* as the first byte is, most often; other alphabets are left to Python */
+            return false;
+        }
+    }
+    PyObject *blank = field.size == 0 ? Py_NewRef(Py_True) : PyObject_CallMethod(text, "isspace", NULL);
+    Py_XDECREF(blank);
+    return blank != Py_False;
+}
+
+/* The bytes of text that is not blank; they live as long as it. */
+static bool read_text(PyObject *text, Field *field) {
+    Py_ssize_t size;
+    field->at = PyUnicode_AsUTF8AndSize(text, &size);
+    if (field->at == NULL) {
+        return false;
+    }
+    field->size = (size_t)size;
+    return !is_blank(text, *field);
+}
+
+static bool read_name(PyObject *names, Py_ssize_t at, Field *field) {
+    PyObject *text = name_at(names, at);
+    return text != NULL && read_text(text, field);
+}
+
+static bool read_score(PyObject *value, double *score) {
+    PyObject *number = value == NULL || PyFloat_CheckExact(value) ? Py_XNewRef(value) : PyNumber_Float(value);
+    *score = number == NULL ? NAN : PyFloat_AsDouble(number);
+    Py_XDECREF(number);
+    return isfinite(*score) != 0;
+}
+
+static int rank_documents(const Judgments *self, Field topic, PyObject *names, PyObject *scores, Hits *hits) {
+    Py_ssize_t count = PyList_Size(names);
+    hits->list.used = 0;
+    hits->distinct = true;
+    if (count != PyList_Size(scores) || !make_room(&hits->list, (size_t)count * sizeof(Listed))) {
+        return UNREADABLE;
+    }
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Listed next;
+        hits->distinct = hits->distinct && PyUnicode_CheckExact(PyList_GetItem(names, at));
+        if (!read_name(names, at, &next.id) || !read_score(PyList_GetItem(scores, at), &next.key)) {
+            return UNREADABLE;
+        }
+        next.hash = hashed(self->key, next.id.at, next.id.size);
+        append(&hits->list, &next, sizeof next);
+    }
+    return finish_list(self, topic, hits);
+}
+
+/* Keys and values are taken out of a dict before anything else runs, so that it may change meanwhile. */
+static int take_list(const Judgments *self, Field topic, PyObject *documents, Hits *hits) {
+    PyObject *names = PyDict_Keys(documents), *scores = PyDict_Values(documents);
+    int outcome = names == NULL || scores == NULL ? NO_MEMORY : rank_documents(self, topic, names, scores, hits);
+    Py_XDECREF(names);
+    Py_XDECREF(scores);
+    return outcome;
+}
+
+static int take_run(const Judgments *self, PyObject *topics, PyObject *lists, PyObject *names, Hits *hits) {
+    int64_t zero = 0;
+    int outcome = append(&hits->edges, &zero, sizeof zero) ? DONE : NO_MEMORY;
+    for (Py_ssize_t at = 0; outcome == DONE && at < PyList_Size(topics); at++) {
+        PyObject *documents = PyList_GetItem(lists, at);
+        Field topic;
+        if (documents == NULL || !PyDict_CheckExact(documents)) {
+            return UNREADABLE;
+        }
+        if (PyDict_Size(documents) == 0) {
+            continue;
+        }
+        if (!read_name(topics, at, &topic)) {
+            return UNREADABLE;
+        }
+        PyObject *name = PyBytes_FromStringAndSize(topic.at, (Py_ssize_t)topic.size);
+        outcome = name == NULL || PyList_Append(names, name) < 0 ? NO_MEMORY : take_list(self, topic, documents, hits);
+        Py_XDECREF(name);
+    }
+    return outcome;
+}
+
+/* One id, as bytes or as text. */
+static bool read_id(PyObject *id, bool is_text, Field *field) {
+    if (!is_text) {
+        char *bytes = NULL;
+        Py_ssize_t size = 0;
+        bool is_read = PyBytes_AsStringAndSize(id, &bytes, &size) == 0;
+        *field = (Field){bytes, (size_t)size};
+        return is_read;
+    }
+    if (PyUnicode_CheckExact(id) && read_text(id, field)) {
+        return true;
+    }
+    if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError, "an id is empty, or no text");
+    }
+    return false;
 }
 
 /* ---- what Python sees */
@@ -922,7 +1037,9 @@ static PyObject *vocabulary_enter(Vocabulary *self, PyObject *given) {
     return codes;
 }
 
-PyDoc_STRVAR(code_doc, "code(ids)\n--\n\nThe codes of a list of ids, those that are new entered.");
+PyDoc_STRVAR(code_doc,
+             "code(ids)\n--\n\n"
+             "The codes of a list of ids, all bytes or all text that is not blank, those that are new entered.");
 
 static PyObject *vocabulary_code(Vocabulary *self, PyObject *list) {
     Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : -1;
@@ -934,18 +1051,20 @@ static PyObject *vocabulary_code(Vocabulary *self, PyObject *list) {
         return NULL;
     }
     PyObject *codes = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(int32_t));
+    bool is_text = count > 0 && PyUnicode_CheckExact(PyList_GetItem(list, 0));
+    int32_t known = self->count;
     for (Py_ssize_t at = 0; codes != NULL && at < count; at++) {
-        char *id;
-        Py_ssize_t size;
+        Field id;
         int32_t code = -1;
-        if (PyBytes_AsStringAndSize(PyList_GetItem(list, at), &id, &size) == 0) {
-            if (memchr(id, 0, (size_t)size) != NULL) { /* which ends an id */
+        if (read_id(PyList_GetItem(list, at), is_text, &id)) {
+            if (memchr(id.at, 0, id.size) != NULL) { /* which ends an id */
                 PyErr_SetString(PyExc_ValueError, "an id has no zero byte");
-            } else if ((code = code_of(self, id, (size_t)size, hashed(self->key, id, (size_t)size))) < 0) {
+            } else if ((code = code_of(self, id.at, id.size, hashed(self->key, id.at, id.size))) < 0) {
                 PyErr_NoMemory();
             }
         }
         if (code < 0) {
+            forget(self, known);
             Py_CLEAR(codes);
         } else {
             memcpy(PyByteArray_AsString(codes) + (size_t)at * sizeof code, &code, sizeof code);
@@ -1103,6 +1222,38 @@ static PyObject *judgments_scan(Judgments *self, PyObject *arguments) {
     return answer;
 }
 
+PyDoc_STRVAR(judgments_take_doc,
+             "take(run)\n--\n\n"
+             "A run {topic: {document: score}}: (topics, lengths, edges, ranks, rows), or None if anything is odd.");
+
+static PyObject *judgments_take(Judgments *self, PyObject *run) {
+    if (!PyDict_CheckExact(run)) {
+        return Py_NewRef(Py_None);
+    }
+    Hits hits = {0};
+    PyObject *topics = PyDict_Keys(run), *lists = PyDict_Values(run), *names = PyList_New(0), *answer = NULL;
+    if (topics != NULL && lists != NULL && names != NULL) {
+        int outcome = take_run(self, topics, lists, names, &hits);
+        if (outcome == DONE && !PyErr_Occurred()) {
+            answer = Py_BuildValue("(ONNNN)", names, as_bytes(&hits.lengths), as_bytes(&hits.edges),
+                                   as_bytes(&hits.ranks), as_bytes(&hits.rows));
+        } else if (outcome == NO_MEMORY) {
+            PyErr_NoMemory();
+        } else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception)) { /* no interrupt */
+            PyErr_Clear();
+            answer = Py_NewRef(Py_None);
+        }
+    }
+    Py_XDECREF(topics);
+    Py_XDECREF(lists);
+    Py_XDECREF(names);
+    Memory *all[] = {&hits.list, &hits.taken, &hits.lengths, &hits.edges, &hits.ranks, &hits.rows};
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        release(all[at]);
+    }
+    return answer;
+}
+
 /* Whether the rows of topics are rows, and their codes are codes of documents. */
 static bool are_rows(const Py_buffer *edges, const Py_buffer *codes, Py_ssize_t topics, const Vocabulary *documents) {
     const int64_t *edge = edges->buf;
@@ -1147,6 +1298,7 @@ static void judgments_dealloc(Judgments *self) {
 
 static PyMethodDef judgments_methods[] = {
     {"scan", (PyCFunction)judgments_scan, METH_VARARGS, judgments_scan_doc},
+    {"take", (PyCFunction)judgments_take, METH_O, judgments_take_doc},
     {NULL, NULL, 0, NULL},
 };
 

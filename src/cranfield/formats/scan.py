@@ -30,7 +30,7 @@ class Vocabulary:
         self.compiled = None if _scan is None else _scan.Vocabulary(os.urandom(16))
         self._codes: dict[bytes, int] = {}
 
-    def code(self, ids: Sequence[bytes]) -> Array:
+    def code(self, ids: Sequence[Any]) -> Array:
         """The codes of ids, those that are new entered."""
         if self.compiled is not None:
             return np.frombuffer(self.compiled.code(list(ids)), np.int32)
@@ -126,6 +126,14 @@ class JudgedDocuments:
         parts = map(np.frombuffer, arrays, (np.int64, np.int64, np.int32, np.int32))
         return JudgedRun(file, (tag.decode(),), topics, *parts)
 
+    def take(self, run: Any, file: str, system: str) -> JudgedRun | None:
+        """What is judged of ``{topic: {document: score}}``, or None when it has to be read carefully."""
+        found = None if self._compiled is None else self._compiled.take(run)
+        if not found or not found[0] or len(set(found[0])) < len(found[0]):  # two topics have one name
+            return None
+        parts = map(np.frombuffer, found[1:], (np.int64, np.int64, np.int32, np.int32))
+        return JudgedRun(file, (system,), found[0], *parts)
+
     def look_up(self, run: RunLines) -> JudgedRun:
         """What is judged of a run that was read carefully."""
         lists: dict[bytes, list[tuple[float, bytes]]] = {}
@@ -196,6 +204,25 @@ class Scanner:
         topics, firsts = list_starts(run.topics)
         edges, codes = np.array([*firsts, len(run.topics)], np.int64), self.vocabulary.code(run.documents)
         return CodedRun(run.file, run.tags, topics, edges, codes, np.array(run.keys, np.float64))
+
+    def take_judgments(self, judged: Any, file: str) -> CodedJudgments | None:
+        """``{topic: {document: grade}}`` of text and numbers, or None when it has to be read carefully."""
+        if self.vocabulary.compiled is None or type(judged) is not dict or {*map(type, judged.values())} != {dict}:
+            return None
+        lists = {topic: documents for topic, documents in judged.items() if documents}
+        ids = [document for documents in lists.values() for document in documents]
+        if {*map(type, lists), *map(type, ids[:1])} != {str} or not all(map(str.strip, lists)):
+            return None
+        try:
+            names = [topic.encode() for topic in lists]
+            given = np.array([grade for documents in lists.values() for grade in documents.values()])
+            codes = self.vocabulary.code(ids)
+        except ValueError:
+            return None
+        if given.ndim != 1 or given.dtype.kind not in "biuf" or not np.abs(given.astype(float)).max() <= MOST_GRADE:
+            return None
+        topic = np.repeat(np.arange(len(names)), [len(documents) for documents in lists.values()])
+        return CodedJudgments(file, names, topic, codes, grade_array(given))
 
     def code_judgments(self, lines: JudgmentLines) -> CodedJudgments:
         """Judgments that were read carefully."""

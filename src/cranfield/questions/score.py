@@ -46,9 +46,11 @@ class Standards:
     @classmethod
     def of(cls, qrels: Any) -> Standards | None:
         """The standards of judgments that come from ir_datasets; None where that names no measure that is known."""
+        from cranfield.collection import Judgments
         from cranfield.collection.objects import dataset_standards
         from cranfield.formats.text import is_dataset
 
+        qrels = qrels.source if isinstance(qrels, Judgments) else qrels
         if not is_dataset(qrels):
             return None
         official, meanings = dataset_standards(qrels)
