@@ -500,8 +500,8 @@ def test_the_test_follows_the_number_of_systems_unless_it_is_named() -> None:
     ]
     assert [(each.test, each.systems) for (each,) in made] == [
         ("t", 2),
-        ("max-t", 10),
-        ("max-t", 6),
+        ("holm", 10),
+        ("holm", 6),
         ("t", 2),
         ("holm", 4),
         ("blocked", 6),

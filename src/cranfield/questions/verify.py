@@ -127,10 +127,10 @@ def verify(
         VerifiedTestName | None,
         Param(
             "The test that will be run; t, wilcoxon, sign, bootstrap and permutation test a pair named in advance.",
-            default="max-t for several systems, t for two, the formula's F for a range",
+            default="holm for several systems, t for two, the formula's F for a range",
             metavar="NAME",
             titles={
-                "": "max-t; for two systems t; for a range F",
+                "": "holm; for two systems t; for a range F",
                 **TEST_LABELS,
                 "anova": "one-way ANOVA",
                 "blocked": "ANOVA, topics as blocks",
@@ -149,7 +149,15 @@ def verify(
     shards: Annotated[
         int | None, Param("Split runs into this number of shards first.", short="-s", ge=2, le=1000, metavar="S")
     ] = None,
-    collections: Annotated[int, Param("The largest number of collections to draw.", ge=250, le=10_000_000)] = 20_000,
+    collections: Annotated[
+        int | None,
+        Param(
+            "The largest number of collections to draw.",
+            default="20,000, and fewer (400 or more) where each is much work",
+            ge=250,
+            le=10_000_000,
+        ),
+    ] = None,
     tolerance: Annotated[
         float, Param("How far the power may be below the required power and still be enough.", gt=0, lt=1)
     ] = 0.02,

@@ -59,6 +59,8 @@ def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function compiled when it is first called, once for all: the code is kept on disk where there is a place."""
     import numba
 
+    if getattr(numba.config, "DISABLE_JIT", False):  # numba gives the function back, and has no cache
+        return function
     if threads.is_command:
         _skip_linear_algebra()
     made: Any

@@ -136,6 +136,9 @@ class FTest:
     def for_batch(self, batch: int) -> Self:
         return self
 
+    def work_per_topic(self, systems: int) -> int:
+        return systems
+
     def tally(self) -> Sums:
         return Sums()
 
@@ -157,6 +160,9 @@ class TukeyTest:
     def for_batch(self, batch: int) -> Self:
         return self
 
+    def work_per_topic(self, systems: int) -> int:
+        return systems
+
     def tally(self) -> Sums:
         return Sums()
 
@@ -177,6 +183,9 @@ class SampledTest:
 
     def for_batch(self, batch: int) -> Self:
         return self
+
+    def work_per_topic(self, systems: int) -> int:
+        return systems
 
     def tally(self) -> Sums:
         return Sums()
@@ -214,6 +223,9 @@ class DunnettTest:
 
     def for_batch(self, batch: int) -> Self:
         return self
+
+    def work_per_topic(self, systems: int) -> int:
+        return systems
 
     def tally(self) -> Sums:
         return Sums()
@@ -266,6 +278,9 @@ class HolmTest:
 
     def for_batch(self, batch: int) -> Self:
         return self
+
+    def work_per_topic(self, systems: int) -> int:
+        return systems**2
 
     def tally(self) -> Products:
         return Products()
@@ -325,6 +340,9 @@ class TukeyPermutationTest:
         """The same with resamples of the batch's own."""
         return replace(self, seed=sequence(self.seed, "test", batch))
 
+    def work_per_topic(self, systems: int) -> int:
+        return self.resamples * systems * (systems - 1) // 2
+
     def tally(self) -> Scores:
         return Scores()
 
@@ -353,6 +371,9 @@ class MaxTTest:
     def for_batch(self, batch: int) -> Self:
         """The same with resamples of the batch's own."""
         return replace(self, seed=sequence(self.seed, "test", batch))
+
+    def work_per_topic(self, systems: int) -> int:
+        return self.resamples * systems * (systems - 1) // 2
 
     def tally(self) -> Scores:
         return Scores()
@@ -386,7 +407,11 @@ def _largest_t_verdicts(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(vary, mean / sd * np.sqrt(n - 1), 0.0)
         gaps = np.where(vary, gaps / sd, 0.0).reshape(n, -1)
-    squared_mean, variance = product(weights, gaps), product(weights, gaps**2)
+    # Means of pairs are differences of the means of systems: only the squares need a product for every pair.
+    by_system = product(weights, (scores - scores.mean(axis=0)).reshape(n, -1)).reshape(len(weights), *scores.shape[1:])
+    squared_mean = (by_system[:, :, first] - by_system[:, :, second]) * np.where(vary, 1 / np.where(vary, sd, 1.0), 0.0)
+    squared_mean = squared_mean.reshape(len(weights), -1)
+    variance = product(weights, np.square(gaps, out=gaps))
     squared_mean *= squared_mean
     variance -= squared_mean
     np.maximum(variance, LEAST_VARIANCE, out=variance)
@@ -410,6 +435,9 @@ class PairTest:
     def for_batch(self, batch: int) -> Self:
         """The same with resamples of the batch's own."""
         return replace(self, seed=sequence(self.seed, "test", batch))
+
+    def work_per_topic(self, systems: int) -> int:
+        return max(self.resamples, 1)
 
     def tally(self) -> Scores:
         return Scores(pairs=True)

@@ -22,7 +22,7 @@ from cranfield.methods.design.replicate_design import STRUCTURES, Structure
 from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import Size, power_of
 from cranfield.methods.judging.label_design import LabelCosts, judged_power
-from cranfield.methods.judging.label_plan import check_labels, judged_test, plan_labels
+from cranfield.methods.judging.label_plan import check_labels, plan_labels
 from cranfield.methods.names import fix_for_test
 from cranfield.methods.sharding.shard_models import SAMPLED, SHARD_MODELS, undefined_cells
 from cranfield.methods.variance import estimate_variance
@@ -410,16 +410,13 @@ class DesignRequest:
         sizes = plan(request)[:1] if pilot is None else [plan_from_pilot(request, estimate_variance(pilot))[0].size]
         rs = self.judge_correlation or ()
         if self.topics is None:
-            found = plan_labels(sizes, rs, costs, sides=self.sides, test=self.test)
+            found = plan_labels(sizes, rs, costs, sides=self.sides)
             return _from_rows([row for each in found for row in each.to_dict()], self.sides, measure)
         if costs.judged_topics is None:
             raise RequestError(
                 "the number of topics that the model labels is missing", fix="Add `judged_topics=200`, for instance."
             )
-        made = [
-            replace(each, test=judged_test(each.test, self.test))
-            for each in _with_topics(sizes, self.topics, self.sides, measure)
-        ]
+        made = _with_topics(sizes, self.topics, self.sides, measure)
         return [_among(each, costs.judged_topics, r) for each, r in product(made, rs)]
 
     def _of_formula(self, request: Request, pilot: ScoreTable | None) -> list[Design]:

@@ -25,6 +25,9 @@ class JudgedWorld(Protocol):
     """Where collections with two label sets are drawn from."""
 
     @property
+    def systems(self) -> int: ...
+
+    @property
     def title(self) -> str: ...
 
     def cast(self, rng: Random, collections: int) -> Array:

@@ -38,6 +38,10 @@ BATCH = 250  # collections a task draws, whoever runs it
 _FIRST = 4  # batches before the first look; each round from there is half as long as all before it
 _SCORES = 1_000_000  # scores of a batch at a time
 MOST_TOPICS = 100_000
+MOST_COLLECTIONS, LEAST_COLLECTIONS = 20_000, 400  # bounds of the default number
+DEFAULT_WORK = 60_000_000_000  # multiplications: about half a minute on two cores
+_TASK_WORK = 2_000_000_000  # the same of one task, so that progress is seen to move
+_EXPECTED_LOOKS = 24  # numbers of topics that a search usually tries
 ENOUGH, SHORT, UNDECIDED = "enough", "short", "undecided"
 
 
@@ -53,6 +57,12 @@ class BatchTask:
     looks: tuple[int, ...]  # numbers of topics at which the test is run
     seed: Seed
     power_only: bool = False  # equal systems are left out
+    collections: int = BATCH
+
+    @property
+    def work(self) -> int:
+        """Multiplications for one collection under both truths: counted, so that it is the same on any machine."""
+        return 2 * self.looks[-1] * max(self.world.columns, self.test.work_per_topic(self.world.systems))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +80,12 @@ def run_batch(task: BatchTask, batch: int) -> Counts:
     Topics are drawn in order, so that the first n are the same whatever the last look is: designs of different n are
     compared on the same random numbers.
     """
-    cast = task.world.cast(generator(task.seed, "systems", batch), BATCH)
+    cast = task.world.cast(generator(task.seed, "systems", batch), task.collections)
     rng = generator(task.seed, "topics", batch)
     test = task.test.for_batch(batch)
     tallies = [test.tally() for _ in range(1 if task.power_only else 2)]
     extra = tallies[0] if isinstance(tallies[0], Sums) else Sums()
-    step = max(1, _SCORES // (BATCH * task.world.columns))
+    step = max(1, _SCORES // (task.collections * task.world.columns))
     verdicts = np.zeros((len(task.looks), 2, 3), np.int64)
     done = 0
     for at, look in enumerate(task.looks):
@@ -91,7 +101,7 @@ def run_batch(task: BatchTask, batch: int) -> Counts:
             verdicts[at, truth] = _counted(test.decide(tally))
     # A mean square of shards is that of their sum over √S; scores speak of their mean.
     variances = np.array([extra.mean_square(names)[0].sum() / extra.shape[1] for names in (WITHIN, RESIDUAL)])
-    return Counts(BATCH, verdicts, variances)
+    return Counts(task.collections, verdicts, variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +115,14 @@ class JudgedTask:
     looks: tuple[int, ...]
     seed: Seed
     power_only: bool = False
+    collections: int = BATCH
+
+    @property
+    def work(self) -> int:
+        """As that of `BatchTask`; a resample of two label sets costs about twice as much."""
+        systems = self.world.systems
+        resamples = self.test.resamples if self.test.name == "max-t" else 1
+        return 4 * max(self.judged_topics, self.looks[-1]) * systems * (systems - 1) // 2 * resamples
 
 
 def run_judged_batch(task: JudgedTask, batch: int) -> Counts:
@@ -273,7 +291,14 @@ class Verification:
             UNDECIDED: "This does not decide whether they are enough: simulate more collections, or allow a larger "
             "tolerance.",
         }[self.verdict]
-        return text + self._needed_sentence() + self._error_sentence()
+        return text + self._needed_sentence() + self._error_sentence() + self._size_sentence()
+
+    def _size_sentence(self) -> str:
+        """What fewer collections than usual mean; empty where the usual number was allowed."""
+        if self.most_collections >= MOST_COLLECTIONS:
+            return ""
+        error = math.sqrt(self.power.rate * (1 - self.power.rate) / self.collections)
+        return f" Monte Carlo standard error of the power: {error:.3f} (at most {self.most_collections:,} collections)."
 
     def _needed_sentence(self) -> str:
         if not self.curve:
@@ -316,7 +341,7 @@ def verify(
     design: Design,
     pilot: ScoreTable | JudgedScores | None = None,
     *,
-    collections: int = 20_000,
+    collections: int | None = None,
     tolerance: float = 0.02,
     confidence: float = 0.95,
     search: bool = True,
@@ -339,7 +364,8 @@ def verify(
     resamples
         Permutations or resamples of the tests that draw some (``RESAMPLES`` has the defaults).
     collections
-        The largest number to simulate. The simulation stops earlier if an anytime-valid interval (``anytime_interval``)
+        The largest number to simulate; by default 20,000, and fewer (``default_collections``) where the test of each
+        costs much. The simulation stops earlier if an anytime-valid interval (``anytime_interval``)
         lies above ``design.power − tolerance`` or below ``design.power``.
     search
         Also find the smallest number of topics that reaches the power, on the same random numbers.
@@ -354,6 +380,8 @@ def verify(
     (73, True, True)
     """
     _check(design, collections, tolerance, confidence)
+    if progress is not None:
+        progress(0, 1)  # fitting the pilot is not counted
     # Measures have collections of their own; designs for one measure are tried on the same ones.
     stream = sequence(seed, "verify", design.measure)
     task: BatchTask | JudgedTask
@@ -368,12 +396,19 @@ def verify(
         given: dict[str, Any] = {"alpha": design.alpha, "systems": design.systems, "sides": design.sides}
         test = make_test(design.test, **given, resamples=resamples, seed=stream)
         task = BatchTask(world, test, (design.topics,), stream)
-    found, verdict = _rounds(task, design.power, collections, tolerance, confidence, workers, progress)
+    task = replace(task, collections=_collections_per_task(task.work))
+    most = default_collections(task.work) if collections is None else collections
+    reached = _Reached(progress, math.ceil(most / task.collections) * task.collections)
+    if search:
+        reached.total += _search_collections(task, most) * _EXPECTED_LOOKS // 2
+    found, verdict = _rounds(task, design.power, most, tolerance, confidence, workers, reached)
     curve: tuple[Look, ...] = ()
     needed: tuple[int | None, int | None, int | None] = (None, None, None)
     if search:
-        batches = min(found.collections // BATCH, 8)
-        curve, needed = _search(task, design, batches, confidence, workers, progress)
+        reached.skip_to(math.ceil(most / task.collections) * task.collections)
+        batches = _search_collections(task, found.collections) // task.collections
+        curve, needed = _search(task, design, batches, confidence, workers, reached)
+    reached.finish()
     arms = [[CollectionRate(int(count), found.collections, confidence) for count in arm] for arm in found.verdicts[0]]
     within, residual = found.variances / found.collections
     return Verification(
@@ -393,7 +428,7 @@ def verify(
         needed_upper=needed[2],
         curve=curve,
         left_out=left_out,
-        most_collections=collections,
+        most_collections=most,
         seed=seed,
     )
 
@@ -489,7 +524,46 @@ def _judged_task(
     return JudgedTask(world, test, design.difference, design.judged_topics, (design.topics,), stream)
 
 
-def _check(design: Design, collections: int, tolerance: float, confidence: float) -> None:
+def default_collections(work: int) -> int:
+    """How many collections to draw by default: as many as `DEFAULT_WORK` allows, within bounds.
+
+    >>> default_collections(10**6), default_collections(10**7), default_collections(10**9)
+    (20000, 6000, 400)
+    """
+    return max(LEAST_COLLECTIONS, min(MOST_COLLECTIONS, DEFAULT_WORK // max(work, 1)))
+
+
+def _collections_per_task(work: int) -> int:
+    """As many as `_TASK_WORK` allows, and a divisor of `BATCH`."""
+    return next((size for size in (BATCH, 125, 50, 25) if size * work <= _TASK_WORK), 10)
+
+
+def _search_collections(task: BatchTask | JudgedTask, simulated: int) -> int:
+    """Collections for each number of topics of the search: those of whole tasks, with at most `DEFAULT_WORK` in all."""
+    allowed = max(LEAST_COLLECTIONS // 4, DEFAULT_WORK // (max(task.work, 1) * _EXPECTED_LOOKS // 2))
+    return max(task.collections, min(simulated, 8 * BATCH, allowed) // task.collections * task.collections)
+
+
+class _Reached:
+    """How many collections are done of all that are expected; it never falls."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def step(self, collections: float) -> None:
+        """Some more are done; if more than expected, a little stays to do."""
+        self.skip_to(min(self.done + max(1, int(collections)), self.total - 1))
+
+    def skip_to(self, done: int) -> None:
+        self.done = max(self.done, done)
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+    def finish(self) -> None:
+        self.skip_to(self.total)
+
+
+def _check(design: Design, collections: int | None, tolerance: float, confidence: float) -> None:
     if design.topics < 2 or design.systems < 2:
         raise RequestError("a design has two topics and two systems or more", fix="Name them: `topics`, `systems`.")
     if design.test in SAMPLING and design.shards < 2 and design.replicates is None:
@@ -498,7 +572,7 @@ def _check(design: Design, collections: int, tolerance: float, confidence: float
         raise RequestError("the difference to detect is missing", fix="Name it: `min_range` or `difference`.")
     if not (0 < design.alpha < 1 and design.alpha < design.power < 1):
         raise RequestError("α and power are probabilities, power the larger", fix="0.05 and 0.8 are usual.")
-    if collections < BATCH:
+    if collections is not None and collections < BATCH:
         raise RequestError(f"{collections} collections are too few", fix=f"Draw {BATCH} or more; 10,000 are usual.")
     if not 0 < tolerance < 1 or not 0.5 <= confidence < 1:
         raise RequestError("tolerance and confidence are shares", fix="0.02 and 0.95 are usual.")
@@ -511,19 +585,19 @@ def _rounds(
     tolerance: float,
     confidence: float,
     workers: int | None,
-    progress: Progress | None,
+    reached: _Reached,
 ) -> tuple[Counts, str]:
     """Rounds of batches, as long as they do not decide; which batches a round has depends on nothing but its number."""
-    most = math.ceil(collections / BATCH)
+    size = task.collections
+    most, first_round = math.ceil(collections / size), _FIRST * BATCH // size
     parts: list[Counts] = []
     verdict = UNDECIDED
     while len(parts) < most and verdict == UNDECIDED:
-        until = min(max(_FIRST, len(parts) + max(_FIRST, len(parts) // 2)), most)
-        parts += tasks(run_task, range(len(parts), until), shared=task, workers=workers)
+        until = min(max(first_round, len(parts) + max(first_round, len(parts) // 2)), most)
+        new = range(len(parts), until)
+        parts += tasks(run_task, new, shared=task, workers=workers, progress=lambda done, _: reached.step(size))
         found = _together(parts)
         verdict = _verdict(found, power, tolerance, confidence)
-        if progress is not None:
-            progress(found.collections, most * BATCH)
     return found, verdict
 
 
@@ -543,25 +617,24 @@ def _search(
     batches: int,
     confidence: float,
     workers: int | None,
-    progress: Progress | None,
+    reached: _Reached,
 ) -> tuple[tuple[Look, ...], tuple[int | None, int | None, int | None]]:
     """Power against topics around the target: first apart, then ever closer, on the same collections grown longer."""
     seen: dict[int, CollectionRate] = {}
-    rounds = 0
 
     def look(topics: Iterable[int]) -> None:
-        nonlocal rounds
         new = tuple(sorted(set(topics) - set(seen)))
         if not new:
             return
+        wide = task.collections * len(new) / 2  # one truth of two
+        searched = replace(task, looks=new, power_only=True)
         counts = _together(
-            tasks(run_task, range(batches), shared=replace(task, looks=new, power_only=True), workers=workers)
+            tasks(
+                run_task, range(batches), shared=searched, workers=workers, progress=lambda done, _: reached.step(wide)
+            )
         )
         for at, n in enumerate(new):
             seen[n] = CollectionRate(int(counts.verdicts[at, 0, 0]), counts.collections, confidence)
-        rounds += 1
-        if progress is not None:
-            progress(rounds, rounds + 2)
 
     look(_between(max(2, design.topics // 8), design.topics, 9))
     highest = design.topics

@@ -29,6 +29,9 @@ class World(Protocol):
     def title(self) -> str: ...
 
     @property
+    def systems(self) -> int: ...
+
+    @property
     def columns(self) -> int: ...
 
     def cast(self, rng: Random, collections: int) -> Array:
