@@ -242,7 +242,7 @@ def ask_worst(address: str, count: int) -> list[Answer]:
 def ask_again(client: httpx.Client, query: Query) -> Answer:
     """The answer, asked for again as long as the server is too busy, for five minutes; 202 is one: work goes on."""
     began = time.monotonic()
-    while (found := ask(client, query)).status == 429 and time.monotonic() - began < 300:
+    while (found := ask(client, query)).status == 503 and time.monotonic() - began < 300:
         time.sleep(2)
     return replace(found, seconds=time.monotonic() - began)
 
@@ -303,7 +303,7 @@ def try_worst(count: int) -> bool:
         seconds = time.monotonic() - began
         memory.close()
     counted = Counter(each.status for each in answers)
-    bound = AT_REST + Settings().jobs * Settings().calculator_memory / 1e6
+    bound = AT_REST + 2 * Settings().jobs * Settings().calculator_memory / 1e6
     print(
         f"{count} of the worst queries at once, in {seconds:.0f} s; the slowest {max(a.seconds for a in answers):.0f} s"
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import math
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -18,11 +21,11 @@ from cranfield.questions import find_question
 from cranfield.questions.parameters import command_line
 from cranfield.rendering.score_document import measures_document
 from cranfield.rendering.size_document import sketch as size_sketch
-from cranfield.web.error_pages import BUSY, FAULTS, Fault, parse
+from cranfield.web.error_pages import BUSY, FAULTS, Fault, TooMuchError, parse, status_of
 from cranfield.web.forms import Given, Query, absent, field, labels_of, make_form
 from cranfield.web.page import MEDIA, Answer, Drawing, ResultAnswer, as_file, download, links_of, render
 from cranfield.web.page_maker import REPLICATE_FIELDS, make_query, shown, values
-from cranfield.web.runner import Calculators
+from cranfield.web.runner import OFTEN, Calculators
 
 GOALS = {
     "difference": "a difference between two systems",
@@ -157,7 +160,10 @@ SHOWN_INPUTS = {"inputs": GOAL_INPUTS, "all": sorted(GOAL_FIELDS), "examples": E
 
 @dataclass(frozen=True, kw_only=True)
 class Calculator:
-    """A page that answers while somebody types; ``numbers`` answers without a picture where that is quicker."""
+    """A page that answers while somebody types; ``numbers`` answers without a picture where that is quicker.
+
+    ``seconds`` is the least that one design takes, where a question may have many.
+    """
 
     name: str
     command: str
@@ -168,6 +174,7 @@ class Calculator:
     numbers: Callable[[Any], Answer]
     example: Query
     template: str = "calculator.html"
+    seconds: float = 0.0
 
 
 CALCULATORS = {
@@ -183,6 +190,7 @@ CALCULATORS = {
             numbers=partial(size_answer, drawn=False),
             example=EXAMPLE,
             template="size.html",
+            seconds=2e-5,
         ),
         Calculator(
             name="power",
@@ -193,6 +201,7 @@ CALCULATORS = {
             answer=power_answer,
             numbers=power_answer,
             example=EXAMPLE_CARD,
+            seconds=2.5e-3,
         ),
         Calculator(
             name="plans",
@@ -213,6 +222,7 @@ CALCULATORS = {
             answer=trial_answer,
             numbers=trial_answer,
             example=EXAMPLE_TRIAL,
+            seconds=2.5e-3,
         ),
         Calculator(
             name="measures",
@@ -232,14 +242,15 @@ CALCULATORS = {
 def _json(asked: Calculator) -> Callable[..., Response]:
     """The JSON answer of a calculator, with its parameters as the document of the interface lists them."""
 
-    def endpoint(request: Request, query: Any) -> Response:
-        return as_file(_ask(request, asked, query, "json"), "json", asked.name)
+    def endpoint(request: Request, query: Any, gone: Any) -> Response:
+        return as_file(_ask(request, asked, query, "json", gone), "json", asked.name)
 
     endpoint.__name__ = f"{asked.name}_json"
     endpoint.__doc__ = f"As ``cranfield {asked.command} --json``."
     endpoint.__annotations__ = {
         "request": Request,
         "query": Annotated[asked.query, fastapi.Query()],
+        "gone": Gone,
         "return": Response,
     }
     return endpoint
@@ -276,10 +287,49 @@ def _with_effect(asked: Calculator, query: Any) -> tuple[Any, Answer, list[str]]
 PAGE = "page"  # in place of the kind of a file
 
 
-def _ask(request: Request, asked: Calculator, query: Query, kind: str) -> Any:
+async def _departure(request: Request) -> AsyncIterator[threading.Event]:
+    """An event that is set when whoever asked has gone."""
+    gone = threading.Event()
+
+    async def watch() -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(OFTEN)
+        gone.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield gone
+    finally:
+        watching.cancel()
+
+
+Gone = Annotated[threading.Event, fastapi.Depends(_departure)]
+
+
+def _ask(request: Request, asked: Calculator, query: Query, kind: str, gone: threading.Event) -> Any:
     """The same in a process with a deadline and a limit of its memory."""
     processes: Calculators = request.app.state.calculators
-    return processes.ask(compute, asked.name, query.model_dump(exclude_unset=True), kind)
+    most = request.app.state.settings.calculator_seconds
+    given = query.model_dump(exclude_unset=True)
+    lists = _list_lengths(asked, given)
+    designs = math.prod(lists.values())
+    estimate = asked.seconds * designs
+    if estimate > most:
+        raise TooMuchError(
+            f"{designs:,} designs take about {estimate:,.0f} s, and a calculator may take {most:g} s",
+            fix=f"Give fewer values of {' or '.join(f'`{name}`' for name in lists)}; the command has no such limit.",
+        )
+    return processes.ask(compute, asked.name, given, kind, gone=gone, estimate=estimate)
+
+
+def _list_lengths(asked: Calculator, given: Mapping[str, Any]) -> dict[str, int]:
+    """How many values each list has; a question answers for all combinations of them."""
+    if not asked.seconds:
+        return {}
+    parameters = find_question(asked.command.replace(" ", "_")).parameters
+    lists = [name for name in given if name in parameters and parameters[name].kind in ("numbers", "counts")]
+    lengths = {name: len(parameters[name].checked(given[name])) for name in lists if absent(given[name]) is not None}
+    return {name: length for name, length in lengths.items() if length > 1}
 
 
 for each in CALCULATORS.values():
@@ -294,23 +344,23 @@ for each in CALCULATORS.values():
 
 
 @pages.get("/", include_in_schema=False)
-def start(request: Request) -> Response:
-    return calculator_page(request, "size")
+def start(request: Request, gone: Gone) -> Response:
+    return calculator_page(request, "size", gone)
 
 
 @pages.get("/{name}.{kind}", include_in_schema=False)
-def calculator_file(request: Request, name: str, kind: str) -> Response:
+def calculator_file(request: Request, name: str, kind: str, gone: Gone) -> Response:
     asked = _calculator(name)
     if kind not in MEDIA:
         raise HTTPException(404)
-    found = _ask(request, asked, parse(asked.query, dict(request.query_params)), kind)
+    found = _ask(request, asked, parse(asked.query, dict(request.query_params)), kind, gone)
     if found is None:
         raise HTTPException(404)
     return as_file(found, kind, name)
 
 
 @pages.get("/{name}", include_in_schema=False)
-def calculator_page(request: Request, name: str) -> Response:
+def calculator_page(request: Request, name: str, gone: Gone) -> Response:
     asked = _calculator(name)
     given: dict[str, Any] = dict(request.query_params)
     typed = given or asked.example.model_dump(exclude_none=True, exclude_defaults=True)
@@ -320,10 +370,10 @@ def calculator_page(request: Request, name: str) -> Response:
         typed, filled = with_examples(typed)
     status, said = 200, ""
     try:
-        shown = _ask(request, asked, parse(asked.query, typed), PAGE)
+        shown = _ask(request, asked, parse(asked.query, typed), PAGE, gone)
     except CranfieldError as error:
         fault = Fault.of(error).spoken(labels_of(asked.query))
-        status, said, shown = 400, f"{fault.what} {fault.fix}", render("fault.html", fault=fault)
+        status, said, shown = status_of(error), f"{fault.what} {fault.fix}", render("fault.html", fault=fault)
     if is_part:
         return HTMLResponse(shown)  # half a number is no failure while somebody types
     typed = typed | ({"goal": typed.get("goal") or _goal(typed)} if name == "size" else {})

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, speak
+from cranfield.errors import CranfieldError, RequestError, speak
 from cranfield.web.forms import PAGE_TITLES
 from cranfield.web.guard import BodyError
 from cranfield.web.page import render
@@ -22,7 +22,7 @@ HINTS = {
     404: "It may have been removed, or the link is of a server that has been stopped since.",
     405: "Use the links and buttons of the pages.",
     408: "Send it again.",
-    429: "Ask again in a few seconds.",
+    503: "Ask again in a few seconds.",
     413: "Send less at a time, pack the collection first (cranfield pack), or start the server with --max-upload.",
 }
 
@@ -45,6 +45,14 @@ class Fault:
         return Fault(speak(self.what, "page", labels), self.where, speak(self.fix, "page", labels))
 
 
+class TooMuchError(RequestError):
+    """A question that takes more time or memory than there is for it."""
+
+
+def status_of(error: CranfieldError) -> int:
+    return 422 if isinstance(error, TooMuchError) else 400
+
+
 class FaultDetails(BaseModel):
     what: str
     where: str = ""
@@ -59,10 +67,10 @@ class FaultAnswer(BaseModel):
 
 FAULTS: dict[int | str, dict[str, Any]] = {
     400: {"model": FaultAnswer, "description": "The request makes no sense; the answer says why"},
-    422: {"model": FaultAnswer, "description": "A parameter that does not exist, or cannot be what it is"},
+    422: {"model": FaultAnswer, "description": "A parameter that cannot be what it is, or more work than is done here"},
 }
 BUSY: dict[int | str, dict[str, Any]] = {
-    429: {"model": FaultAnswer, "description": "Too much is being computed at the moment; ask again later"}
+    503: {"model": FaultAnswer, "description": "Too much is being computed at the moment; ask again later"}
 }
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": FaultAnswer, "description": "There is no such thing (any more)"}
@@ -136,7 +144,7 @@ def respond(
 def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(CranfieldError)
     async def refused(request: Request, error: CranfieldError) -> Response:
-        return respond(request, 400, Fault.of(error))
+        return respond(request, status_of(error), Fault.of(error))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

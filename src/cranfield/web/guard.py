@@ -52,7 +52,9 @@ class Guard:
         if not self._is_known(headers):
             await self._let_in(scope, send)
             return
-        await self._app(scope, self._bounded(scope, headers, receive, send), _with_headers(send))
+        # Without a body, whoever asked is watched: they may go before the answer.
+        bounded = receive if scope["method"] in SAFE else self._bounded(scope, headers, receive, send)
+        await self._app(scope, bounded, _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: _Headers) -> str | None:
         hosts = headers.all("host")

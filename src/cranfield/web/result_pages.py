@@ -243,7 +243,9 @@ def _make_room(runner: Runner, data: Data) -> None:
     """Old answers go when there are many; nobody asks for everything at once."""
     there = [job for job in runner.of(data.key) if job.id != f"{data.key}-read"]
     if sum(job.is_open for job in there) >= MOST_OPEN:
-        raise CranfieldError("too much is being worked on for this data", fix="Wait for some of it, or cancel some.")
+        raise HTTPException(
+            503, "too much is being worked on for this data: wait for some of it, or cancel some", {"retry-after": "10"}
+        )
     finished = [job for job in there if not job.is_open]
     for job in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
         runner.drop(job)

@@ -19,16 +19,18 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from cranfield.errors import CranfieldError, RequestError
+from cranfield.errors import CranfieldError
 from cranfield.runtime.child_processes import end_child, settle_child
-from cranfield.web.error_pages import Fault
+from cranfield.web.error_pages import Fault, TooMuchError
 from cranfield.web.settings import Settings
 
 Task = Callable[..., None]
+GivenUp = Callable[[], bool]
 
 OFTEN = 0.1  # seconds between two reports of progress
 STARTING = 60  # seconds for a process to be there
-WAITING = 8  # questions per calculating process that may wait for it
+SHORT = 1.0  # seconds after which a question counts as long
+WAITING = 4  # long questions per core that may wait for their turn
 PRELOADED = (
     "__main__",
     "cranfield.web.page_list",
@@ -174,7 +176,11 @@ class Runner:
 
 
 class Calculators:
-    """Processes that compute for the calculators: they stay for the next question, unless one takes too long."""
+    """Processes that compute for the calculators.
+
+    Short questions share processes that stay. One that is, or turns out to be, long goes on in a process of its own,
+    of which there are few and which gives way to the others: no short question waits for a long one.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -182,35 +188,73 @@ class Calculators:
         self._idle: queue.LifoQueue[_Calculator | None] = queue.LifoQueue()  # None: one that is still to be started
         for _ in range(settings.jobs):
             self._idle.put(None)
-        self._places = threading.BoundedSemaphore(settings.jobs * (1 + WAITING))
-        threading.Thread(target=self._start_first, daemon=True).start()  # so that the first question need not wait
+        self._long = threading.BoundedSemaphore(settings.jobs)
+        self._closing = threading.Event()
+        self._waiting = threading.BoundedSemaphore(settings.jobs * WAITING)
+        threading.Thread(target=self.ask, args=(str,), daemon=True).start()  # so that the first question need not wait
 
-    def ask(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        """What the task returns; an error where it takes too long, or more memory than there is for it."""
-        if not self._places.acquire(blocking=False):
-            raise _busy()
-        try:
-            idle = self._idle.get(timeout=self._settings.calculator_seconds)
-        except queue.Empty:
-            raise _busy() from None
-        finally:
-            self._places.release()
-        kept = None
-        try:
-            used = idle or _Calculator(self._context, self._settings)
-            answer = used.ask(task, arguments)
-            kept = used if used.process.is_alive() else None
-        finally:
-            self._idle.put(kept)
+    def ask(
+        self, task: Callable[..., Any], *arguments: Any, gone: threading.Event | None = None, estimate: float = 0.0
+    ) -> Any:
+        """What the task returns; an error where it takes too long, or more memory than there is for it.
+
+        ``gone`` is set when nobody waits for the answer any more, ``estimate`` says how many seconds it may take.
+        """
+        asker = gone or threading.Event()
+
+        def is_given_up() -> bool:
+            return asker.is_set() or self._closing.is_set()
+
+        answer = (self._ask_long if estimate > SHORT else self._ask_short)(task, arguments, is_given_up)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def _start_first(self) -> None:
-        with suppress(HTTPException):  # others ask already
-            self.ask(str)
+    def _ask_short(self, task: Callable[..., Any], arguments: tuple[Any, ...], is_given_up: GivenUp) -> Any:
+        idle = _patiently(lambda: self._idle.get(timeout=OFTEN), self._settings.calculator_seconds, is_given_up)
+        kept = None
+        try:
+            used = idle or _Calculator(self._context, self._settings)
+            used.send(task, arguments)
+            if used.is_ready(min(SHORT, self._settings.calculator_seconds), is_given_up):
+                answer = used.answer()
+                kept = used if used.process.is_alive() else None
+                return answer
+        finally:
+            self._idle.put(kept)
+        if not self._long.acquire(blocking=False):
+            used.end()
+            raise _busy()
+        return self._finish_long(used, is_given_up, spent=SHORT)
+
+    def _ask_long(self, task: Callable[..., Any], arguments: tuple[Any, ...], is_given_up: GivenUp) -> Any:
+        if not self._waiting.acquire(blocking=False):
+            raise _busy()
+        try:
+            _patiently(self._take_long, self._settings.calculator_seconds, is_given_up)
+        finally:
+            self._waiting.release()
+        used = _Calculator(self._context, self._settings)
+        used.send(task, arguments)
+        return self._finish_long(used, is_given_up)
+
+    def _take_long(self) -> None:
+        if not self._long.acquire(timeout=OFTEN):
+            raise queue.Empty
+
+    def _finish_long(self, used: _Calculator, is_given_up: GivenUp, spent: float = 0.0) -> Any:
+        """The answer of a long question, which has one of the few places; its process ends with it."""
+        used.give_way()
+        try:
+            left = self._settings.calculator_seconds - spent
+            return used.answer() if used.is_ready(left, is_given_up) else used.late()
+        finally:
+            used.end()
+            self._long.release()
 
     def close(self) -> None:
+        """Give up what is being computed, and end the processes."""
+        self._closing.set()
         for _ in range(self._settings.jobs):
             try:
                 idle = self._idle.get(timeout=1)
@@ -220,8 +264,17 @@ class Calculators:
                 end_child(idle.process)
 
 
+def _patiently(take: Callable[[], Any], seconds: float, is_given_up: GivenUp) -> Any:
+    """What is taken as soon as it is there; an error where it takes too long, or nobody waits any more."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not is_given_up():
+        with suppress(queue.Empty):
+            return take()
+    raise _busy()
+
+
 def _busy() -> HTTPException:
-    return HTTPException(429, "too much is being computed at the moment", {"retry-after": "5"})
+    return HTTPException(503, "too much is being computed at the moment", {"retry-after": "5"})
 
 
 class _Calculator:
@@ -237,18 +290,41 @@ class _Calculator:
         if self._pipe.poll(STARTING):  # before that, no time of a question runs
             self._pipe.recv()
 
-    def ask(self, task: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """What the task returned or raised; the process is ended where it answers too late."""
-        try:
+    def send(self, task: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        with suppress(OSError):  # the answer says that it is gone
             self._pipe.send((task, arguments))
-            if self._pipe.poll(self._settings.calculator_seconds):
-                return self._pipe.recv()
-            why = f"this takes more than {self._settings.calculator_seconds:g} s"
+
+    def is_ready(self, seconds: float, is_given_up: GivenUp) -> bool:
+        """Whether there is an answer within these seconds; one that nobody waits for is given up."""
+        deadline = time.monotonic() + seconds
+        while not self._pipe.poll(min(OFTEN, max(0.0, deadline - time.monotonic()))):
+            if is_given_up():
+                self.end()
+                raise _busy()
+            if time.monotonic() >= deadline:
+                return False
+        return True
+
+    def answer(self) -> Any:
+        """What the task returned or raised."""
+        try:
+            return self._pipe.recv()
         except (EOFError, OSError):
-            why = f"this takes more than {self._settings.calculator_memory / 1e6:,.0f} MB of memory"
+            self.end()
+            most = self._settings.calculator_memory / 1e6
+            return TooMuchError(f"this takes more than {most:,.0f} MB of memory", fix=LESS)
+
+    def late(self) -> Exception:
+        return TooMuchError(f"this takes more than {self._settings.calculator_seconds:g} s", fix=LESS)
+
+    def give_way(self) -> None:
+        """Let short questions go first."""
+        with suppress(AttributeError, OSError):
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, 10)
+
+    def end(self) -> None:
         end_child(self.process)
         self.process.join()
-        return RequestError(why, fix=LESS)
 
 
 def calculate(pipe: Connection, memory: int) -> None:
