@@ -56,7 +56,7 @@ def test_the_page_opens_without_complaint_and_answers(browser: str, report: Repo
     document, log = opened(browser, to_html(report), tmp_path)
     assert complaints(log) == []
     answer = re.search(r'<div id="result">([^<]+)</div>', document)
-    pair = next(row for row in report.sections[2].parts[0].document.rows if row["method"] == "max-t")
+    pair = next(row for row in report.sections[2].parts[0].document.rows if row["method"] == "holm")
     assert answer is not None
     assert answer[1] == f"{pair['topics']:,} topics"
     assert f"Between {pair['topics_lower']:,} and {pair['topics_upper']:,}" in document
@@ -76,7 +76,7 @@ def test_flags_are_in_the_command_that_makes_the_report_again_alone(
     assert re.findall(r"(?<!\S)--?[a-z][a-z-]*", shown) == []
     design = re.search(r'<p id="design">([^<]+)</p>', text)
     assert design is not None
-    assert "topics detect a difference of 0.06 between two of 12 systems (max-t) with power 0.8" in design[1]
+    assert "topics detect a difference of 0.06 between two of 12 systems (holm) with power 0.8" in design[1]
 
 
 def test_a_script_that_is_not_ours_is_stopped(browser: str, report: Report, tmp_path: Path) -> None:

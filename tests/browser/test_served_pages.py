@@ -92,13 +92,13 @@ def sentence(tab: Any) -> Any:
 
 def test_the_calculator_answers_while_one_types_and_its_link_can_be_shared(open_page: Open, page: str) -> None:
     tab = open_page("/")
-    api.expect(sentence(tab)).to_contain_text("150 topics")
+    api.expect(sentence(tab)).to_contain_text("157 topics")
     tab.fill("#difference", "0.1")
-    api.expect(sentence(tab)).to_contain_text("43 topics")
+    api.expect(sentence(tab)).to_contain_text("44 topics")
     api.expect(tab.locator("#answer svg .here")).to_have_count(1)
     api.expect(tab).to_have_url(re.compile("difference=0.1"))
     again = open_page(tab.url.removeprefix(page))
-    api.expect(sentence(again)).to_contain_text("43 topics")
+    api.expect(sentence(again)).to_contain_text("44 topics")
     assert again.input_value("#difference") == "0.1"
     assert tab.inner_text("#command") == again.inner_text("#command")
 
@@ -169,7 +169,7 @@ def test_replicates_are_answered_when_they_are_chosen(open_page: Open) -> None:
         tab.select_option("#replicates", kind)
         api.expect(tab.locator("#command")).to_contain_text(f"--replicates {kind}" if kind else "--systems 10")
         api.expect(sentence(tab)).to_be_visible()
-    api.expect(sentence(tab)).to_contain_text("150 topics")
+    api.expect(sentence(tab)).to_contain_text("157 topics")
 
 
 def test_what_has_no_effect_on_the_goal_is_left_out_and_named(open_page: Open) -> None:
@@ -203,7 +203,7 @@ def test_nonsense_is_explained_where_the_answer_was(open_page: Open) -> None:
     tab.fill("#sd", "much")
     api.expect(tab.get_by_role("alert")).to_contain_text("«Sd of paired differences» cannot be «much»")
     tab.fill("#sd", "0.15")
-    api.expect(sentence(tab)).to_contain_text("150 topics")
+    api.expect(sentence(tab)).to_contain_text("157 topics")
 
 
 def test_an_error_page_says_what_to_do(open_page: Open) -> None:
@@ -242,7 +242,7 @@ def test_a_new_answer_keeps_the_focus(open_page: Open) -> None:
     tab = open_page("/")
     tab.fill("#difference", "0.1")
     tab.get_by_role("link", name="CSV").focus()  # while the old answer is shown, or the new one
-    api.expect(sentence(tab)).to_contain_text("43 topics")
+    api.expect(sentence(tab)).to_contain_text("44 topics")
     assert tab.evaluate("document.activeElement.textContent") == "CSV"
     assert "difference=0.1" in tab.evaluate("document.activeElement.href")
     tab.evaluate("document.getElementById('sd').value = 'much'")
@@ -627,7 +627,7 @@ def test_without_scripts_forms_still_answer(open_page: Open, example_files: list
     tab = open_page("/", java_script_enabled=False)
     tab.fill("#difference", "0.1")
     tab.get_by_role("button", name="Answer").click()
-    api.expect(sentence(tab)).to_contain_text("43 topics")
+    api.expect(sentence(tab)).to_contain_text("44 topics")
     tab.get_by_role("link", name="Your data").click()
     upload(tab, example_files)
     api.expect(tab.locator("main .sentence")).to_contain_text("12 systems")
@@ -723,9 +723,9 @@ def test_the_json_of_a_page_is_downloaded_and_its_address_shows_it(open_page: Op
     with tab.expect_download() as kept:
         link.click()
     assert kept.value.suggested_filename == "cranfield-size.json"
-    assert json.loads(Path(kept.value.path()).read_text())["rows"][0]["topics"] == 150
+    assert json.loads(Path(kept.value.path()).read_text())["rows"][0]["topics"] == 157
     tab.goto(tab.url.partition("?")[0].rstrip("/") + link.get_attribute("href"))
-    assert json.loads(tab.inner_text("body"))["rows"][0]["topics"] == 150
+    assert json.loads(tab.inner_text("body"))["rows"][0]["topics"] == 157
 
 
 def test_an_answer_is_marked_when_the_form_says_something_else(open_page: Open, score_table: Path) -> None:

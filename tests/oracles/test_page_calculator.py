@@ -76,14 +76,14 @@ def test_n_and_what_it_achieves_are_the_librarys() -> None:
             assert answer["below"] == pytest.approx(below, rel=1e-9)
 
 
-def test_all_pairs_by_max_t_need_the_librarys_n() -> None:
+def test_all_pairs_by_holm_need_the_librarys_n() -> None:
     cells: list[dict[str, Any]] = [
         {"systems": systems, "difference": difference, "sd": 0.15, "alpha": alpha, "power": 0.8}
         for systems, difference, alpha in product((2, 3, 10, 57, 300), (0.02, 0.05, 0.1, 0.2, 0.4), (0.001, 0.05, 0.1))
     ]
-    answers = node([["size", "max-t", design] for design in cells])
+    answers = node([["size", "holm", design] for design in cells])
     for design, answer in zip(cells, answers, strict=True):
-        row = size_for_difference(**design, test="max-t").to_dict()[0]
+        row = size_for_difference(**design, test="holm").to_dict()[0]
         assert answer["topics"] == row["topics"], design
         assert answer["achieved"] == pytest.approx(row["achieved_power"], rel=1e-6), design
 

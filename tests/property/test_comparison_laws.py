@@ -129,7 +129,7 @@ def test_tukey_pairs_differ_exactly_when_their_intervals_do_not_touch() -> None:
 
 def test_groups_are_runs_of_systems_that_cannot_be_told_apart() -> None:
     means = np.array([0.0, 0.0, 1.0, 1.0])
-    found = compare(table_of(np.random.default_rng(6).normal(means, 0.05, size=(30, 4))))
+    found = compare(table_of(np.random.default_rng(6).normal(means, 0.05, size=(30, 4))), test="tukey")
     assert found.groups() == [(0, 1), (2, 3)]
     assert len(found.top_group) == 2
 
@@ -172,7 +172,7 @@ def test_senseless_requests_are_refused() -> None:
     for wrong in (
         {"test": "z"},
         {"alpha": 0.0},
-        {"correct": "holm"},
+        {"correct": "holm", "test": "max-t"},
         {"baseline": ["nobody"]},
         {"equivalence": 0.0},
         {"non_inferiority": 0.1},

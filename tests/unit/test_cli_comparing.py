@@ -189,7 +189,7 @@ def test_too_few_resamples_are_warned_about_with_how_many_are_enough(scores: str
     assert not warned(*few, "--correct", "none")
     assert "no pair can be significant" in warned(*few, "--correct", "none", "--alpha", "0.0005")["too-few-resamples"]
     assert "too-few-resamples" not in warned("compare", scores, "--test", "tukey-permutation", "--resamples", "1000")
-    assert "too-few-resamples" in warned("compare", scores, "--alpha", "0.005", "--resamples", "100")
+    assert "too-few-resamples" in warned("compare", scores, "--test", "max-t", "--alpha", "0.005", "--resamples", "100")
 
 
 def test_enough_resamples_can_find_a_pair_and_one_less_cannot() -> None:

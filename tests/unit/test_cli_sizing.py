@@ -193,11 +193,11 @@ def test_size_of_a_typed_in_variance_loads_neither_compiler_nor_frames() -> None
 
 def test_charts_of_sizes_and_variances_say_what_they_show(scores: str) -> None:
     found = cranfield.size(scores, difference="0.02:0.1:0.02", measure="AP").chart().to_dict()
-    assert found["title"] == f"AP: {PLANNED_TEST_TITLES['max-t']}, 12 systems, α = 0.05, power 0.8"
+    assert found["title"] == f"AP: {PLANNED_TEST_TITLES['holm']}, 12 systems, α = 0.05, power 0.8"
     names = list(dict.fromkeys(row["curve"] for row in found["data"]["values"]))
     assert [name.partition(", sd 0.1")[0] for name in names] == ["residual variance", "percentile variance"]
     both = cranfield.size(scores, difference="0.02:0.1:0.02").chart().to_dict()
-    assert both["title"].startswith(PLANNED_TEST_TITLES["max-t"])
+    assert both["title"].startswith(PLANNED_TEST_TITLES["holm"])
     assert {row["curve"].partition(", ")[0] for row in both["data"]["values"]} == {"AP", "nDCG@10"}
     drawn = cranfield.variance(scores).chart().to_dict()
     assert drawn["title"] == "Estimates of the variance with 95 % confidence intervals; 40 topics, 12 systems"

@@ -212,7 +212,7 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
 
     def p_values(seed: int, workers: int) -> list[float]:
         with threads.on(threads.Threads(workers)):
-            return compare(table, resamples=1100, seed=seed).p_value.tolist()  # type: ignore[no-any-return]
+            return compare(table, test="max-t", resamples=1100, seed=seed).p_value.tolist()  # type: ignore[no-any-return]
 
     assert p_values(1, 1) == p_values(1, 4)
     assert p_values(1, 1) != p_values(2, 1)
@@ -244,7 +244,7 @@ def test_max_t_by_hand(n: int, weights_at_once: int, monkeypatch: pytest.MonkeyP
 def test_two_measures_do_not_share_their_resamples() -> None:
     scores = np.random.default_rng(5).normal(0, 1, (20, 4))
     table = table_of(np.stack([scores, scores]), ("a", "b"))
-    one, two = (compare(table, measure=name, resamples=499).p_value for name in "ab")
+    one, two = (compare(table, measure=name, test="max-t", resamples=499).p_value for name in "ab")
     assert (one != two).any()
     np.testing.assert_allclose(one, two, atol=0.1)
 
@@ -254,7 +254,7 @@ def test_near_copies_do_not_make_every_critical_value_infinite() -> None:
     scores = rng.normal([0, 0, 2.0], 1.0, size=(40, 3))
     scores[:, 1] = scores[:, 0]
     scores[0, 1] += 0.5  # one topic of 40: a third of all resamples leave it out
-    found = compare(table_of(scores), resamples=999)
+    found = compare(table_of(scores), test="max-t", resamples=999)
     assert np.isfinite(found.upper).all()
     assert found.significant_pairs == 2
 
@@ -278,17 +278,17 @@ def test_trec8_by_tukey_is_as_published(kept: Path) -> None:
 # --- baselines
 
 
-def test_the_default_is_max_t_and_with_a_baseline_dunnetts() -> None:
+def test_the_default_is_t_corrected_by_holm_also_with_a_baseline() -> None:
     table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
-    assert compare(table, resamples=99).test == "max-t"
+    assert (compare(table).test, compare(table).correct) == ("t", "holm")
     found = compare(table, baseline=["s2"])
-    assert found.test == "dunnett"
+    assert (found.test, found.correct) == ("t", "holm")
     assert [row["system_b"] for row in found.to_dict()] == ["s2"] * 3
 
 
 def test_dunnett_has_the_residual_and_its_own_critical_value() -> None:
     scores = np.random.default_rng(2).normal([0, 0.5, 1.0, 0.2], 1.0, size=(25, 4))
-    found = compare(table_of(scores), baseline=["s0"])
+    found = compare(table_of(scores), baseline=["s0"], test="dunnett")
     rest = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
     error = np.sqrt(2 * (rest**2).sum() / (24 * 3) / 25)
     np.testing.assert_allclose(found.standard_error, error, rtol=1e-10)
@@ -301,7 +301,7 @@ def test_dunnett_has_the_residual_and_its_own_critical_value() -> None:
 
 def test_several_baselines_share_alpha() -> None:
     table = table_of(np.random.default_rng(2).normal([0, 0.5, 1.0, 0.2], 1.0, size=(25, 4)))
-    one, both = (compare(table, baseline=names) for names in (["s0"], ["s0", "s1"]))
+    one, both = (compare(table, baseline=names, test="dunnett") for names in (["s0"], ["s0", "s1"]))
     assert len(both.first) == 5  # 3 with s0, and 2 more with s1
     mine = [at for at, row in enumerate(both.to_dict()) if row["system_b"] == "s0"]
     np.testing.assert_allclose(both.p_adjusted[mine], np.minimum(2 * one.p_adjusted, 1), rtol=1e-9)
@@ -312,7 +312,7 @@ def test_dunnett_holds_alpha_over_all_baselines() -> None:
     rng, wrong = np.random.default_rng(8), 0
     for _ in range(600):
         scores = rng.normal(size=(20, 1)) + rng.normal(size=(20, 6))
-        wrong += bool(compare(table_of(scores), baseline=["s0", "s3"]).significant.any())
+        wrong += bool(compare(table_of(scores), baseline=["s0", "s3"], test="dunnett").significant.any())
     assert 0.02 < wrong / 600 < 0.07
 
 
@@ -453,7 +453,7 @@ def test_the_interval_that_decides_is_drawn_last(systems: int) -> None:
 @pytest.mark.parametrize("baselines", [[], ["s1"], ["s1", "s0"]])
 def test_without_an_interval_of_means_differences_are_drawn(baselines: list[str]) -> None:
     table = table_of(np.random.default_rng(1).normal(size=(20, 4)))
-    found = compare(table, baseline=baselines, resamples=None if baselines else 99)
+    found = compare(table, baseline=baselines)
     document = compare_document(found, {})
     drawn = interval_chart(document.rows, document.extra).to_dict()
     values = drawn["layer"][1]["data"]["values"]
@@ -485,7 +485,7 @@ def test_a_number_of_resamples_without_effect_is_refused() -> None:
     with pytest.raises(RequestError, match="no effect on the test tukey"):
         compare(table_of(scores), test="tukey", resamples=500)
     assert compare(table_of(scores), test="tukey").resamples is None
-    assert compare(table_of(scores), resamples=500).resamples == 500
+    assert compare(table_of(scores), test="max-t", resamples=500).resamples == 500
 
 
 def test_two_systems_are_tested_as_they_are_planned_for() -> None:
@@ -528,7 +528,7 @@ def test_a_chart_of_several_measures_says_which_there_are() -> None:
 )
 def test_the_summary_speaks_of_systems_and_of_significance(means: list[float], said: str) -> None:
     scores = np.random.default_rng(8).normal(means, 0.05, (30, len(means)))
-    assert said in compare(table_of(scores), resamples=500).summary()
+    assert said in compare(table_of(scores)).summary()
 
 
 def test_the_matrix_says_what_is_pale() -> None:

@@ -215,7 +215,8 @@ def test_the_same_scores_share_a_rank_and_their_order_is_that_of_the_pairs() -> 
 def test_resamples_are_those_of_the_test_too() -> None:
     values = table(simulated(3))
     assert make_board(values, test="permutation", resamples=200).comparison.resamples == 200
-    assert make_board(values).comparison.resamples == 10_000
+    assert make_board(values, test="max-t").comparison.resamples == 10_000
+    assert make_board(values).comparison.resamples is None
     assert make_board(values, test="tukey", resamples=200).resamples == 200
 
 
@@ -251,7 +252,7 @@ def test_max_t_with_few_missing_scores_is_nearly_that_of_all_scores() -> None:
     values = simulated(4, tasks=40, systems=6, gap=0.015)
     whole = make_board(table(values), test="max-t").comparison
     values[3, 2] = np.nan
-    board = make_board(table(values))
+    board = make_board(table(values), test="max-t")
     found = board.comparison
     assert (found.test, found.correct, found.interval) == ("max-t", "none", "simultaneous 95 %")
     assert found.systems == whole.systems
@@ -475,7 +476,7 @@ def test_the_diagram_has_means_where_there_are_no_ranks_and_the_best_thirty_of_m
     assert dict(named) == dict(zip(board.systems[:30], board.scores[:30].tolist(), strict=True))
     assert "the best 30 of 40" in chart.to_dict()["title"]["text"]
     assert "systems without a common group may also not differ" in chart.to_dict()["title"]["subtitle"][0]
-    compared = cf.compare(table(simulated(5, systems=6)), resamples=200).chart("critical-difference")
+    compared = cf.compare(table(simulated(5, systems=6))).chart("critical-difference")
     assert len({row["system"] for row in drawn(compared) if "system" in row}) == 6
 
 

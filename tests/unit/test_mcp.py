@@ -306,7 +306,7 @@ def test_an_answer_that_takes_too_much_memory_is_an_error(root: Path) -> None:
 def test_json_that_is_too_long_is_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     monkeypatch.setattr("cranfield.cli.mcp_server.MOST", 5_000)
-    reply = reply_to("compare", {"scores": "scores.csv", "resamples": 100}, limits(root).files)
+    reply = reply_to("compare", {"scores": "scores.csv", "test": "max-t", "resamples": 100}, limits(root).files)
     assert (reply.data, reply.is_error) == (None, False)
     assert "is left out" in reply.text
 

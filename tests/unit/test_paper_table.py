@@ -122,7 +122,7 @@ def test_score_marks_what_compare_finds(example: Path) -> None:
     document = marked.document()
     (shown,) = document.tables
     assert shown.rows[0][2].startswith("0.5537* ")
-    assert "max-t, α = 0.05" in document.notes
+    assert "(paired t test with Holm's correction, α = 0.05)" in document.notes
     marks = marked.to_dict()["marks"]
     assert [row["system"] for row in marks if row["measure"] == "AP" and row["is_best"]] == ["cleverdon1"]
     assert json.dumps(marks)
@@ -171,16 +171,13 @@ def test_129_systems_and_three_measures_go_over_pages(shared: Path, tmp_path: Pa
 def test_a_number_of_topics_without_data_has_a_paragraph_that_compiles(tmp_path: Path) -> None:
     found = cf.size(difference=0.05, sd=0.2, systems=10)
     latex = to_latex(found.document())
-    assert "With 262 topics we can detect a difference of 0.05 between two of 10 systems" in latex
+    assert "With 275 topics we can detect a difference of 0.05 between two of 10 systems" in latex
+    assert r"Method: paired t tests with Holm's correction~\cite{Holm1979}; systems share topics." in latex
     assert (
-        r"Method: max-t test, a separate standard error for each pair~\cite{RomanoWolf2005}; systems share topics."
-        in latex
-    )
-    assert (
-        "This is the smallest number that does so: the power is 0.8001. With one topic fewer the power is 0.7979."
+        "This is the smallest number that does so: the power is 0.8009. With one topic fewer the power is 0.7987."
         in (latex)
     )
-    assert "% @article{RomanoWolf2005," in latex
+    assert "% @article{Holm1979," in latex
     assert latex.count(r"\caption{") == 1
     assert max(overfull(compiled(latex, tmp_path)), default=0) < 10
 
@@ -196,7 +193,7 @@ def test_several_goals_have_a_caption_each_and_shared_topics_a_residual_variance
 
 def test_what_all_designs_have_in_common_is_in_the_caption(tmp_path: Path) -> None:
     latex = to_latex(cf.size(difference=[0.03, 0.05], variance=0.04, correlation=0.5, systems=10).document())
-    assert r"(max-t, tukey, t; systems share topics)" in latex
+    assert r"(holm, tukey, t; systems share topics)" in latex
     assert r"In all rows: variance 0.04, $\rho$ = 0.5, sd 0.2, $\alpha$ = 0.05, power 0.8." in latex
     assert "& {topics} &" in latex
     assert max(overfull(compiled(latex, tmp_path)), default=0) < 10

@@ -131,11 +131,11 @@ def test_max_t_as_compare_runs_it_has_the_power_that_was_planned(systems: int, d
 
 
 def warnings_of_power(pilot: ScoreTable) -> Sequence[Caution]:
-    return cranfield.power(pilot).warnings
+    return cranfield.power(pilot, test="max-t").warnings
 
 
 def warnings_of_size(pilot: ScoreTable) -> Sequence[Caution]:
-    return cranfield.size(pilot, difference=0.05).warnings
+    return cranfield.size(pilot, difference=0.05, test="max-t").warnings
 
 
 def test_a_pilot_on_which_max_t_is_stricter_than_planned_is_named() -> None:
@@ -169,9 +169,9 @@ def rows_of(**request: Any) -> list[dict[str, Any]]:
 
 def test_systems_with_a_difference_answer_for_all_pairs_first() -> None:
     rows = rows_of(difference=[0.05], sd=[0.15], systems=[10])
-    assert [(row["test"], row["topics"]) for row in rows] == [("max-t", 150), ("tukey", 145), ("t", 73)]
+    assert [(row["test"], row["topics"]) for row in rows] == [("holm", 157), ("tukey", 145), ("t", 73)]
     assert {row["design"] for row in rows} == {"systems share topics"}
-    assert [row["test"] for row in rows_of(effect_size=[0.4], systems=[10])] == ["max-t", "tukey", "t"]
+    assert [row["test"] for row in rows_of(effect_size=[0.4], systems=[10])] == ["holm", "tukey", "t"]
 
 
 def test_a_sentence_has_n_goal_test_and_design() -> None:
@@ -337,8 +337,8 @@ def _table(topics: int, systems: int = 6, seed: int = 11) -> cranfield.ScoreTabl
 def test_a_pilot_of_several_systems_is_sized_for_all_their_pairs() -> None:
     found = plan_from_pilot(Request(difference=[0.05]), estimate_variance(_table(40)))
     assert [(each.size.method.name, each.estimate.method) for each in found] == [
-        ("max-t", "residual"),
-        ("max-t", "percentile"),
+        ("holm", "residual"),
+        ("holm", "percentile"),
         ("tukey", "residual"),
         ("t", "residual"),
         ("t", "percentile"),
@@ -370,7 +370,7 @@ def test_sizing_for_an_expected_power_reaches_it_and_not_with_one_topic_less() -
     levels = (np.arange(2000) + 0.5) / 2000
     sds = np.sqrt(2 * variances.get("residual").quantiles(levels))
     enough, below = (
-        float(power_for_difference(topics=n, difference=0.05, sd=sds, systems=6, test="max-t").mean())
+        float(power_for_difference(topics=n, difference=0.05, sd=sds, systems=6, test="holm").mean())
         for n in (int(assured.size.topics.flat[0]), int(assured.size.topics.flat[0]) - 1)
     )
     assert below < 0.8 + 1e-3

@@ -61,7 +61,7 @@ EXAMPLES: dict[str, Ask] = {
     "variance": lambda runs, scores: cf.variance(scores),
     "size": lambda runs, scores: cf.size(scores, difference=[0.05, 0.1]),
     "power": lambda runs, scores: cf.power(scores),
-    "compare": lambda runs, scores: cf.compare(scores, resamples=500),
+    "compare": lambda runs, scores: cf.compare(scores),
     "judges": lambda runs, scores: cf.judges(
         runs / "runs", qrels=str(runs / "qrels.txt"), judge=str(runs / "judge.txt"), resamples=500
     ),
@@ -171,9 +171,9 @@ def _frames(kind: str, scores: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "dict", "path", "table"])
 def test_compare_takes_what_people_have(kind: str, scores: str) -> None:
-    expected = cf.compare(scores, resamples=200).to_dict()["pairs"]
+    expected = cf.compare(scores).to_dict()["pairs"]
     measure = "AP" if kind == "dict" else None
-    found = cf.compare(_frames(kind, scores), resamples=200, measure=measure).to_dict()["pairs"]
+    found = cf.compare(_frames(kind, scores), measure=measure).to_dict()["pairs"]
     assert found == expected
 
 
@@ -201,4 +201,4 @@ def test_a_frame_with_other_names_gets_the_suggestion_of_the_command_line(
         cf.compare(path)
     assert of_frame.value.fix == of_file.value.fix
     assert "topic=query" in of_frame.value.fix
-    assert cf.compare(other, columns="topic=query,system=name,score=ap", resamples=200).comparisons
+    assert cf.compare(other, columns="topic=query,system=name,score=ap").comparisons

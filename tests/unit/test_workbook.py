@@ -78,13 +78,13 @@ def test_n_is_that_of_size_for_the_same_goal(report: Report) -> None:
     for at, start in enumerate(report.starts):
         mine = [row for row in rows if row["measure"] == start.measure and row["estimate"] == "residual"]
         n = {row["method"]: row["topics"] for row in mine}
-        assert pair[f"A{5 + 6 * at}"] == f"{start.measure}, max-t among 12 systems"
-        assert (int(pair[f"F{5 + 6 * at}"]), int(pair[f"F{8 + 6 * at}"])) == (n["max-t"], n["t"])
+        assert pair[f"A{5 + 6 * at}"] == f"{start.measure}, holm among 12 systems"
+        assert (int(pair[f"F{5 + 6 * at}"]), int(pair[f"F{8 + 6 * at}"])) == (n["holm"], n["t"])
         assert int(book["Topics (range)"][f"G{5 + 3 * at}"]) == n["blocked"]
         assert int(book["Topics (interval)"][f"E{5 + 3 * at}"]) == n["interval"]
         table = {tests[f"B{line}"]: int(tests[f"H{line}"]) for line in range(3 + 5 * at, 8 + 5 * at)}
-        assert {test: table[test] for test in ("max-t", "tukey", "t")} == {
-            test: n[test] for test in ("max-t", "tukey", "t")
+        assert {test: table[test] for test in ("holm", "tukey", "t")} == {
+            test: n[test] for test in ("holm", "tukey", "t")
         }
 
 

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from typing import Literal
 
 TestName = Literal[
-    "max-t", "dunnett", "tukey", "tukey-permutation", "t", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+    "t", "max-t", "tukey", "tukey-permutation", "dunnett", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
 ]
 """Tests of comparisons."""
 TEST_TITLES: dict[str, str] = {
+    "t": "paired t test",
     "max-t": "max-t test, a separate standard error for each pair",
-    "dunnett": "Dunnett's test against a baseline, topics as blocks",
     "tukey": "Tukey's HSD, topics as blocks",
     "tukey-permutation": "Tukey's HSD by permutation within topics",
-    "t": "paired t test",
+    "dunnett": "Dunnett's test against a baseline, topics as blocks",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "sign": "sign test",
     "bootstrap": "paired bootstrap test",
@@ -26,20 +26,20 @@ TEST_TITLES: dict[str, str] = {
     "unpaired": "one-way Tukey, which ignores that topics are shared",
 }
 AllPairsTestName = Literal[
-    "max-t", "tukey", "tukey-permutation", "t", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
+    "t", "max-t", "tukey", "tukey-permutation", "wilcoxon", "sign", "bootstrap", "permutation", "unpaired"
 ]
 """Those of all pairs of systems: all but Dunnett's, which needs a baseline."""
 FORMER_TEST_NAMES = {"randomised": "tukey-permutation", "randomisation": "permutation"}
 HOLM_FIX = 'Use `test="t"` with `correct="holm"`.'
 """What to do about the name of a planned test that comparisons do not have."""
 
-PlannedTestName = Literal["max-t", "tukey", "dunnett", "holm", "t"]
+PlannedTestName = Literal["holm", "max-t", "tukey", "dunnett", "t"]
 """Tests that topics can be planned for; ``t`` is for a single pair named in advance."""
 PLANNED_TEST_TITLES: dict[str, str] = {
+    "holm": "paired t tests with Holm's correction",
     "max-t": TEST_TITLES["max-t"],
     "tukey": TEST_TITLES["tukey"],
     "dunnett": TEST_TITLES["dunnett"],
-    "holm": "paired t tests with Holm's correction",
     "t": TEST_TITLES["t"],
 }
 
@@ -60,6 +60,16 @@ TEST_LABELS: dict[str, str] = {
 
 CorrectionName = Literal["holm", "bh", "none"]
 CORRECTION_TITLES: dict[str, str] = {"holm": "Holm", "bh": "Benjamini–Hochberg", "none": "none"}
+
+
+def with_correction(test: str, correct: str) -> str:
+    """The title of a test with that of its correction.
+
+    >>> with_correction("paired t test", "holm"), with_correction("paired t test", "none")
+    ("paired t test with Holm's correction", 'paired t test')
+    """
+    return test if correct == "none" else f"{test} with {CORRECTION_TITLES[correct]}'s correction"
+
 
 EstimateName = Literal["residual", "within", "one-way", "two-way"]
 """Estimates of the variance of scores."""

@@ -76,10 +76,9 @@ def compare(
         TestName | None,
         Param(
             "Test that compares the systems.",
-            default="max-t; dunnett with a baseline; t for two systems, with a judge, and for topics with clusters, "
-            "strata or weights",
+            default="t, corrected by Holm",
             metavar="NAME",
-            titles={"": "max-t; with a baseline Dunnett's; for two systems t", **shared.TEST_CHOICES},
+            titles={"": "t with Holm's correction", **shared.TEST_CHOICES},
         ),
     ] = None,
     correct: shared.Correct = None,
@@ -188,8 +187,6 @@ def compare(
     no-worse=0.02 passed: a − b is at least 0.0312 (95 % one-sided, t, 4 topics)
     """
     demands = _demands(gate, candidate=candidate, baseline=baseline, test=test)
-    if demands and correct in ("holm", "bh"):  # which Dunnett's test, the default with a baseline, does not take
-        test = test or "t"
     if teams is not None and best_per != sources.TEAM:
         what = '`teams` has no effect without `best_per="team"`'
         raise NoEffectError(what, parameter="teams", fix="Leave it out, or add that.")

@@ -97,9 +97,9 @@ def leaderboard(
         TestName | None,
         Param(
             "Test that separates systems.",
-            default="max-t; t with clusters, strata, weights or several collections",
+            default="t, corrected by Holm",
             metavar="NAME",
-            titles={"": "max-t; with clusters or weights t", **shared.TEST_CHOICES},
+            titles={"": "t with Holm's correction", **shared.TEST_CHOICES},
         ),
     ] = None,
     correct: shared.Correct = None,

@@ -89,14 +89,14 @@ SmallPilot = Annotated[
 PlannedTest = Annotated[
     PlannedTestName | None,
     Param(
-        "Test to plan for: all pairs (max-t, tukey, holm), all systems against a baseline (dunnett), or one pair named "
+        "Test to plan for: all pairs (holm, max-t, tukey), all systems against a baseline (dunnett), or one pair named "
         "in advance (t).",
-        default="max-t and tukey for all pairs, and t for a pair named in advance",
+        default="holm and tukey for all pairs, and t for a pair named in advance",
         titles={
             "": "all pairs, and a pair named in advance",
-            "max-t": "max-t: all pairs",
-            "tukey": "tukey: all pairs, one error term",
             "holm": "holm: all pairs",
+            "max-t": "max-t: all pairs, resampled",
+            "tukey": "tukey: all pairs, one error term",
             "dunnett": "dunnett: all against a baseline",
             "t": "t: a pair named in advance",
         },
@@ -190,7 +190,7 @@ Test = Annotated[
     PlannedTestName | None,
     Param(
         "Test to plan for, with a difference; t is for a pair named in advance.",
-        default="max-t",
+        default="holm",
         titles=PLANNED_TEST_TITLES,
     ),
 ]

@@ -558,19 +558,19 @@ def _with_judge(
     """The same with topics for people and for the model."""
     from cranfield.methods.judging.label_plan import Correlation, label_cautions, plan_labels, plan_labels_from_pilot
 
-    named: dict[str, Any] = {"sides": result.request.sides, "test": result.request.test}
+    sides = result.request.sides
     if measured:
         labels = [
             plan
             for each in result.pilot
             if each.measure in measured
-            for plan in plan_labels_from_pilot([each], [measured[each.measure]], costs, **named)
+            for plan in plan_labels_from_pilot([each], [measured[each.measure]], costs, sides=sides)
         ]
     elif result.pilot:
         known = [Correlation.of(r) for r in correlations]
-        labels = plan_labels_from_pilot(result.pilot, known, costs, **named)
+        labels = plan_labels_from_pilot(result.pilot, known, costs, sides=sides)
     else:
-        labels = plan_labels(result.sizes, correlations, costs, **named)
+        labels = plan_labels(result.sizes, correlations, costs, sides=sides)
     cautions = label_cautions([design.topics for each in labels for design in each.designs], result.request.test)
     inputs = {**result.inputs, "human_cost": costs.human} if costs.judge is not None else result.inputs
     return replace(result, labels=tuple(labels), inputs=inputs, warnings=(*result.warnings, *cautions))

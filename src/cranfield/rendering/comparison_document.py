@@ -15,7 +15,7 @@ from cranfield.methods.comparison.audits import REASONS, Audit
 from cranfield.methods.comparison.clusters import DesignEffect
 from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
 from cranfield.methods.comparison.tested_pairs import HeldPairs
-from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES
+from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import (
     MOST_IN_DIAGRAM,
@@ -303,7 +303,8 @@ def title_of_test(found: Comparison) -> str:
         return (
             f"paired t test with {'cluster-' if found.design_effect.clusters is not None else ''}robust standard errors"
         )
-    return TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
+    title = TEST_TITLES[found.test] + (", McNemar's exact test of 0/1 scores" if found.is_mcnemar else "")
+    return with_correction(title, found.correct)
 
 
 def _topics(found: Comparison) -> str:

@@ -8,7 +8,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from cranfield.methods.comparison.comparison import Comparison
-from cranfield.methods.names import TEST_LABELS
+from cranfield.methods.names import TEST_LABELS, with_correction
 from cranfield.rendering.document import Column, Mark, Table, listed
 
 CITATIONS = {
@@ -137,7 +137,7 @@ def _caption(comparisons: Mapping[str, Comparison]) -> str:
 
 
 def _note(found: Comparison, signs: Mapping[str, str], *, has_signs: bool) -> str:
-    test = f"({TEST_LABELS[found.test]}, α = {found.alpha:g})"
+    test = f"({with_correction(TEST_LABELS[found.test], found.correct)}, α = {found.alpha:g})"
     if found.baselines:
         better = "; ".join(f"{sign}: significantly better than {system}" for system, sign in signs.items())
         marked = f"Superscript {better}; subscript {_or(signs.values())}: significantly worse {test}."

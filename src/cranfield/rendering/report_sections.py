@@ -10,7 +10,7 @@ from cranfield.formats.problems import Problem, Severity
 from cranfield.methods.comparison.comparison import Comparison
 from cranfield.methods.design.power_card import Card
 from cranfield.methods.judging.assessment import JudgeAssessment
-from cranfield.methods.names import TEST_LABELS, TEST_TITLES
+from cranfield.methods.names import TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.methods.variance import Variances
 from cranfield.questions.report import ReportInput, ReportResult
 from cranfield.rendering.charts import (
@@ -222,7 +222,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
 
     parts, said, tests = [], [], []
     for title, each in found.items():
-        tests.append(each.test)
+        tests.append(f"{with_correction(TEST_TITLES[each.test], each.correct)} [@{CITATIONS[each.test]}]")
         document = compare_document(each, result.inputs)
         rows, pairs, note = charted(each, document)
         of = f" of {note}" if note else ""
@@ -237,7 +237,7 @@ def compare_section(result: ReportResult, found: Any) -> tuple[list[Part], str]:
         )
         parts.append(Part(document, pictures, title))
         said.append(f"{each.significant_pairs:,} of {len(each.pairs):,} pairs differ in {title}")
-    named = listed([f"{TEST_TITLES[test]} [@{CITATIONS[test]}]" for test in dict.fromkeys(tests)])
+    named = listed(list(dict.fromkeys(tests)))
     methods = f"Pairs of systems were compared ({named}; α = {result.about.goal.alpha:g}): {'; '.join(said)}."
     return parts, f"{methods}{_drawn(list(found.values()))}{_family_wise(list(found.values()))}"
 
@@ -418,7 +418,9 @@ def _best_line(title: str, found: Comparison) -> str:
         named = f"{', '.join(some)} and {last} are" if some else f"{last} is"
         others = f"{named} not significantly different from it"
     pairs = f"{found.significant_pairs:,} of {len(found.pairs):,} pairs differ significantly"
-    return f"{lead}; {others}. {pairs} ({TEST_LABELS[found.test]}, α = {found.alpha:g})."
+    return (
+        f"{lead}; {others}. {pairs} ({with_correction(TEST_LABELS[found.test], found.correct)}, α = {found.alpha:g})."
+    )
 
 
 def _detects_line(card: Card) -> str:

@@ -439,11 +439,11 @@ def _label_curve(result: SizeResult, axis: str | None) -> list[dict[str, Any]]:
     if axis is not None:
         rs = first.correlations[:1]
         sizes = plan(curve_through(request, axis))[:1]
-        return plan_labels(sizes, rs, first.costs, sides=sides, test=result.request.test)[0].to_dict()
+        return plan_labels(sizes, rs, first.costs, sides=sides)[0].to_dict()
     rs = tuple(sorted({*CORRELATIONS, *first.correlations}))
     one = replace(first.size, **{name: getattr(first.size, name).ravel()[:1] for name in _CELLS})
     one = replace(one, inputs={name: values.ravel()[:1] for name, values in one.inputs.items()})
-    return plan_labels([one], rs, first.costs, sides=sides, test=result.request.test)[0].to_dict()
+    return plan_labels([one], rs, first.costs, sides=sides)[0].to_dict()
 
 
 _CELLS = ("topics", "reached", "achieved", "below")

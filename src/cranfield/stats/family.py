@@ -16,14 +16,10 @@ from scipy import special
 from cranfield.stats.studentized import Pieces, approximate, dunnett_critical, studentized_range_critical
 from cranfield.types import Array, ArrayLike
 
-ALL_PAIRS_TEST = "max-t"
-"""The test of all pairs of several systems, in planning and in comparing, unless another is named."""
-BASELINE_TEST = "dunnett"
-"""The test of several systems against one baseline, unless another is named."""
-CLUSTERED_TEST = "holm"
-"""The test of all pairs where topics come in clusters: t with robust standard errors, corrected by Holm."""
-PAIR_TEST = "t"
-"""The test of two systems, or of a pair named in advance."""
+DEFAULT_TEST = "t"
+"""The test of every comparison unless another is named; pairs that are tested together are corrected by Holm."""
+ALL_PAIRS_TEST = "holm"
+"""The same where topics are planned for all pairs of several systems; ``t`` is for a pair named in advance."""
 
 _FEW = 30  # degrees of freedom that are worth a table
 _TOLERANCE = 1e-10

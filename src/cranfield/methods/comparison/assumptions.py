@@ -27,7 +27,7 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     """Warn if the smallest possible p of B resamples, 1 / (B + 1), is not significant after the correction.
 
     >>> print(too_few_resamples(10_000, 8_256, "holm", 0.05).fix)
-    Ask for 165,119 resamples or more, or use a test that needs no correction: max-t or tukey.
+    Ask for 165,119 resamples or more, or use a test that needs none: `test="t"`.
     """
     tests = 1 if correct == "none" else pairs
     if tests / (resamples + 1) <= alpha:
@@ -36,7 +36,7 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
     possible = enough <= MOST_RESAMPLES
     what = f"{resamples:,} resamples give no p below {1 / (resamples + 1):.1g}"
     if correct == "none":
-        fix = f"Ask for {enough:,} or more." if possible else "Use tukey, or a larger α."
+        fix = f"Ask for {enough:,} or more." if possible else 'Use `test="t"`, or a larger α.'
         return Caution("too-few-resamples", f"{what}: no pair can be significant", fix)
     if correct == "holm":
         least = min(1.0, tests / (resamples + 1))
@@ -52,7 +52,7 @@ def too_few_resamples(resamples: int, pairs: int, correct: str, alpha: float) ->
         "too-few-resamples",
         what,
         (f"Ask for {enough:,} resamples or more, or use" if possible else "Use")
-        + " a test that needs no correction: max-t or tukey.",
+        + ' a test that needs none: `test="t"`.',
     )
 
 
@@ -93,7 +93,7 @@ def too_few_topics(topics: int, pairs: int, correct: str, alpha: float) -> Cauti
         f"with {topics:,} topics this test gives no p below {2.0 ** (1 - topics):.2g}"
         + (f", and Holm over {pairs:,} pairs multiplies it" if tests > 1 else "")
         + ": no pair can be significant",
-        f"Use {enough} topics or more, or max-t or tukey.",
+        f'Use {enough} topics or more, or `test="t"`.',
     )
 
 
@@ -164,22 +164,22 @@ def constant_differences(constant: Array, systems: tuple[str, ...], first: Array
 
 
 def too_many_pairs(pairs: int, most: int) -> Caution:
-    """Warn that Tukey's test was run in place of max-t."""
+    """Warn that Tukey's test was run in place of the default."""
     return Caution(
         "too-many-pairs",
-        f"{pairs:,} pairs are too many to resample (at most {most:,}): Tukey's test was run in place of max-t, and "
-        "takes one error term for all of them",
+        f"{pairs:,} pairs are too many for a standard error each (at most {most:,}): Tukey's test was run in place of "
+        "paired t tests, and takes one error term for all of them",
         'Compare fewer systems, or name the test: `test="tukey"`.',
     )
 
 
 def too_many_differences(pairs: int, topics: int) -> Caution:
-    """Warn that Tukey's test was run in place of max-t, which would have taken long."""
+    """Warn that Tukey's test was run in place of the default, which would have taken long."""
     return Caution(
         "too-many-pairs",
-        f"{pairs:,} pairs on {topics:,} topics would take long to resample: Tukey's test was run in place of max-t, "
-        "and takes one error term for all of them",
-        'Name the test, `test="max-t"`, if you can wait; or `test="tukey"`.',
+        f"{pairs:,} pairs on {topics:,} topics take long to test one by one: Tukey's test was run in place of paired t "
+        "tests, and takes one error term for all of them",
+        'Name the test, `test="t"`, if you can wait; or `test="tukey"`.',
     )
 
 
@@ -255,5 +255,5 @@ def one_error_term(scores: Matrix, sd: Array | None, test: str) -> Caution | Non
         "one-error-term",
         f"one error term does not fit all pairs (Box's ε = {epsilon:.2f}; it is 1 if it fits{ratio}): the family-wise "
         f"error rate of {test} may be well above α",
-        'Use `test="max-t"`, which measures every pair by its own standard error.',
+        'Use `test="t"`, which measures every pair by its own standard error.',
     )

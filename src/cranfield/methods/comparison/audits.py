@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, say_p
-from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, baseline_names, chosen_test, compare
+from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
 from cranfield.methods.comparison.families import RESAMPLED
 from cranfield.methods.comparison.pairwise import TESTS
+from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable
+from cranfield.stats.family import DEFAULT_TEST
 from cranfield.types import Array, Progress
 
 PairVerdicts = tuple[Array, Array]  # of every pair: the sign of its difference, and whether it is significant
@@ -236,8 +238,7 @@ def audit(
 ) -> Audit:
     """Run every test on the same table; pairwise tests are corrected. The pairs with most disagreement come first."""
     done: dict[str, Comparison] = {}
-    default = chosen_test(None, baseline_names(baseline), systems=len(table.systems))
-    tests = dict.fromkeys((default, *ALL_TESTS))
+    tests = dict.fromkeys((DEFAULT_TEST, *(TEST_TITLES if baseline else ALL_TESTS)))
     for test in tests:
         if progress is not None:
             progress(len(done), len(tests))

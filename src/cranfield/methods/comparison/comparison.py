@@ -11,7 +11,6 @@ import numpy as np
 from cranfield.errors import Caution, NoEffectError, RequestError, say_p, say_percent, there_are, visible
 from cranfield.methods.comparison.anova import check_size, check_table
 from cranfield.methods.comparison.assumptions import (
-    MOST_DIFFERENCES,
     constant_differences,
     nothing_to_tell,
     one_error_term,
@@ -54,11 +53,11 @@ from cranfield.scores import ScoreTable
 from cranfield.scores.frames import make_frame
 from cranfield.scores.selection import REMEDY, check_balance
 from cranfield.scores.stored import Matrix, OrderedMatrix, StoredMatrix, columns, ordered, system_means, whole
-from cranfield.stats.family import ALL_PAIRS_TEST, BASELINE_TEST, PAIR_TEST
+from cranfield.stats.family import DEFAULT_TEST
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, Progress
 
-__all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "chosen_test", "compare", "pair_p_values"]
+__all__ = ["ALL_TESTS", "FAMILY", "Comparison", "check_test", "compare", "pair_p_values"]
 
 
 ALL_TESTS: tuple[str, ...] = get_args(AllPairsTestName)
@@ -415,11 +414,10 @@ def compare(
     Parameters
     ----------
     test
-        ``max-t`` (the default for three systems or more: each pair with its own standard error, topics resampled),
-        ``dunnett`` (the default with baselines: each candidate with the baseline, topics as blocks), ``tukey`` (topics
-        as blocks, one error term), ``tukey-permutation`` (Tukey by permutation within topics), ``unpaired`` (one-way
-        Tukey, which ignores that topics are shared), or a test of pairs: ``t`` (the default of two systems),
-        ``wilcoxon``, ``sign``, ``bootstrap``, ``permutation``.
+        A test of pairs: ``t`` (the default), ``wilcoxon``, ``sign``, ``bootstrap``, ``permutation``; or of all pairs
+        together: ``max-t`` (each pair with its own standard error, topics resampled), ``tukey`` (topics as blocks, one
+        error term), ``tukey-permutation`` (Tukey by permutation within topics), ``dunnett`` (each candidate with a
+        baseline, topics as blocks), ``unpaired`` (one-way Tukey, which ignores that topics are shared).
     correct
         For the tests of pairs, and for equivalence and non-inferiority under them: ``holm`` (default), ``bh`` or
         ``none``. The other tests need none.
@@ -471,8 +469,8 @@ def compare(
         design.check(table.topics)
         if test is None or test in TEST_TITLES:
             check_robust_test(test)
-            test = "t"
-    test = chosen_test(test, baselines, systems=len(table.systems))
+            test = DEFAULT_TEST
+    test = test or DEFAULT_TEST
     check_test(test, correct, baselines)
     scores = _checked(table, measure)
     means = system_means(scores) if design is None else design.shares @ whole(scores)
@@ -484,9 +482,9 @@ def compare(
     if count > MOST_PAIRS:
         named = named or design is not None
         _check_size(count, test, named=named, has_margin=equivalence is not None or non_inferiority is not None)
-        if test == "max-t":
+        if not named:
             aloud, test = too_many_pairs(count, MOST_PAIRS), "tukey"
-    if test == "max-t" and not named and resamples is None and count * len(scores) > MOST_DIFFERENCES:
+    elif not named and count * len(scores) > HELD_DIFFERENCES:
         aloud, test = too_many_differences(count, len(scores)), "tukey"
     if resamples is not None and test not in RESAMPLED:
         raise NoEffectError(
@@ -642,15 +640,6 @@ def baseline_names(baseline: str | Sequence[str]) -> tuple[str, ...]:
     return (baseline,) if isinstance(baseline, str) else tuple(dict.fromkeys(baseline))
 
 
-def chosen_test(test: str | None, baselines: Sequence[str] = (), *, systems: int) -> str:
-    """The test that is run: the one named, or the default. Two systems are one pair, and its test is paired t.
-
-    >>> chosen_test(None, systems=9), chosen_test(None, ["bm25"], systems=9), chosen_test(None, systems=2)
-    ('max-t', 'dunnett', 't')
-    """
-    return test or (PAIR_TEST if systems == 2 else BASELINE_TEST if baselines else ALL_PAIRS_TEST)
-
-
 def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) -> None:
     """Refuse tests and corrections that do not exist, or do not go together."""
     if test not in TEST_TITLES:
@@ -658,7 +647,7 @@ def check_test(test: str, correct: str | None, baselines: Sequence[str] = ()) ->
     if test == "dunnett" and not baselines:
         raise RequestError(
             "Dunnett's test compares systems with a baseline, and none is named",
-            fix="Name it with `baseline`, or choose a test of all pairs: max-t or tukey.",
+            fix="Name it with `baseline`, or choose a test of all pairs: t or tukey.",
         )
     if test in FAMILY and correct not in (None, "none"):
         raise RequestError(f"{test} controls the family-wise error rate itself", fix="Leave out the correction.")

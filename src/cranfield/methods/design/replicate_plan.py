@@ -28,7 +28,7 @@ from cranfield.methods.design.request import Request
 from cranfield.methods.design.sample_size import Size, claim
 from cranfield.methods.variance.replicate_components import ComponentEstimate, Components
 from cranfield.scores import ScoreTable
-from cranfield.stats.family import ALL_PAIRS_TEST, CLUSTERED_TEST, LEVELS
+from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
 
 MOST_ITEMS = 1000
 """The largest number of items and of repeats that a search for the cheapest design considers."""
@@ -327,11 +327,10 @@ def check_replicates(request: Request) -> None:
 def planned_test(request: Request, replicates: str, systems: int) -> str:
     """The test of a design: the one named, or else the one that `compare` runs on such scores.
 
-    That is t for two systems; for more, max-t, Tukey's with shared replicates, and t with Holm's correction with
-    clusters.
+    That is t for two systems; for more, t with Holm's correction, and Tukey's with shared replicates.
     """
     shared = bool(STRUCTURES[replicates].shared)
-    of_all_pairs = "tukey" if shared else CLUSTERED_TEST if replicates == "clusters" else ALL_PAIRS_TEST
+    of_all_pairs = "tukey" if shared else ALL_PAIRS_TEST
     test = request.test or ("t" if systems == 2 or request.sides == 1 else of_all_pairs)
     if test != "t" and test not in LEVELS:
         raise RequestError(f"there is no test «{test}» for replicates", fix="Choose max-t, tukey, holm, dunnett or t.")
@@ -341,7 +340,7 @@ def planned_test(request: Request, replicates: str, systems: int) -> str:
             parameter="test",
             fix='With prompts or seeds as a sample the test is "tukey", or "t" for a pair named in advance.',
         )
-    if replicates == "clusters" and test not in ("t", CLUSTERED_TEST):
+    if replicates == "clusters" and test not in ("t", ALL_PAIRS_TEST):
         raise NoEffectError(
             f"`test` {test} has no form for topics in clusters",
             parameter="test",

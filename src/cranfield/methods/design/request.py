@@ -279,7 +279,7 @@ def _no_test_unpaired(test: str) -> list[Method]:
 
 
 def _tests(request: Request, systems: int | None) -> list[str]:
-    """Return the test that was named; by default max-t, Tukey's test, and t for a pair named in advance."""
+    """Return the test that was named; by default Holm's, Tukey's test, and t for a pair named in advance."""
     if request.test is not None:
         if request.test not in PLANNED_TEST_TITLES:
             raise RequestError(

@@ -214,7 +214,7 @@ def size_for_difference(
     effect_size
         d_z, the difference divided by the sd of the paired differences; replaces both.
     systems, test
-        The number of systems, and the test that will be run on all pairs: ``max-t`` (default), ``tukey``, ``holm``, or
+        The number of systems, and the test that will be run on all pairs: ``holm`` (default), ``max-t``, ``tukey``, or
         ``dunnett`` for all systems against one baseline. Without ``systems`` the pair is named in advance, and the test
         is ``t``.
     method

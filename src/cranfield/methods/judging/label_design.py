@@ -209,13 +209,11 @@ def design_for_power(
     *,
     power: float = 0.8,
     alpha: float = 0.05,
-    human_alpha: float | None = None,
     sides: int = 2,
 ) -> LabelDesign:
     """Find the cheapest n and N with a power for a difference.
 
-    ``alpha`` is the level of this pair, already adjusted where it is one of several; ``human_alpha`` that of people
-    alone where their test is another.
+    ``alpha`` is the level of this pair, already adjusted where it is one of several.
 
     Examples
     --------
@@ -231,8 +229,7 @@ def design_for_power(
         return judged_power(n, whole, difference, sd, correlation, alpha, sides=sides)
 
     def alone(n: Array) -> Array:
-        level = alpha if human_alpha is None else human_alpha
-        return paired_t_power(n, np.asarray(difference), np.asarray(sd), np.asarray(level), sides)
+        return paired_t_power(n, np.asarray(difference), np.asarray(sd), np.asarray(alpha), sides)
 
     return _design(value, alone, power, correlation, costs)
 
@@ -262,7 +259,6 @@ def design_for_budget(
     *,
     power: float = 0.8,
     alpha: float = 0.05,
-    human_alpha: float | None = None,
     sides: int = 2,
 ) -> LabelDesign:
     """Find the n and N with the smallest detectable difference that a budget pays for; ``achieved`` is that difference.
@@ -280,7 +276,7 @@ def design_for_budget(
         return judged_detectable(n, whole, sd, correlation, alpha, power=power, sides=sides)
 
     without = int(min(budget / costs.human * (1 + 1e-12), costs.limit))
-    human = _alone_detectable(without, sd, alpha if human_alpha is None else human_alpha, power, sides)
+    human = _alone_detectable(without, sd, alpha, power, sides)
     n, whole = _affordable(budget, costs.human, judge_cost, costs.limit, detectable)
     with_judge = float(detectable(np.asarray(n), np.asarray(whole)))
     pays = with_judge < human

@@ -28,14 +28,12 @@ from cranfield.methods.judging.label_design import (
     judged_width,
 )
 from cranfield.methods.names import TEST_LABELS
-from cranfield.stats.family import ALL_PAIRS_TEST, LEVELS
+from cranfield.stats.family import LEVELS
 
 LABEL_GOALS = ("difference", "effect_size", "width")
 LABEL_METHODS = ("holm", "max-t", "t", "interval")
 """Methods with a standard error of each pair's own, which is what the regression estimator has."""
 LABEL_TESTS = ("holm", "max-t", "t")
-FAMILY_TEST = "holm"
-"""The test of all pairs that a comparison with a judge runs by default."""
 MOST_DESIGNS = 2_000
 FEW_TOPICS, FEW_FOR_MAX_T = 10, 50
 """Topics with human labels below which power depends on differences being normal, and max-t has less than planned."""
@@ -81,7 +79,7 @@ class LabelSize:
     lower, upper
         The same at the ends of the intervals of the variance and of r, where they are estimated; the first is cheaper.
     test
-        The test with a judge, or ``interval``; that of people alone is ``size.method.name``.
+        The test, or ``interval``.
     measure, estimate
         What the variance was estimated from, and how; empty where it is given.
     """
@@ -106,16 +104,12 @@ class LabelSize:
         ]
         rows = []
         for (cell, r), design in zip(product(cells, self.correlations), self.designs, strict=True):
-            test = self.test if design.judge_pays else self.size.method.name
-            names = {"method": test, "test": "t" if test == "interval" else test}
-            rows.append({**cell, **names, "judge_correlation": r, **_answer(design, word), **self._human_test()})
+            names = {"method": self.test, "test": "t" if self.test == "interval" else self.test}
+            rows.append({**cell, **names, "judge_correlation": r, **_answer(design, word)})
         if self.lower is not None and self.upper is not None:
             for row, lower, upper in zip(rows, self.lower.designs, self.upper.designs, strict=True):
                 row |= _ends("lower", lower) | _ends("upper", upper)
         return rows
-
-    def _human_test(self) -> dict[str, str]:
-        return {} if self.test == self.size.method.name else {"human_test": self.size.method.name}
 
     def summary(self) -> str:
         """Return one sentence about the first design."""
@@ -182,8 +176,7 @@ def _human_words(row: Mapping[str, Any]) -> str:
     if row["human_topics"] is None:
         return "people alone cannot reach it"
     cost = "" if row["human_topics_cost"] is None else f", {_money(row['human_topics_cost'])}"
-    test = f" ({TEST_LABELS[row['human_test']]})" if "human_test" in row else ""
-    return f"people alone need {row['human_topics']:,} topics{test}{cost}"
+    return f"people alone need {row['human_topics']:,} topics{cost}"
 
 
 def _range_words(row: Mapping[str, Any]) -> str:
@@ -244,44 +237,25 @@ def _refused(name: str, fix: str) -> RequestError:
     return NoEffectError(f"`judge_correlation` has no effect on `{name}`", parameter="judge_correlation", fix=fix)
 
 
-def judged_test(planned: str, named: str | None) -> str:
-    """The test with a judge for what people alone are planned by: Holm's correction for all pairs unless one is named.
-
-    >>> judged_test("max-t", None), judged_test("max-t", "max-t"), judged_test("t", None)
-    ('holm', 'max-t', 't')
-    """
-    return FAMILY_TEST if planned == ALL_PAIRS_TEST and named is None else planned
-
-
 def plan_labels(
-    sizes: Sequence[Size], correlations: Sequence[float], costs: LabelCosts, *, sides: int = 2, test: str | None = None
+    sizes: Sequence[Size], correlations: Sequence[float], costs: LabelCosts, *, sides: int = 2
 ) -> list[LabelSize]:
-    """The cheapest topics for people and for the judge, for the sizes of `plan` that have such a design.
-
-    ``test`` is the one that was named: without any, all pairs are compared by max-t where people label alone, and by
-    Holm's correction with a judge, as comparisons do.
-    """
+    """The cheapest topics for people and for the judge, for the sizes of `plan` that have such a design."""
     known = [Correlation.of(r) for r in correlations]
     mine = [size for size in sizes if size.method.name in LABEL_METHODS]
-    return [label_size(size, known, costs, sides=sides, test=judged_test(size.method.name, test)) for size in mine]
+    return [label_size(size, known, costs, sides=sides) for size in mine]
 
 
 def plan_labels_from_pilot(
-    pilots: Sequence[PilotSize],
-    correlations: Sequence[Correlation],
-    costs: LabelCosts,
-    *,
-    sides: int = 2,
-    test: str | None = None,
+    pilots: Sequence[PilotSize], correlations: Sequence[Correlation], costs: LabelCosts, *, sides: int = 2
 ) -> list[LabelSize]:
     """The same with the variance of a pilot, and r with its interval where it comes from one too."""
     found = []
     for each in pilots:
-        method = each.size.method.name
-        if method not in LABEL_METHODS:
+        if each.size.method.name not in LABEL_METHODS:
             continue
         ends = (each.lower, each.upper)
-        one = label_size(each.size, correlations, costs, sides=sides, ends=ends, test=judged_test(method, test))
+        one = label_size(each.size, correlations, costs, sides=sides, ends=ends)
         found.append(replace(one, measure=each.measure, estimate=each.estimate.method))
     return found
 
@@ -293,7 +267,6 @@ def label_size(
     *,
     sides: int = 2,
     ends: tuple[Size, Size] | None = None,
-    test: str | None = None,
 ) -> LabelSize:
     """Topics for people and for the judge at every r, with a range where r or the variance is estimated.
 
@@ -305,8 +278,6 @@ def label_size(
         r, with its interval where it is estimated.
     ends
         The size at the lower and at the upper end of the interval of the variance.
-    test
-        The test with a judge, by default that of ``size``.
 
     Examples
     --------
@@ -317,44 +288,41 @@ def label_size(
     >>> row["topics"], row["topics_lower"], row["topics_upper"], row["human_topics"]
     (52, 38, 65, 73)
     """
-    test = test or size.method.name
-    at = _sized(size, [each.value for each in correlations], costs, sides, test)
+    at = _sized(size, [each.value for each in correlations], costs, sides)
     if ends is None and not any(each.is_range for each in correlations):
         return at
     low, high = ends or (size, size)
     return replace(
         at,
-        lower=_sized(low, [each.ends[0] for each in correlations], costs, sides, test),
-        upper=_sized(high, [each.ends[1] for each in correlations], costs, sides, test),
+        lower=_sized(low, [each.ends[0] for each in correlations], costs, sides),
+        upper=_sized(high, [each.ends[1] for each in correlations], costs, sides),
     )
 
 
-def _sized(size: Size, correlations: Sequence[float], costs: LabelCosts, sides: int, test: str) -> LabelSize:
+def _sized(size: Size, correlations: Sequence[float], costs: LabelCosts, sides: int) -> LabelSize:
     cells = [{name: float(values.flat[at]) for name, values in size.inputs.items()} for at in range(size.topics.size)]
     count = len(cells) * len(correlations)
     if count > MOST_DESIGNS:
         raise RequestError(
             f"the grid has {count:,} cells", fix=f"With a judge, ask for at most {MOST_DESIGNS:,} at a time."
         )
-    methods = (test, size.method.name)
-    designs = [_cell(methods, cell, r, costs, sides) for cell, r in product(cells, correlations)]
+    test = size.method.name
+    designs = [_cell(test, cell, r, costs, sides) for cell, r in product(cells, correlations)]
     return LabelSize(size=size, test=test, costs=costs, correlations=tuple(correlations), designs=tuple(designs))
 
 
-def _cell(methods: tuple[str, str], cell: Mapping[str, float], r: float, costs: LabelCosts, sides: int) -> LabelDesign:
-    """The design of one cell, by the test with a judge and by that of people alone."""
-    if methods[0] == "interval":
+def _cell(test: str, cell: Mapping[str, float], r: float, costs: LabelCosts, sides: int) -> LabelDesign:
+    """The design of one cell."""
+    if test == "interval":
         return design_for_width(cell["width"], cell["sd"], r, costs, alpha=cell["alpha"])
-    level, human_level = (_level(test, cell["alpha"], cell.get("systems", 2.0)) for test in methods)
     return design_for_power(
         cell["difference"],
         cell["sd"],
         r,
         costs,
         power=cell["power"],
-        alpha=level,
-        human_alpha=human_level,
-        sides=sides if methods[0] == "t" else 2,
+        alpha=_level(test, cell["alpha"], cell.get("systems", 2.0)),
+        sides=sides if test == "t" else 2,
     )
 
 
@@ -419,7 +387,6 @@ class LabelCard:
     effective_topics: float
     cost: float
     human_topics: int
-    human_test: str
     human_power: float
     human_detectable_difference: float
     human_pair_power: float
@@ -451,7 +418,6 @@ class LabelCard:
         """Return the conclusion in sentences."""
         name = f"{self.measure}: " if self.measure else ""
         among = f"two of {self.systems} systems" if self.is_family else "two systems named in advance"
-        alone = "" if self.human_test == self.test else f" ({TEST_LABELS[self.human_test]})"
         cost = "" if np.isnan(self.cost) else f", at a cost of {_money(self.cost)},"
         if not self.judge_pays:
             return (
@@ -465,7 +431,7 @@ class LabelCard:
             f"at α = {self.alpha:g} (regression estimator, {TEST_LABELS[self.test]}; r = "
             f"{self.judge_correlation:.4g}), and one of {self.difference:g} with power {self.achieved_power:.2f}; "
             f"{self.human_topics:,} topics labelled by people alone detect "
-            f"{self.human_detectable_difference:.3f}{alone}."
+            f"{self.human_detectable_difference:.3f}."
         )
 
 
@@ -528,15 +494,13 @@ class LabelRequest:
         return label_cautions([card.topics for card in cards], self.test)
 
     def _card(self, card: Card, whole: int, r: float, costs: LabelCosts) -> LabelCard:
-        test = _checked(judged_test(card.test, self.test))
+        test = _checked(card.test)
         if self.budget is None:
             _check_part(card.topics, whole)
             cost = float(costs.of(np.asarray(card.topics), np.asarray(whole)))
             return _card(card, test, r, card.topics, whole, cost)
-        level, human_level = (_level(each, card.alpha, card.systems) for each in (test, card.test))
-        design = design_for_budget(
-            self.budget, card.sd, r, costs, power=card.power, alpha=level, human_alpha=human_level
-        )
+        level = _level(test, card.alpha, card.systems)
+        design = design_for_budget(self.budget, card.sd, r, costs, power=card.power, alpha=level)
         if design.judge_pays and design.topics is not None:
             return _card(card, test, r, design.topics, design.judged_topics, design.cost)
         return _human_card(card, r, design.cost)
@@ -584,7 +548,6 @@ def _of_people(card: Card) -> dict[str, Any]:
     """What a card with a judge has of that of human labels alone."""
     asked = {name: getattr(card, name) for name in ("measure", "systems", "sd", "alpha", "power", "difference")}
     return asked | {
-        "human_test": card.test,
         "human_topics": card.topics,
         "human_power": card.achieved_power,
         "human_detectable_difference": card.detectable_difference,

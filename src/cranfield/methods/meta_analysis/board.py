@@ -16,12 +16,10 @@ from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
 from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.assumptions import MOST_DIFFERENCES
 from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
-from cranfield.methods.comparison.comparison import Comparison, check_test, chosen_test, compare
+from cranfield.methods.comparison.comparison import Comparison, check_test, compare
 from cranfield.methods.comparison.families import FAMILY, RESAMPLED
 from cranfield.methods.comparison.tested_pairs import adjacent_groups
-from cranfield.methods.comparison.thresholds import pair_count
 from cranfield.methods.comparison.tukey import critical_range
 from cranfield.methods.meta_analysis.effects import PairEffect
 from cranfield.methods.meta_analysis.incomplete import resampled_pairs
@@ -241,13 +239,13 @@ def board_of(
     means = design.shares @ fitted
     asked: dict[str, Any] = {"test": test, "correct": correct, "alpha": alpha}
     if scores.table is not None and np.isfinite(values).all() and design.is_plain:
-        if chosen_test(test, systems=len(scores.systems)) in RESAMPLED:
+        if test in RESAMPLED:
             asked["resamples"] = resamples
         plain: dict[str, Any] = {"clusters": (), "strata": (), "weights": None}
         turned = scores.table.replaced(values=values[np.newaxis, :, :, np.newaxis], **plain)
         comparison = compare(turned, measure=scores.measure, **asked, seed=seed, progress=progress)
     else:
-        by_max_t = design.is_plain and _takes_max_t(values, test, correct)
+        by_max_t = test == "max-t" and design.is_plain and len(scores.systems) > 2
         asked["test"] = None if by_max_t else test
         comparison = _by_pairs(values, means, scores.systems, design, scores.measure, **asked)
         if by_max_t:
@@ -291,14 +289,6 @@ def board_of(
         topics=() if part is None else tuple(np.bincount(part, minlength=len(scores.tasks)).tolist()),
         warnings=(*comparison.warnings, *_cautions(comparison, shared, there), *_skewed(values), *_scales(scores)),
     )
-
-
-def _takes_max_t(values: Array, test: str | None, correct: str | None) -> bool:
-    """Whether pairs with missing scores are resampled together: if asked for, or if nothing is and they are few."""
-    if values.shape[1] < 3 or correct is not None:
-        return False
-    few = len(values) * pair_count(values.shape[1]) <= MOST_DIFFERENCES
-    return test == "max-t" or (test is None and few)
 
 
 def _scales(scores: Scores) -> tuple[Caution, ...]:

@@ -177,69 +177,8 @@ const Design = (() => {
     return noncentralFTail(fCritical(d.alpha, 1, n - 1), 1, n - 1, (n * d.difference ** 2) / d.sd ** 2);
   }
 
-  // P(range of m independent normals ≥ w), by the trapezoidal rule.
-  function rangeTail(w, m) {
-    const step = 0.05;
-    let sum = 0;
-    for (let z = -9; z <= 9 + w; z += step) {
-      const below = normal(z);
-      sum += Math.exp((-z * z) / 2) * (below ** (m - 1) - Math.max(0, below - normal(z - w)) ** (m - 1));
-    }
-    return (m * step * sum) / Math.sqrt(2 * Math.PI);
-  }
-
-  // The level of one pair at which the family of all pairs of m systems keeps α: that of the studentised range.
-  const pairLevels = new Map();
-  function pairLevel(alpha, m) {
-    const key = `${alpha} ${m}`;
-    if (!pairLevels.has(key)) {
-      let low = 0;
-      let high = 60;
-      for (let round = 0; round < 60; round++) {
-        const middle = (low + high) / 2;
-        if (rangeTail(middle, m) > alpha) low = middle;
-        else high = middle;
-      }
-      pairLevels.set(key, 2 * normal(-high / Math.SQRT2));
-    }
-    return pairLevels.get(key);
-  }
-
-  // How much stricter max-t is with few topics: MAX_T_QUANTILES and MAX_T_SHIFTS of cranfield.stats.family.
-  const QUANTILES = [2.3437, 2.7278, 3.1637, 3.5438, 3.8876, 4.205, 4.5016];
-  const SHIFTS = [
-    [8, -0.532, -0.531, -0.172, 0.473, 1.432, 2.503, 3.665],
-    [10, -0.502, -0.707, -0.753, -0.397, 0.213, 1.049, 2.043],
-    [12, -0.404, -0.731, -0.993, -0.954, -0.600, -0.020, 0.742],
-    [14, -0.324, -0.638, -1.024, -1.230, -1.187, -0.793, -0.238],
-    [17, -0.230, -0.474, -0.897, -1.304, -1.575, -1.541, -1.255],
-    [20, -0.171, -0.354, -0.751, -1.182, -1.626, -1.884, -1.902],
-    [25, -0.124, -0.241, -0.504, -0.896, -1.348, -1.779, -2.133],
-    [30, -0.076, -0.181, -0.374, -0.661, -1.020, -1.460, -1.886],
-    [40, -0.052, -0.097, -0.220, -0.396, -0.619, -0.918, -1.247],
-    [50, -0.032, -0.081, -0.153, -0.276, -0.444, -0.639, -0.849],
-    [70, -0.027, -0.038, -0.079, -0.152, -0.260, -0.362, -0.490],
-    [100, -0.023, -0.023, -0.045, -0.077, -0.130, -0.192, -0.268],
-  ];
-  const between = (grid, value) => {
-    const at = Math.max(0, Math.min(grid.length - 2, grid.findLastIndex((each) => each <= value)));
-    return [at, (value - grid[at]) / (grid[at + 1] - grid[at])];
-  };
-
-  function maxTLevel(n, alpha, m) {
-    const level = pairLevel(alpha, m);
-    if (m < 3) return level;
-    const topics = SHIFTS.map((row) => row[0]);
-    const last = topics.at(-1);
-    const [row, down] = between(topics.map(Math.log), Math.log(Math.max(topics[0], Math.min(n, last))));
-    const [column, across] = between(QUANTILES, normalCritical(level / 2));
-    const inRow = (at) => SHIFTS[at][column + 1] * (1 - across) + SHIFTS[at][column + 2] * across;
-    const shift = (inRow(row) * (1 - down) + inRow(row + 1) * down) * (last / Math.max(n, last)) ** 2;
-    const strict = level * Math.exp(shift);
-    return n < 20 ? Math.min(strict, (2 * alpha) / (m * (m - 1))) : strict;
-  }
-
-  const maxTPower = (n, d) => pairedPower(n, { ...d, alpha: maxTLevel(n, d.alpha, d.systems) });
+  // One of all pairs of m systems, at the level of Holm's first step.
+  const holmPower = (n, d) => pairedPower(n, { ...d, alpha: (2 * d.alpha) / (d.systems * (d.systems - 1)) });
 
   function expectedWidth(n, d) {
     const half = (n - 1) / 2;
@@ -252,7 +191,7 @@ const Design = (() => {
     blocked: { value: (n, d) => anovaPower(n, d, (d.systems - 1) * (n - 1)), target: (d) => d.power, sign: 1 },
     exact: { value: (n, d) => anovaPower(n, d, d.systems * (n - 1)), target: (d) => d.power, sign: 1 },
     sakai: { value: sakaiPower, target: (d) => d.power, sign: 1 },
-    "max-t": { value: maxTPower, target: (d) => d.power, sign: 1 },
+    holm: { value: holmPower, target: (d) => d.power, sign: 1 },
     t: { value: pairedPower, target: (d) => d.power, sign: 1 },
     interval: { value: (n, d) => -expectedWidth(n, d), target: (d) => -d.width, sign: -1 },
     clt: { value: (n, d) => (-normalCritical(d.alpha / 2) * d.sd) / Math.sqrt(n), target: (d) => -d.sensitivity, sign: -1 },
@@ -278,6 +217,6 @@ const Design = (() => {
     return { topics: n, achieved: method.sign * method.value(n, d), below: before };
   }
 
-  return { METHODS, MOST_TOPICS, size, fCritical, noncentralFTail, normal, normalCritical, pairLevel };
+  return { METHODS, MOST_TOPICS, size, fCritical, noncentralFTail, normal, normalCritical };
 })();
 if (typeof module !== "undefined") module.exports = Design;

@@ -33,10 +33,10 @@
   const form = find("#calculator");
   if (!form) return;
   const starts = JSON.parse(find("#starts").textContent);
-  const GOALS = { "max-t": "difference", blocked: "min_range", exact: "min_range", sakai: "min_range", t: "difference", interval: "width" };
+  const GOALS = { holm: "difference", blocked: "min_range", exact: "min_range", sakai: "min_range", t: "difference", interval: "width" };
   const NAMES = { min_range: "smallest range to find", difference: "smallest difference to find", width: "widest interval" };
   const estimateOf = (method) => (method === "exact" || method === "sakai" ? "two-way" : "residual");
-  const amongSystems = (method) => method === "max-t" || GOALS[method] === "min_range";
+  const amongSystems = (method) => method === "holm" || GOALS[method] === "min_range";
   const control = (name) => form.elements[name];
   const number = (name) => Number(control(name).value);
   const chosen = () => starts[number("measure")];
@@ -86,7 +86,7 @@
   function sentence(wanted, topics) {
     const lead = `${chosen().measure}: ${topics.toLocaleString("en")} topics`;
     const goal = GOALS[wanted.method];
-    const among = { "max-t": `between two of ${wanted.systems} systems`, t: "between two systems named in advance" };
+    const among = { holm: `between two of ${wanted.systems} systems`, t: "between two systems named in advance" };
     const spread = goal === "min_range" ? `a variance of ${wanted.variance}` : `an sd of paired differences of ${shown(wanted.sd)}`;
     const level = `α = ${wanted.alpha} and ${spread}`;
     if (goal === "width") return `${lead} make the interval of a difference ${wanted.width} wide, as expected for ${level}.`;
