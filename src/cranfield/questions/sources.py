@@ -519,7 +519,7 @@ def _from_dict(scores: Mapping[str, Any], measure: str | None) -> ScoreTable:
     if not inner:
         shape = "{system: {topic: score}}, or {system: {topic: {measure: score}}}"
         raise InputError("this dict is no score table", fix=f"It should be {shape}.")
-    if any(isinstance(each, Mapping) for each in inner):
+    if any(issubclass(kind, Mapping) for kind in set(map(type, inner))):
         return ScoreTable.from_dict(scores)
     cells = [
         (measure or "score", topic, system, score)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -207,6 +207,7 @@ def _few_topics(topics: int) -> Caution | None:
     )
 
 
+@lru_cache(1000)  # an unknown name is compared with all the others for a suggestion that is not shown here
 def range_of(measure: str) -> tuple[float, float] | None:
     """Lowest and highest score of a measure of the catalogue."""
     try:

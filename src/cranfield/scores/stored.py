@@ -531,6 +531,8 @@ def fold(
     Blocks of a file are read by tasks, which run where `cranfield.runtime` says; those in memory on threads.
     """
     blocks = row_blocks(*scores.shape)
+    if len(blocks) == 1 and in_memory(scores):
+        return function(some_rows(scores, *blocks[0]), 0, *shared)
     spans = slices(len(blocks), parts)
     given = (function, scores, shared, combine)
     if in_memory(scores):
