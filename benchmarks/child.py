@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,12 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sizes import sized
+
 HERE = Path(__file__).parent
 RELAY = [sys.executable, "-I", "-S", str(HERE / "relay.py")]
+NOT_INSTALLED = re.compile(r"ModuleNotFoundError: No module named '(?!cranfield|benchmarks)(\w+)")
+PART_NOT_INSTALLED = re.compile(r"needs (.*), which (?:is|are) not installed")
 
 
 class ChildError(Exception):
     """A measured process failed; the message is the last it wrote to standard error."""
+
+
+class LackError(Exception):
+    """Something is not there on this machine: a tool, a package, a file."""
 
 
 @dataclass(frozen=True)
@@ -31,32 +40,41 @@ class Outcome:
     @property
     def answer(self) -> dict[str, Any]:
         """The JSON object on the last line of output."""
-        found: dict[str, Any] = json.loads(self.output.splitlines()[-1])
-        return found
+        answer: dict[str, Any] = json.loads(self.output.splitlines()[-1])
+        return answer
 
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Outcome:
     """Run a command to its end."""
     paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE.parent)]))
-    surroundings = {**os.environ, "PYTHONPATH": paths, **(environment or {})}
+    # Compiling takes longer than everything else at the smallest size, and interpreted loops give the same answers.
+    interpreted = sized({}, {"NUMBA_DISABLE_JIT": "1"})
+    surroundings = {**os.environ, "PYTHONPATH": paths, **interpreted, **(environment or {})}
     surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # every installation has its bytecode after the first run
     with tempfile.NamedTemporaryFile() as report:
         done = subprocess.run([*RELAY, report.name, *command], capture_output=True, text=True, env=surroundings)
         if done.returncode != 0:
-            last = done.stderr.strip().rpartition("\n")[2]
-            raise ChildError(last[:200] or f"exit code {done.returncode}")
+            raise _failure(done.stderr, done.returncode)
         seconds, peak = report.read().split()
     return Outcome(float(seconds), int(peak) / (1_000_000 if sys.platform == "darwin" else 1_000), done.stdout)
 
 
-def job(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Outcome:
+def _failure(errors: str, code: int) -> ChildError | LackError:
+    """Why a process failed; a package of others that is not installed is no failure of the benchmark."""
+    absent = NOT_INSTALLED.search(errors) or PART_NOT_INSTALLED.search(errors)
+    if absent is not None:
+        return LackError(f"{absent[1]} is not installed")
+    return ChildError(errors.strip().rpartition("\n")[2][:200] or f"exit code {code}")
+
+
+def job(module: str, *arguments: object, environment: Mapping[str, str] | None = None) -> Outcome:
     """Run ``benchmarks.jobs.MODULE``."""
-    return run([sys.executable, "-m", f"benchmarks.jobs.{module}", *arguments], environment)
+    return run([sys.executable, "-m", f"benchmarks.jobs.{module}", *map(str, arguments)], environment)
 
 
 def best(measure: Callable[[], Outcome], *, at_most: int = 3, budget: float = 10.0) -> Outcome:
     """The fastest of several: as many as fit into ``budget`` seconds, at least one."""
-    outcomes: list[Outcome] = []
-    while not outcomes or (len(outcomes) < at_most and sum(each.seconds for each in outcomes) < budget):
+    outcomes = [measure()]
+    while len(outcomes) < sized(at_most, 1) and sum(outcome.seconds for outcome in outcomes) < budget:
         outcomes.append(measure())
     return min(outcomes, key=lambda outcome: outcome.seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from functools import partial
 
 from benchmarks import child, tools
@@ -22,76 +23,72 @@ NOTES = (
 )
 
 
-def tables(data: Data) -> list[Table]:
-    return [_all_runs(data), _one_run(data), _gzipped(data)]
+def tables(data: Data) -> Iterator[Table]:
+    ranx_is_compiled = tools.is_compiled("ranx", data)  # for an earlier collection
+    yield _all_runs(data)
+    table = _one_run(data)
+    if not ranx_is_compiled:
+        _add_first_ranx(table, data)
+    yield table
+    yield _gzipped(data)
 
 
 def _all_runs(data: Data) -> Table:
-    title = f"Cold, from files to mean scores, {data.shape.runs} runs"
-    table = Table(title, HEADINGS, NOTES, data.shape.large)
-    first = tools.first_ever("cranfield", data)
-    ours = tools.cold("cranfield", data, data.runs)
-    _add(table, "cranfield", ours)
-    _add(table, "cranfield, first run ever", first, times_of=ours)
-    for tool in PEERS:
-        _add(table, tool, tools.cold(tool, data, data.runs), against=ours, wanted=GOALS.get(tool))
+    table = Table(f"Cold, from files to mean scores, {data.shape.runs} runs", HEADINGS, NOTES, data.shape.large)
+    with table.attempt("cranfield", goals=len(GOALS) + 1):
+        is_first = not tools.is_compiled("cranfield", data)
+        first = tools.first_ever("cranfield", data) if is_first else None
+        ours = tools.cold("cranfield", data, data.runs)
+        _add(table, "cranfield", ours)
+        if first is not None:
+            goal = at_most(first.seconds / ours.seconds, FIRST, "× the second run")
+            _add(table, "cranfield, first run ever", first, "", goal)
+        for tool in PEERS:
+            with table.attempt(tool):
+                theirs = tools.cold(tool, data, data.runs)
+                ratio = theirs.seconds / ours.seconds
+                _add(table, tool, theirs, times(ratio), at_least(ratio, GOALS[tool]) if tool in GOALS else "")
     return table
 
 
 def _one_run(data: Data) -> Table:
     lines = data.shape.lines // data.shape.runs
     table = Table(f"Cold, from file to mean scores, one run of {lines:,} lines", HEADINGS, (), data.shape.promised)
-    ours = tools.cold("cranfield", data, data.one_run)
-    _add(table, "cranfield", ours, limit=LIMIT if lines <= 50_000 else None)
-    for name, line in (
-        ("  of it cranfield --version", [tools.command(), "--version"]),
-        ("  of it python -c pass", [sys.executable, "-c", "pass"]),
-    ):
-        start = child.best(partial(child.run, line), at_most=10)
-        table.add(name, duration(start.seconds), "", megabytes(start.megabytes))
-    for tool in PEERS:
-        measured = tools.cold(tool, data, data.one_run)
-        _add(table, tool, measured, against=ours, at_most_times=ONE_RUN if tool == "trec_eval" else None)
-    _add(table, "ranx, first run ever", tools.first_ever("ranx", data))
+    with table.attempt("cranfield", goals=2):
+        ours = tools.cold("cranfield", data, data.one_run)
+        _add(table, "cranfield", ours, "", at_most(ours.seconds, LIMIT, "s") if lines <= 50_000 else "")
+        for name, line in (
+            ("  of it cranfield --version", [*tools.command(), "--version"]),
+            ("  of it python -c pass", [sys.executable, "-c", "pass"]),
+        ):
+            start = child.best(partial(child.run, line), at_most=10)
+            table.add(name, duration(start.seconds), "", megabytes(start.megabytes))
+        for tool in PEERS:
+            with table.attempt(tool):
+                theirs = tools.cold(tool, data, data.one_run)
+                ratio = theirs.seconds / ours.seconds
+                goal = at_most(1 / ratio, ONE_RUN, "× its time") if tool == "trec_eval" else ""
+                _add(table, tool, theirs, times(ratio), goal)
     return table
+
+
+def _add_first_ranx(table: Table, data: Data) -> None:
+    with table.attempt("ranx, first run ever"):
+        _add(table, "ranx, first run ever", tools.first_ever("ranx", data))
 
 
 def _gzipped(data: Data) -> Table:
     """The same runs gzipped, beside what unzipping alone takes."""
     title = f"Cold, from gzipped files to mean scores, {data.shape.runs} runs"
-    table = Table(title, ("what", "time", "× plain files", "peak memory", "mean AP"), (), False)
-    plain, zipped, alone = tools.cold("cranfield", data, data.runs), tools.cold_gzipped(data), tools.gunzip(data)
-    if isinstance(plain, Outcome):
-        table.add("cranfield, plain", duration(plain.seconds), "", megabytes(plain.megabytes))
-        ratio, ap = times(zipped.seconds / plain.seconds), score(tools.mean_ap(zipped))
-        table.add("cranfield, gzipped", duration(zipped.seconds), ratio, megabytes(zipped.megabytes), ap)
-    table.add(f"gunzip alone, {tools.CORES} processes at a time", duration(alone.seconds))
+    table = Table(title, ("what", "time", "× plain files", "peak memory", "mean AP", "goal"), (), False)
+    with table.attempt("cranfield"):
+        plain, zipped, alone = tools.cold("cranfield", data, data.runs), tools.cold_gzipped(data), tools.gunzip(data)
+        _add(table, "cranfield, plain", plain)
+        _add(table, "cranfield, gzipped", zipped, times(zipped.seconds / plain.seconds))
+        table.add(f"gunzip alone, {tools.CORES} processes at a time", duration(alone.seconds))
     return table
 
 
-def _add(
-    table: Table,
-    name: str,
-    measured: tools.Measured,
-    *,
-    against: tools.Measured = "",
-    wanted: float | None = None,
-    limit: float | None = None,
-    at_most_times: float | None = None,
-    times_of: tools.Measured = "",
-) -> None:
-    """One row: a time, its ratio ``against`` ours, the memory, and the goal on the ratio or the time."""
-    if not isinstance(measured, Outcome):
-        table.add(name, measured)
-        return
-    goal: Goal | str = "" if limit is None else at_most(measured.seconds, limit, "s")
-    ratio = ""
-    if isinstance(against, Outcome):
-        faster = measured.seconds / against.seconds
-        ratio, goal = times(faster), "" if wanted is None else at_least(faster, wanted)
-        if at_most_times is not None:
-            goal = at_most(1 / faster, at_most_times, "× its time")
-    if isinstance(times_of, Outcome):
-        goal = at_most(measured.seconds / times_of.seconds, FIRST, "× the second run")
-    ap = score(tools.mean_ap(measured))
-    table.add(name, duration(measured.seconds), ratio, megabytes(measured.megabytes), ap, goal)
+def _add(table: Table, name: str, outcome: Outcome, ratio: str = "", goal: Goal | str = "") -> None:
+    ap = score(tools.mean_ap(outcome))
+    table.add(name, duration(outcome.seconds), ratio, megabytes(outcome.megabytes), ap, goal)

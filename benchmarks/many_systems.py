@@ -12,10 +12,11 @@ from pathlib import Path
 from benchmarks import child
 from benchmarks.child import Outcome
 from benchmarks.data import progress
+from benchmarks.sizes import sized
 from benchmarks.table import Table, at_most, duration, megabytes, times
 from benchmarks.tools import command
 
-SIZES = (100, 1_000, 10_000)
+SIZES = sized((100, 1_000, 10_000), (4, 12))
 MEGABYTES, ALL_PAIRS_MEGABYTES, TIMES = 1_000, 1_500, 5
 
 
@@ -53,7 +54,7 @@ def _measured(folder: Path, systems: int) -> Measured:
     child.job("many_systems", "write", path, str(systems))
     ways = (
         partial(child.job, "many_systems", "polars", path),
-        partial(child.run, [command(), "compare", path, "--test", "tukey"]),
+        partial(child.run, [*command(), "compare", path, "--test", "tukey"]),
         partial(child.job, "many_systems", "ours", path),
     )
     return Measured(systems, *(child.best(way) for way in ways))
@@ -103,7 +104,7 @@ def _notes(measured: list[Measured]) -> list[str]:
 def _all_pairs(folder: Path, systems: int) -> Table:
     progress(f"cranfield: all pairs of {systems:,} systems to a file")
     out = folder / "pairs.csv"
-    done = child.run([command(), "compare", _path(folder, systems), "--test", "tukey", "-o", str(out)])
+    done = child.run([*command(), "compare", _path(folder, systems), "--test", "tukey", "-o", str(out)])
     size = out.stat().st_size / 1e6
     pairs = systems * (systems - 1) // 2
     table = Table(

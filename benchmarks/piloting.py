@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from benchmarks.child import ChildError, Outcome, job
+from benchmarks.child import Outcome, job
 from benchmarks.data import Data, prepare, progress
 from benchmarks.jobs.pilots import NAMES
-from benchmarks.shapes import SS16
+from benchmarks.shapes import SMALLEST_SS16, SS16
+from benchmarks.sizes import sized
 from benchmarks.table import ABSENT, Table, at_least, at_most, duration, megabytes, times
 
 HEADINGS = ("study", "trials", "cranfield", "pytrec_eval", "cranfield is faster by", "goal")
@@ -22,12 +23,13 @@ MORE_TRIALS = 20  # times as many, to see whether memory grows
 
 def tables(data: Data) -> list[Table]:
     """Only for collections with long lists of several teams; the small one of SS16's size is made here."""
-    if data.shape.depth < 1000:
+    if data.shape.depth < sized(1000, 0):
         return []
-    small = prepare(SS16, data.folder.parent, data.caches)
+    small = prepare(sized(SS16, SMALLEST_SS16), data.folder.parent, data.caches)
+    teams = sized(16, 3)
     cases = (
-        ("SS16: 16 teams, 44 runs × 100 × 10, 5 measures", small, 16, FIVE, 100),
-        ("SS16, its own 5 measures", small, 16, THEIRS, None),
+        ("SS16: 16 teams, 44 runs × 100 × 10, 5 measures", small, teams, FIVE, 100),
+        ("SS16, its own 5 measures", small, teams, THEIRS, None),
         (f"{data.shape.title}: {_teams(data)} teams, {data.shape.runs} runs, AP", data, _teams(data), "AP", 500),
         ("the same, 5 measures", data, _teams(data), FIVE, 500),
     )
@@ -42,32 +44,34 @@ def _teams(data: Data) -> int:
 
 
 def _row(table: Table, title: str, data: Data, teams: int, measures: str, goal: int | None) -> None:
-    seconds = _ours(data, teams, measures, 10).answer["seconds"]
-    trials = f"{(teams - 1) * 10:,}"
-    if goal is None:
-        table.add(title, trials, duration(seconds), ABSENT)
-        return
-    try:
+    with table.attempt(title):
+        seconds = _ours(data, teams, measures, 10).answer["seconds"]
+        shown = [title, f"{(teams - 1) * 10:,}", duration(seconds)]
+        if goal is None:
+            table.add(*shown, ABSENT)
+            return
         progress(f"pytrec_eval: {title}")
-        theirs = job("pilots", "pytrec_eval", data.runs, data.qrels, str(teams), measures, "10").answer
-    except ChildError as error:
-        table.add(title, trials, duration(seconds), f"failed: {error}")
-        return
-    peer = theirs["seconds"] / theirs["share"]
-    table.add(title, trials, duration(seconds), duration(peer), times(peer / seconds), at_least(peer / seconds, goal))
+        theirs = job("pilots", "pytrec_eval", data.runs, data.qrels, teams, measures, 10).answer
+        peer = theirs["seconds"] / theirs["share"]
+        table.add(*shown, duration(peer), times(peer / seconds), at_least(peer / seconds, goal))
 
 
 @cache
 def _ours(data: Data, teams: int, measures: str, trials: int) -> Outcome:
     progress(f"cranfield: leaving teams out, {trials} trials of {measures}")
-    return job("pilots", "ours", data.runs, data.qrels, str(teams), measures, str(trials))
+    return job("pilots", "ours", data.runs, data.qrels, teams, measures, trials)
 
 
 def _memory(data: Data) -> Table:
     table = Table("Memory of the study, by trials", ("trials", "peak memory", "more", "goal"), (), data.shape.promised)
+    with table.attempt("memory"):
+        _add_memory(table, data)
+    return table
+
+
+def _add_memory(table: Table, data: Data) -> None:
     few, many = (_ours(data, _teams(data), "AP", trials) for trials in (10, 10 * MORE_TRIALS))
     count = (_teams(data) - 1) * 10
     table.add(f"{count:,}", megabytes(few.megabytes), ABSENT)
     growth = many.megabytes - few.megabytes
     table.add(f"{count * MORE_TRIALS:,}", megabytes(many.megabytes), megabytes(growth), at_most(growth, 30, "MB"))
-    return table

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks import tools
-from benchmarks.child import Outcome
 from benchmarks.data import Data
 from benchmarks.table import Goal, Table, at_least, duration, megabytes, times
 
@@ -23,16 +24,12 @@ def tables(data: Data) -> list[Table]:
     table.add("cranfield", read, with_imports, "", "", megabytes(ours["peak"]))
     table.add("cranfield, read again", duration(ours["again"]))
     for tool, wanted in GOALS.items():
-        measured = tools.loaded(tool, data)
-        if isinstance(measured, Outcome):
-            _add(table, tool, measured, ours["reading"], ours["peak"], wanted)
-        else:
-            table.add(tool, measured)
+        with table.attempt(tool, goals=2):
+            _add(table, tool, tools.loaded(tool, data), ours["reading"], ours["peak"], wanted)
     return [table]
 
 
-def _add(table: Table, tool: str, measured: Outcome, seconds: float, peak: float, wanted: float) -> None:
-    theirs = measured.answer
+def _add(table: Table, tool: str, theirs: dict[str, Any], seconds: float, peak: float, wanted: float) -> None:
     ratio = theirs["reading"] / seconds
     table.add(
         tool,

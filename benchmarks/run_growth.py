@@ -6,6 +6,7 @@ from math import log10
 
 from benchmarks import tools
 from benchmarks.data import Data
+from benchmarks.sizes import sized
 from benchmarks.table import Table, at_most, duration, megabytes
 
 LINES = (10_000, 100_000, 1_000_000)
@@ -19,6 +20,7 @@ def tables(data: Data) -> list[Table]:
         return []
     table = Table("Growth with the lines of runs, cold", HEADINGS, NOTES, data.shape.promised)
     sizes = [*LINES, *([data.shape.lines] if data.shape.lines > LINES[-1] else [])]
+    sizes = sized(sizes, [20, 60])
     for name in ("score", "check"):
         before: tuple[int, float] | None = None
         for lines in sizes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from benchmarks import tools
-from benchmarks.child import Outcome
 from benchmarks.data import Data
 from benchmarks.table import Table, at_least, duration, times
 
@@ -13,46 +14,27 @@ HEADINGS = ("tool", "time", "cranfield is faster by", "goal")
 NOTES = ("pytrec_eval does not have RBP and goes without.",)
 
 
-def tables(data: Data) -> list[Table]:
+def tables(data: Data) -> Iterator[Table]:
     ours = tools.ours("score", data)
     title = f"Scoring {data.shape.runs} loaded runs with AP, P@10, nDCG and RBP"
     table = Table(title, HEADINGS, NOTES, data.shape.promised)
     table.add("cranfield, compiler loaded", duration(ours["scoring"]))
     table.add("cranfield, a packed file just opened", duration(ours["first"]))
     table.add("cranfield, the same again", duration(ours["repeated"]))
-    _add_pytrec_eval(table, data, ours["scoring"])
-    _add_ranx(table, data, ours["scoring"])
-    return [table, _all_measures(data, ours["every"])]
-
-
-def _all_measures(data: Data, ours: float) -> Table:
-    """All measures of trec_eval at once."""
+    _add(table, data, ours["scoring"], "pytrec_eval", {"pytrec_eval": "scoring"}, GOAL)
+    _add(table, data, ours["scoring"], "ranx", {"ranx, warmed up": "scoring", "ranx, the first time": "first"})
+    yield table
     title = f"Scoring {data.shape.runs} loaded runs with all measures of trec_eval"
     table = Table(title, HEADINGS, (), data.shape.promised)
-    table.add("cranfield, compiler loaded", duration(ours))
-    measured = tools.loaded("pytrec_eval", data)
-    if isinstance(measured, Outcome):
-        theirs = measured.answer["every"]
-        table.add("pytrec_eval", duration(theirs), times(theirs / ours), at_least(theirs / ours, ALL_GOAL))
-    else:
-        table.add("pytrec_eval", measured)
-    return table
+    table.add("cranfield, compiler loaded", duration(ours["every"]))
+    _add(table, data, ours["every"], "pytrec_eval", {"pytrec_eval": "every"}, ALL_GOAL)
+    yield table
 
 
-def _add_pytrec_eval(table: Table, data: Data, ours: float) -> None:
-    measured = tools.loaded("pytrec_eval", data)
-    if isinstance(measured, Outcome):
-        theirs = measured.answer["scoring"]
-        table.add("pytrec_eval", duration(theirs), times(theirs / ours), at_least(theirs / ours, GOAL))
-    else:
-        table.add("pytrec_eval", measured)
-
-
-def _add_ranx(table: Table, data: Data, ours: float) -> None:
-    measured = tools.loaded("ranx", data)
-    if isinstance(measured, Outcome):
-        warm, first = measured.answer["scoring"], measured.answer["first"]
-        table.add("ranx, warmed up", duration(warm), times(warm / ours))
-        table.add("ranx, the first time", duration(first), times(first / ours))
-    else:
-        table.add("ranx", measured)
+def _add(table: Table, data: Data, ours: float, tool: str, rows: dict[str, str], goal: float | None = None) -> None:
+    """One row per time that a tool was measured in."""
+    with table.attempt(tool):
+        answer = tools.loaded(tool, data)
+        for name, key in rows.items():
+            ratio = answer[key] / ours
+            table.add(name, duration(answer[key]), times(ratio), "" if goal is None else at_least(ratio, goal))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.sizes import FULL, QUICK, SMALLEST, size
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -46,6 +48,10 @@ QUICK_TREC8 = Shape("trec8-quick", "TREC-8-like, quick", 26, 50, 1000, 528_155, 
 QUICK_MARCO = Shape("marco-quick", "MS MARCO-like, quick", 10, 1000, 100, 8_841_823, 500, 1.07, 1.07, promised=False)
 
 
-def shapes(*, quick: bool) -> list[Shape]:
-    """The collections of a whole run, or the smaller ones."""
-    return [QUICK_TREC8, QUICK_MARCO] if quick else [TREC8, MARCO]
+SMALLEST_TREC8 = Shape("trec8-smallest", "TREC-8-like, smallest", 4, 5, 20, 2_000, 60, 30, 6, promised=False)
+SMALLEST_SS16 = Shape("ss16-smallest", "SS16-like, smallest", 4, 5, 10, 2_000, 60, 30, 6, promised=False)
+
+
+def shapes() -> list[Shape]:
+    """The collections of a run."""
+    return {FULL: [TREC8, MARCO], QUICK: [QUICK_TREC8, QUICK_MARCO], SMALLEST: [SMALLEST_TREC8]}[size()]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from benchmarks import tools
-from benchmarks.child import Outcome
+from benchmarks.against import add_parts
 from benchmarks.data import Data
 from benchmarks.jobs.cranfield import MEASURES, SHARDS, STUDY_SAMPLES, STUDY_SHARDS
+from benchmarks.sizes import SMALLEST, size
 from benchmarks.table import ABSENT, Table, at_least, at_most, duration, times
 
 GOAL = 1.5  # for the most shards, against one
@@ -26,9 +29,12 @@ NOTES = (
 )
 
 
-def tables(data: Data) -> list[Table]:
-    ours, theirs = tools.ours("split", data)["shards"], _theirs(data)
+def tables(data: Data) -> Iterator[Table]:
+    ours = tools.ours("split", data)["shards"]
     table = Table("AP on all shards, from the packed collection", HEADINGS, NOTES, data.shape.large)
+    theirs: dict[str, float] = {}
+    with table.attempt("pytrec_eval"):
+        theirs = tools.loaded("pytrec_eval", data)["shards"]
     for count in map(str, SHARDS):
         share, peer = ours[count] / ours["1"], theirs.get(count)
         table.add(
@@ -41,23 +47,19 @@ def tables(data: Data) -> list[Table]:
             ABSENT if peer is None else times(peer / ours[count]),
             at_least(peer / ours[count], FASTER[count]) if peer is not None and count in FASTER else "",
         )
-    return [table, _study(data)] if data.shape.large else [table]
+    yield table
+    if data.shape.large or size() == SMALLEST:
+        yield _study(data)
 
 
 def _study(data: Data) -> Table:
     """What ``cranfield shards`` does, and what of it takes how long."""
-    parts = tools.ours("study", data)
     settings = f"S = {', '.join(map(str, STUDY_SHARDS))} × {STUDY_SAMPLES} samples × {len(MEASURES)} measures"
     table = Table(f"The whole study of shards, {settings}, from the packed collection", ("part", "time", "share"))
-    for name, seconds in parts["parts"].items():
-        table.add(name, duration(seconds), f"{seconds / parts['alone']:.0%}")
-    table.add("all of it, one re-sharding at a time", duration(parts["alone"]), "100%")
-    table.add("all of it, on all cores", duration(parts["seconds"]))
-    table.add("peak memory", f"{parts['peak']:,.0f} MB")
+    with table.attempt("all of it"):
+        study = tools.ours("study", data)
+        add_parts(table, study["parts"], study["alone"])
+        table.add("all of it, one re-sharding at a time", duration(study["alone"]), "100%")
+        table.add("all of it, on all cores", duration(study["seconds"]))
+        table.add("peak memory", f"{study['peak']:,.0f} MB")
     return table
-
-
-def _theirs(data: Data) -> dict[str, float]:
-    """pytrec_eval's times by the number of shards, for those it was asked for."""
-    measured = tools.loaded("pytrec_eval", data)
-    return measured.answer["shards"] if isinstance(measured, Outcome) else {}

@@ -13,24 +13,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import child
+from benchmarks.child import LackError
+from benchmarks.sizes import SMALLEST, size, sized
 from benchmarks.table import Table, at_most, duration, megabytes
 
 ROOT = Path(__file__).parent.parent
 FIRST_RELEASE = "3c6f8d0"  # the last commit of 0.1.0
 STARTS = ("from cranfield.cli.app import main", "from cranfield.__main__ import main")  # of 0.1.0 and of now
 COMMANDS = (("--help",), ("size", "--difference", "0.05", "--sd", "0.15"))
-ROUNDS = 15
+ROUNDS = sized(15, 1)
 SLOWER = 1.05  # of 0.1.0; what differs by less cannot be told from a busy machine
 
 
 def tables() -> list[Table]:
     table = Table("Start-up", ("command", "0.1.0", "now", "ratio", "peak memory", "goal"), (), True)
-    try:
-        with _first_release() as before:
-            for command in COMMANDS:
+    with table.attempt("0.1.0", goals=len(COMMANDS)), _first_release() as before:
+        for command in COMMANDS:
+            with table.attempt(" ".join(("cranfield", *command))):
                 _add(table, command, before)
-    except (OSError, subprocess.CalledProcessError):
-        table.add("0.1.0 is not in the history of this copy")
     return [table]
 
 
@@ -56,9 +56,13 @@ def _add(table: Table, command: tuple[str, ...], before: str) -> None:
 def _first_release() -> Iterator[str]:
     """The sources of 0.1.0, compiled as an installer does."""
     archive = ["git", "-C", str(ROOT), "archive", FIRST_RELEASE, "src"]
-    packed = subprocess.run(archive, check=True, capture_output=True).stdout
+    try:
+        packed = subprocess.run(archive, check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        raise LackError("0.1.0 is not in the history of this copy") from None
     with TemporaryDirectory(prefix="cranfield-0.1.0-") as folder:
         with tarfile.open(fileobj=io.BytesIO(packed)) as files:
             files.extractall(folder, filter="data")
-        compileall.compile_dir(folder, quiet=2)
+        if size() != SMALLEST:
+            compileall.compile_dir(folder, quiet=2)
         yield str(Path(folder, "src"))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from benchmarks.child import LackError
+from benchmarks.sizes import SMALLEST, size
 
 ABSENT = "–"
 
@@ -21,7 +25,11 @@ class Goal:
 
 @dataclass
 class Table:
-    """A title, headings, rows of cells and notes; ``goals`` are those found in the rows, with the row's name."""
+    """A title, headings, rows of cells and notes.
+
+    ``goals`` are those of the rows, ``failures`` what raised an error, ``lacking`` what was not tried because something
+    is not there, all with the name of the row.
+    """
 
     title: str
     headings: Sequence[str]
@@ -29,9 +37,35 @@ class Table:
     promised: bool = True
     rows: list[Sequence[str]] = field(default_factory=list)
     goals: list[tuple[str, Goal]] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    lacking: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.promised = self.promised and size() != SMALLEST
+
+    @contextmanager
+    def attempt(self, name: str, goals: int = 1) -> Iterator[None]:
+        """Measure and add rows in here; what fails becomes a row that says why, and its goals count as not met.
+
+        ``goals`` is how many goals depend on it.
+        """
+        before = len(self.goals)
+        try:
+            yield
+        except LackError as lack:
+            self.add(name, str(lack))
+            self.lacking.append((name, str(lack)))
+        except Exception as error:
+            reason = f"failed: {type(error).__name__}: {' '.join(str(error).split())}"[:240]
+            self.add(name, reason)
+            self.failures.append((name, reason))
+            unmet = max(1, goals - (len(self.goals) - before))
+            self.goals.extend([(name, Goal(reason, False))] * unmet)
 
     def add(self, *cells: str | Goal) -> None:
         """One row, filled up with empty cells; goals in it count where something is promised at all."""
+        if len(cells) > len(self.headings):
+            raise ValueError(f"{len(cells)} cells under {len(self.headings)} headings: {self.title}")
         promises = [cell for cell in cells if isinstance(cell, Goal)]
         if self.promised:
             self.goals.extend((str(cells[0]), goal) for goal in promises)

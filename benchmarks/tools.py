@@ -1,4 +1,7 @@
-"""How each tool is started. What was measured is kept, so that several tables can show the same measurement."""
+"""How each tool is started. What was measured is kept, so that several tables can show the same measurement.
+
+What cannot be measured raises a LackError or a ChildError; the table says so in the row (`Table.attempt`).
+"""
 
 from __future__ import annotations
 
@@ -7,60 +10,53 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from benchmarks import child
-from benchmarks.child import ChildError, Outcome
+from benchmarks.child import LackError, Outcome
 from benchmarks.data import Data, progress
 from benchmarks.jobs import clock
 from benchmarks.jobs.cranfield import MEASURES
+from benchmarks.sizes import sized
 
 CORES = os.cpu_count() or 1
-Measured = Outcome | str  # or why there is nothing
 
 
 @cache
-def command() -> str:
-    """cranfield's own command, the one installed beside this Python if there is one."""
+def command() -> tuple[str, ...]:
+    """cranfield's own command: the one installed beside this Python, or its module."""
     beside = Path(sys.executable).with_name("cranfield")
-    found = str(beside) if beside.exists() else shutil.which("cranfield")
-    if found is None:
-        raise SystemExit("the command cranfield is not installed beside this Python")
-    return found
+    return (str(beside),) if beside.exists() else (sys.executable, "-m", "cranfield")
 
 
-def is_installed(tool: str) -> bool:
-    return bool(shutil.which(tool) if tool == "trec_eval" else find_spec(tool))
+def is_compiled(tool: str, data: Data) -> bool:
+    """Whether the tool has compiled its loops already, for an earlier collection."""
+    return (data.caches / tool).exists()
 
 
 @cache
-def first_ever(tool: str, data: Data) -> Measured:
+def first_ever(tool: str, data: Data) -> Outcome:
     """Files to mean scores with nothing compiled yet; of ranx one run, which is all it takes to compile everything."""
-    if (data.caches / tool).exists():
-        return "see above"  # compiled for an earlier collection
-    runs = data.one_run if tool == "ranx" else data.runs
-    return _measured(tool, "the first run ever", partial(_cold, tool, data, runs))
+    progress(f"{tool}: the first run ever")
+    return _cold(tool, data, data.one_run if tool == "ranx" else data.runs)
 
 
 @cache
-def cold(tool: str, data: Data, runs: str) -> Measured:
+def cold(tool: str, data: Data, runs: str) -> Outcome:
     """Files to mean scores in a fresh process, the best of a few; whatever a tool compiles is compiled already."""
     _compile(tool, data)
-    what = "one run to means" if runs == data.one_run else "all runs to means"
-    few = 5 if runs == data.one_run else 3
-    return _measured(tool, what, lambda: child.best(partial(_cold, tool, data, runs), at_most=few))
+    progress(f"{tool}: {'one run' if runs == data.one_run else 'all runs'} to means")
+    return child.best(partial(_cold, tool, data, runs), at_most=5 if runs == data.one_run else 3)
 
 
 @cache
-def loaded(tool: str, data: Data) -> Measured:
-    """Everything read and kept, then scored, in a fresh process."""
+def loaded(tool: str, data: Data) -> dict[str, Any]:
+    """Everything read and kept, then scored, in a fresh process: what the job answers."""
     _compile(tool, data)
-    start = partial(child.job, tool, "loaded", data.runs, data.qrels, environment=_environment(tool, data))
-    return _measured(tool, "reading everything, scoring it", start)
+    progress(f"{tool}: reading everything, scoring it")
+    return child.job(tool, "loaded", data.runs, data.qrels, environment=_environment(tool, data)).answer
 
 
 @cache
@@ -81,7 +77,7 @@ def ours_packed(data: Data) -> Outcome:
     """The command on a packed collection."""
     ours("read", data)
     progress("cranfield: from a packed collection to means")
-    line = [command(), "score", data.packed, "-m", "AP"]
+    line = [*command(), "score", data.packed, "-m", "AP"]
     return child.best(partial(child.run, line, _environment("cranfield", data)), at_most=5)
 
 
@@ -118,7 +114,7 @@ def grown(command_name: str, data: Data, lines: int) -> Outcome:
     folder = _first_lines(data, lines)
     progress(f"cranfield {command_name}: {lines:,} lines")
     files = [folder, "--qrels", data.qrels]
-    return child.best(partial(child.run, [command(), command_name, *files], _environment("cranfield", data)))
+    return child.best(partial(child.run, [*command(), command_name, *files], _environment("cranfield", data)))
 
 
 def _first_lines(data: Data, lines: int) -> str:
@@ -139,7 +135,7 @@ def ours_check(data: Data, runs: str) -> Outcome:
     """The check of runs and judgments, cold, the best of a few."""
     _compile("cranfield", data)
     progress("cranfield: check")
-    line = [command(), "check", runs, data.qrels]
+    line = [*command(), "check", runs, data.qrels]
     return child.best(partial(child.run, line, _environment("cranfield", data)))
 
 
@@ -149,7 +145,7 @@ def ours_report(data: Data, name: str) -> tuple[Outcome, float]:
     ours("read", data)
     progress(f"cranfield: the report as {name}")
     out = data.caches / name
-    line = [command(), "report", data.packed, "-o", str(out)]
+    line = [*command(), "report", data.packed, "-o", str(out)]
     return child.run(line, _environment("cranfield", data)), out.stat().st_size / 1e6
 
 
@@ -167,24 +163,16 @@ def _environment(tool: str, data: Data) -> dict[str, str]:
 
 
 def _compile(tool: str, data: Data) -> None:
-    if tool in ("cranfield", "ranx"):
+    if tool in sized(("cranfield", "ranx"), ()) and not is_compiled(tool, data):
         first_ever(tool, data)
-
-
-def _measured(tool: str, what: str, work: Callable[[], Outcome]) -> Measured:
-    if not is_installed(tool):
-        return "not installed"
-    progress(f"{tool}: {what}")
-    try:
-        return work()
-    except ChildError as error:
-        return f"failed: {error}"
 
 
 def _cold(tool: str, data: Data, runs: str) -> Outcome:
     if tool == "cranfield":
         wanted = [part for measure in MEASURES for part in ("-m", measure)]
-        return child.run([command(), "score", runs, "--qrels", data.qrels, *wanted], _environment(tool, data))
+        return child.run([*command(), "score", runs, "--qrels", data.qrels, *wanted], _environment(tool, data))
+    if tool == "trec_eval" and not shutil.which(tool):
+        raise LackError("trec_eval is not installed")
     outcome = child.job(tool, "cold", runs, data.qrels, environment=_environment(tool, data))
     if tool == "trec_eval":  # without the Python around it
         return Outcome(outcome.answer["seconds"], outcome.answer["peak"], outcome.output)

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sizes import sized
+
 STARTED = "BENCHMARK_STARTED"  # when this process was started, in seconds since the epoch; the relay sets it
 
 
@@ -29,18 +31,19 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def median(work: Callable[[], Any], *, at_most: int = 15, budget: float = 3.0) -> float:
     """The median of several times: as many as fit into ``budget`` seconds, at least one."""
-    times: list[float] = []
-    while not times or (len(times) < at_most and sum(times) < budget):
-        times.append(seconds(work))
-    return statistics.median(times)
+    return statistics.median(_several(work, at_most, budget))
 
 
 def fastest(work: Callable[[], Any], *, at_most: int = 15, budget: float = 4.0) -> float:
     """The least of several times, for work so short that whatever else the machine does shows in the others."""
-    times: list[float] = []
-    while not times or (len(times) < at_most and sum(times) < budget):
+    return min(_several(work, at_most, budget))
+
+
+def _several(work: Callable[[], Any], at_most: int, budget: float) -> list[float]:
+    times = [seconds(work)]
+    while len(times) < sized(at_most, 1) and sum(times) < budget:
         times.append(seconds(work))
-    return min(times)
+    return times
 
 
 def peak_megabytes() -> float:
@@ -61,6 +64,11 @@ def files(folder: str) -> list[str]:
 
 def answer(**values: Any) -> None:
     print(json.dumps(values))
+
+
+def start(functions: dict[str, Any]) -> None:
+    """Call the function that the command line names, with its arguments."""
+    functions[sys.argv[1]](*sys.argv[2:])
 
 
 def mean(values: list[float]) -> float:

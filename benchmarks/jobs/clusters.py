@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from benchmarks.jobs import clock
@@ -45,4 +43,4 @@ def dask(count: str, workers: str) -> None:
 
 
 if __name__ == "__main__":
-    {"threads": threads, "dask": dask}[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
-TOPICS, SYSTEMS, PERMUTATIONS = 50, 129, 10_000
+TOPICS, SYSTEMS, PERMUTATIONS = sized((50, 129, 10_000), (6, 14, 100))
 Array = npt.NDArray[np.float64]
 
 
@@ -39,7 +39,7 @@ def tukey_ours() -> None:
 def tukey_scipy() -> None:
     from scipy import stats
 
-    few = 12  # 66 of the 8,256 pairs; its time grows with the pairs
+    few = sized(12, 3)  # 66 of the 8,256 pairs; its time grows with the pairs
     groups = list(scores()[:, :few].T)
     clock.answer(
         seconds=clock.seconds(lambda: stats.tukey_hsd(*groups).pvalue), share=few * (few - 1) / SYSTEMS / (SYSTEMS - 1)
@@ -49,12 +49,12 @@ def tukey_scipy() -> None:
 def tukey_psturng() -> None:
     from statsmodels.stats.libqsturng import psturng
 
-    q = np.linspace(0.5, 12, 500)
+    q = np.linspace(0.5, 12, sized(500, 5))
     df = (SYSTEMS - 1) * (TOPICS - 1)
-    clock.answer(seconds=clock.seconds(lambda: psturng(q, SYSTEMS, df)), share=500 / 8256)
+    clock.answer(seconds=clock.seconds(lambda: psturng(q, SYSTEMS, df)), share=len(q) / 8256)
 
 
-MD6_SHAPE = (50, 50, 10)  # the most that statsmodels' route has memory for
+MD6_SHAPE = sized((50, 50, 10), (4, 3, 3))  # the most that statsmodels' route has memory for
 
 
 def md6_ours(*shape: str) -> None:
@@ -108,12 +108,12 @@ def _ranges(permute: Callable[[np.random.Generator, Array], Array], count: int) 
 
 
 def tukey_permutation_permuted() -> None:
-    _ranges(lambda rng, table: rng.permuted(table, axis=1), 1000)
+    _ranges(lambda rng, table: rng.permuted(table, axis=1), PERMUTATIONS // 10)
 
 
 def tukey_permutation_naive() -> None:
-    _ranges(lambda rng, table: np.array([rng.permutation(row) for row in table]), 1000)
+    _ranges(lambda rng, table: np.array([rng.permutation(row) for row in table]), PERMUTATIONS // 10)
 
 
 if __name__ == "__main__":
-    globals()[f"{sys.argv[1]}_{sys.argv[2]}"](*sys.argv[3:])
+    clock.start(globals())

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 from cranfield.scores.evaluation import score_collection
 
 MEASURES = ["AP", "P@10", "nDCG", "RBP(p=0.8)"]
 SHARDS = (1, 2, 10, 50)
-STUDY_SHARDS, STUDY_SAMPLES = (2, 3, 4, 5, 10, 25, 50), 10
+STUDY_SHARDS, STUDY_SAMPLES = sized(((2, 3, 4, 5, 10, 25, 50), 10), ((2,), 1))
 
 
 def read(runs: str, qrels: str, packed: str) -> None:
@@ -87,6 +86,7 @@ def study(packed: str) -> None:
         "scoring": 0.0,
         "analysis of variance": 0.0,
         "Tukey's test": 0.0,
+        "replication of the verdicts": 0.0,
         "bootstrap": 0.0,
     }
     inside: list[float] = []  # seconds already counted, for every part that is under way
@@ -120,7 +120,7 @@ def study(packed: str) -> None:
     for name in ("decompose", "anova"):
         timed(shard_models, name, "analysis of variance")
     timed(shard_models, "tukey", "Tukey's test")
-    timed(shard_models, "replication", "halvings")
+    timed(shard_models, "replication", "replication of the verdicts")
     timed(shard_models, "bootstrap_anova", "bootstrap")
     with threads.on(threads.Threads(1)):
         alone = clock.seconds(whole)
@@ -129,11 +129,4 @@ def study(packed: str) -> None:
 
 
 if __name__ == "__main__":
-    jobs: dict[str, Callable[..., None]] = {
-        "read": read,
-        "reopen": reopen,
-        "score": score,
-        "split": split,
-        "study": study,
-    }
-    jobs[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

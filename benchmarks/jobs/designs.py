@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import numpy as np
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
 ALPHAS, POWERS = [0.01, 0.05], [0.7, 0.8, 0.9, 0.95]
-RANGES, SYSTEMS, VARIANCES = np.linspace(0.03, 0.25, 25), [2, 5, 10, 20, 50], np.linspace(0.01, 0.2, 10)
+RANGES, SYSTEMS, VARIANCES = np.linspace(0.03, 0.25, sized(25, 2)), [2, 5, 10, 20, 50], np.linspace(0.01, 0.2, 10)
 
 
 def grid() -> list[np.ndarray]:
@@ -26,7 +26,7 @@ def ours() -> None:
         size_for_range(alpha=alpha, power=power, min_range=min_range, systems=systems, variance=variance)
 
     answer()
-    clock.answer(seconds=clock.median(answer), cells=len(alpha))
+    clock.answer(seconds=clock.median(answer), share=1, remark=f"{len(alpha):,} cells")
 
 
 def _sample(count: int) -> list[tuple[float, ...]]:
@@ -41,7 +41,8 @@ def _timed(solve: Callable[..., object], count: int) -> None:
         for cell in cells:
             solve(*cell)
 
-    clock.answer(seconds=clock.seconds(answer), cells=count)
+    share = count / len(grid()[0])
+    clock.answer(seconds=clock.seconds(answer), share=share, remark=f"{count:,} cells")
 
 
 def statsmodels() -> None:
@@ -57,7 +58,7 @@ def statsmodels() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says when it does not converge
-        _timed(solve, 1000)
+        _timed(solve, sized(1000, 2))
 
 
 def scipy() -> None:
@@ -77,8 +78,8 @@ def scipy() -> None:
             low, high = (low, middle) if reached(middle) else (middle, high)
         return high
 
-    _timed(solve, 200)
+    _timed(solve, sized(200, 2))
 
 
 if __name__ == "__main__":
-    {"ours": ours, "statsmodels": statsmodels, "scipy": scipy}[sys.argv[1]]()
+    clock.start(globals())

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import ir_measures
@@ -31,4 +30,4 @@ def loaded(runs: str, qrels: str) -> None:
 
 
 if __name__ == "__main__":
-    {"cold": cold, "loaded": loaded}[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
-TOPICS = 100
+TOPICS = sized(100, 5)
 Array = npt.NDArray[np.float64]
 
 
@@ -51,4 +51,4 @@ def ours(path: str) -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

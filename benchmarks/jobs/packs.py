@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 
 import numpy as np
@@ -76,5 +75,4 @@ def memory(file: str) -> None:
 
 
 if __name__ == "__main__":
-    jobs: dict[str, Callable[..., None]] = {"write": write, "opening": opening, "answers": answers, "memory": memory}
-    jobs[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

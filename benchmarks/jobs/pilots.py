@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -93,4 +92,4 @@ def _contributors(
 
 
 if __name__ == "__main__":
-    {"ours": ours, "pytrec_eval": pytrec_eval}[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -93,4 +92,4 @@ def _split(
 
 
 if __name__ == "__main__":
-    {"cold": cold, "loaded": loaded}[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import ranx
@@ -39,4 +38,4 @@ def loaded(runs: str, qrels: str) -> None:
 
 
 if __name__ == "__main__":
-    {"cold": cold, "loaded": loaded}[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

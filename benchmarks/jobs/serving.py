@@ -1,4 +1,4 @@
-"""Job: the web page under use, ``python -m benchmarks.jobs.serving one|many`` or ``upload FOLDER``."""
+"""Job: the web page under use, ``python -m benchmarks.jobs.serving one|many|beside_slow`` or ``upload FOLDER``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
 SERVE = [sys.executable, "-c", "from cranfield.cli.app import main; main()", "serve", "--port", "0"]
 DESIGNS = {
@@ -24,7 +25,9 @@ DESIGNS = {
     "difference of two": "difference=0.0{}&sd=0.15",
     "interval width": "width=0.{}&variance=0.053",
 }
-USERS, EACH = 100, 20
+USERS, EACH, ALONE = sized((100, 20, 60), (3, 2, 6))
+SLOW = "/trial.json?difference=0.00001&sd=0.001:2:0.001"
+TRIVIAL = "/size.json?difference=0.05&sd=0.15"
 
 
 @contextmanager
@@ -54,15 +57,41 @@ def one() -> None:
         for name, design in DESIGNS.items():
             for kind in ("", ".json"):
                 times = found[f"{name}, {'JSON' if kind else 'page with its curve'}"] = []
-                for at in range(60):
-                    began = time.perf_counter()
-                    line.request("GET", f"/size{kind}?{design.format(1000 + 13 * at)}")
-                    answer = line.getresponse()
-                    answer.read()
-                    times.append(time.perf_counter() - began)
-                    assert answer.status == 200
+                for at in range(ALONE):
+                    seconds, status = _get(line, f"/size{kind}?{design.format(1000 + 13 * at)}")
+                    times.append(seconds)
+                    assert status == 200, status
         line.close()
     clock.answer(times={name: _shares(times[5:]) for name, times in found.items()})
+
+
+def _get(line: http.client.HTTPConnection, address: str) -> tuple[float, int]:
+    """How long an answer takes, and its status."""
+    began = time.perf_counter()
+    line.request("GET", address)
+    answer = line.getresponse()
+    answer.read()
+    return time.perf_counter() - began, answer.status
+
+
+def beside_slow() -> None:
+    """A trivial question, asked again and again while two slow ones are computed; a refusal counts as an error."""
+    with server() as (host, port, _):
+        _get(line := http.client.HTTPConnection(host, port, timeout=60), TRIVIAL)  # what starts later has started
+        slow = [threading.Thread(target=_ask_slow, args=(host, port), daemon=True) for _ in range(2)]
+        for thread in slow:
+            thread.start()
+        time.sleep(sized(0.5, 0.1))  # until both are being computed
+        answers = [_get(line, f"{TRIVIAL}{at:03d}") for at in range(sized(100, 3))]
+        running = sum(thread.is_alive() for thread in slow)
+        line.close()
+    errors = sum(status != 200 for _, status in answers)
+    clock.answer(**_shares([seconds for seconds, _ in answers]), errors=errors, running=running)
+
+
+def _ask_slow(host: str, port: int) -> None:
+    with suppress(OSError, http.client.HTTPException):  # the server ends before it has answered
+        _get(http.client.HTTPConnection(host, port, timeout=120), SLOW)
 
 
 def many() -> None:
@@ -201,4 +230,4 @@ def _resident(process: int) -> float:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
-COLLECTIONS, TOPICS, SYSTEMS = 10_000, 100, 50
+COLLECTIONS, TOPICS, SYSTEMS = sized((10_000, 100, 50), (250, 8, 4))
 Array = npt.NDArray[np.float64]
 
 
@@ -21,16 +23,13 @@ def pilot_scores() -> Array:
     return np.asarray(1 / (1 + np.exp(-latent)))
 
 
-def ours(workers: str = "0") -> None:
-    """The whole as ``verify`` does it, then one batch part by part on one thread."""
-    from functools import partial
-
+def _task() -> tuple[Any, float]:
+    """What ``verify`` does for every batch, and how long fitting the margins and the dependence took."""
     from cranfield import ScoreTable
     from cranfield.methods.verification import Design
     from cranfield.methods.verification.batch_tests import make_test
-    from cranfield.methods.verification.monte_carlo import BATCH, BatchTask, make_world, run_batch
+    from cranfield.methods.verification.monte_carlo import BatchTask, make_world, run_batch
     from cranfield.methods.verification.populations import PilotWorld
-    from cranfield.runtime.threads import spread
 
     scores = pilot_scores()
     table = ScoreTable(
@@ -44,8 +43,24 @@ def ours(workers: str = "0") -> None:
     test = make_test("tukey", alpha=0.05, systems=SYSTEMS)
     task = BatchTask(world, test, (TOPICS,), 1)
     run_batch(task, 0)  # compiled from here on
-    batches = range(COLLECTIONS // BATCH)
-    whole = clock.seconds(lambda: spread(partial(run_batch, task), batches, workers=int(workers) or None))
+    return task, fitting
+
+
+def ours() -> None:
+    """The whole as ``verify`` does it."""
+    from cranfield.methods.verification.monte_carlo import BATCH, run_batch
+    from cranfield.runtime.threads import spread
+
+    batch = partial(run_batch, _task()[0])
+    clock.answer(seconds=clock.seconds(lambda: spread(batch, range(COLLECTIONS // BATCH))), share=1)
+
+
+def parts() -> None:
+    """One batch part by part on one thread."""
+    from cranfield.methods.verification.monte_carlo import BATCH
+
+    task, fitting = _task()
+    world, test = task.world, task.test
     rng = np.random.default_rng(1)
     cast = world.cast(rng, BATCH)
     columns = world.players[cast]
@@ -57,14 +72,14 @@ def ours(workers: str = "0") -> None:
     tally = test.tally()
     added = clock.median(lambda: tally.add(differing))
     decided = clock.median(lambda: test.decide(tally))
-    parts = {
+    seconds = {
         "normals": steps * normals,
         "dependence": steps * (joined - normals),
         "margins, two truths": steps * (drawn - joined),
         "sums of squares, two truths": 2 * steps * added,
         "Tukey's test, two truths": 2 * decided,
     }
-    clock.answer(seconds=whole, fitting=fitting, parts=parts, batch=BATCH, share=1)
+    clock.answer(fitting=fitting, parts=seconds, batch=BATCH)
 
 
 def loop() -> None:
@@ -76,7 +91,7 @@ def loop() -> None:
     total = mean * (1 - mean) / variance - 1
     margins = stats.beta(mean * total, (1 - mean) * total)
     correlation = np.corrcoef(scores.T)
-    rng, few = np.random.default_rng(1), 20
+    rng, few = np.random.default_rng(1), sized(20, 2)
     critical = stats.studentized_range.isf(0.05, SYSTEMS, (SYSTEMS - 1) * (TOPICS - 1))
 
     found = []
@@ -93,4 +108,4 @@ def loop() -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())

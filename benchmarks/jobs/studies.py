@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.jobs import clock
+from benchmarks.sizes import sized
 
-PAIRS, TOPICS, REPEATS = 100, 150, 1000
+PAIRS, TOPICS, REPEATS = sized((100, 150, 1000), (2, 50, 4))
+PATHS = sized(100_000, 20)
 FIRST, MOST, DETECTABLE_WITH = 40, 300, 100
 Array = npt.NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def limits() -> tuple[Array, Array]:
     return variance_limits(sought, most=MOST, alpha=0.05, power=0.8), t_squares(0.05, MOST)
 
 
-def iterative_ours() -> None:
+def ours() -> None:
     from cranfield.methods.sequential.paths import Population, sd_rule_paths
 
     population, (table, _) = Population.of(differences()), limits()
@@ -39,10 +39,10 @@ def iterative_ours() -> None:
 
     answer()
     found = sd_rule_paths(population, start, table, step=1, alpha=0.05, repeats=REPEATS)
-    clock.answer(seconds=clock.median(answer), share=1, topics=float(found.topics.mean()))
+    clock.answer(seconds=clock.median(answer), share=1, remark=f"{found.topics.mean():.1f} topics")
 
 
-def iterative_loop() -> None:
+def loop() -> None:
     """A topic at a time, with NumPy for the sd: what one would write first."""
     rows, (table, critical), rng = differences(), limits(), np.random.default_rng(1)
     few = 2
@@ -58,10 +58,10 @@ def iterative_loop() -> None:
                 taken.append(len(seen))
                 bool(len(seen) * np.mean(seen) ** 2 >= critical[len(seen)] * np.var(seen, ddof=1))
 
-    clock.answer(seconds=clock.seconds(answer), share=few / REPEATS, topics=float(np.mean(taken)))
+    clock.answer(seconds=clock.seconds(answer), share=few / REPEATS, remark=f"{np.mean(taken):.1f} topics")
 
 
-def iterative_cumulative() -> None:
+def cumulative() -> None:
     """All paths of a pair at once: cumulative sums of all the topics any of them might need."""
     rows, (table, critical) = differences(), limits()
     n = np.arange(1, MOST + 1)
@@ -83,7 +83,7 @@ def iterative_cumulative() -> None:
             taken.append(stop.mean() + 1)
 
     answer()
-    clock.answer(seconds=clock.median(answer), share=1, topics=float(np.mean(taken)))
+    clock.answer(seconds=clock.median(answer), share=1, remark=f"{np.mean(taken):.1f} topics")
 
 
 def paths(plan: str) -> None:
@@ -93,14 +93,11 @@ def paths(plan: str) -> None:
     row = differences()[0]
 
     def answer() -> None:
-        simulate(row, detectable_with=500, most=500, plans=[plan], repeats=100_000)
+        simulate(row, detectable_with=500, most=500, plans=[plan], repeats=PATHS)
 
     simulate(row, detectable_with=500, most=500, plans=[plan], repeats=10)
     clock.answer(seconds=clock.seconds(answer), share=1)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "paths":
-        paths(sys.argv[2])
-    else:
-        {"ours": iterative_ours, "loop": iterative_loop, "cumulative": iterative_cumulative}[sys.argv[1]]()
+    clock.start(globals())

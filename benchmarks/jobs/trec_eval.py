@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 
@@ -31,4 +30,4 @@ def _mean_ap(qrels: str, file: str) -> float:
 
 
 if __name__ == "__main__":
-    {"cold": cold}[sys.argv[1]](*sys.argv[2:])
+    clock.start(globals())
