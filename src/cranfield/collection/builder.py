@@ -211,12 +211,10 @@ def _judged_lists(runs: Sequence[NamedHits], base: Base) -> tuple[dict[str, Arra
     edges, hit_edges = (np.concatenate([[0], np.cumsum(each.ravel())]) for each in (lengths, counts))
     rank, judgment = (np.empty(hit_edges[-1], np.int32) for _ in range(2))
     for system, (named, target) in enumerate(zip(runs, targets, strict=True)):
-        firsts = hit_edges[:-1].reshape(-1, systems)[:, system]
-        starts = named.run.edges.tolist()
-        for topic, start, end in zip(target.tolist(), starts[:-1], starts[1:], strict=True):
-            if topic >= 0:
-                at = slice(firsts[topic], firsts[topic] + end - start)
-                rank[at], judgment[at] = named.run.ranks[start:end], named.run.rows[start:end]
+        hits, known = np.diff(named.run.edges), np.repeat(target >= 0, np.diff(named.run.edges))
+        moved = hit_edges[:-1].reshape(-1, systems)[target, system] - named.run.edges[:-1]
+        to = (np.repeat(moved, hits) + np.arange(len(known)))[known]
+        rank[to], judgment[to] = named.run.ranks[known], named.run.rows[known]
     warnings = [
         warning
         for system, (named, target) in enumerate(zip(runs, targets, strict=True))

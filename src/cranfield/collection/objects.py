@@ -340,15 +340,11 @@ def _is_row(row: Any) -> bool:
 
 
 def _depth(nested: Any) -> int:
-    """How deep dicts are in one another; a topic may have none in its own."""
+    """How deep dicts are in one another: as the first that has something in it, as the others are alike."""
     if not isinstance(nested, Mapping):
         return 0
-    deepest = 0
-    for each in nested.values():
-        deepest = max(deepest, _depth(each))
-        if not isinstance(each, Mapping):  # the others are alike
-            break
-    return 1 + deepest
+    empty = next(iter(nested.values()), None)
+    return 1 + _depth(next((inner for inner in nested.values() if not isinstance(inner, Mapping) or inner), empty))
 
 
 def dataset_standards(source: str) -> tuple[list[str], dict[float, str]]:

@@ -879,20 +879,49 @@ static int rank_documents(const Judgments *self, Field topic, PyObject *names, P
     if (count != PyList_Size(scores) || !make_room(&hits->list, (size_t)count * sizeof(Listed))) {
         return UNREADABLE;
     }
-    for (Py_ssize_t at = 0; at < count; at++) {
-        Listed next;
+    Listed *next = (Listed *)hits->list.at;
+    for (Py_ssize_t at = 0; at < count; at++, next++) {
         hits->distinct = hits->distinct && PyUnicode_CheckExact(PyList_GetItem(names, at));
-        if (!read_name(names, at, &next.id) || !read_score(PyList_GetItem(scores, at), &next.key)) {
+        if (!read_name(names, at, &next->id) || !read_score(PyList_GetItem(scores, at), &next->key)) {
             return UNREADABLE;
         }
-        next.hash = hashed(self->key, next.id.at, next.id.size);
-        append(&hits->list, &next, sizeof next);
+        next->hash = hashed(self->key, next->id.at, next->id.size);
     }
+    hits->list.used = (size_t)count * sizeof(Listed);
     return finish_list(self, topic, hits);
+}
+
+/* Text and floats run no code of others, so that the dict cannot change; false where it has anything else. */
+static bool list_plain(const Judgments *self, PyObject *documents, Hits *hits) {
+    PyObject *name, *score;
+    Py_ssize_t place = 0;
+    hits->list.used = 0;
+    if (!make_room(&hits->list, (size_t)PyDict_Size(documents) * sizeof(Listed))) {
+        return false;
+    }
+    Listed *next = (Listed *)hits->list.at;
+    while (PyDict_Next(documents, &place, &name, &score)) {
+        if (!PyUnicode_CheckExact(name) || !PyFloat_CheckExact(score) || !read_text(name, &next->id)) {
+            return false;
+        }
+        next->key = PyFloat_AsDouble(score);
+        if (!isfinite(next->key)) {
+            return false;
+        }
+        next->hash = hashed(self->key, next->id.at, next->id.size);
+        next++;
+    }
+    hits->list.used = (size_t)((char *)next - (char *)hits->list.at);
+    hits->distinct = true;
+    return true;
 }
 
 /* Keys and values are taken out of a dict before anything else runs, so that it may change meanwhile. */
 static int take_list(const Judgments *self, Field topic, PyObject *documents, Hits *hits) {
+    if (list_plain(self, documents, hits)) {
+        return finish_list(self, topic, hits);
+    }
+    PyErr_Clear();
     PyObject *names = PyDict_Keys(documents), *scores = PyDict_Values(documents);
     int outcome = names == NULL || scores == NULL ? NO_MEMORY : rank_documents(self, topic, names, scores, hits);
     Py_XDECREF(names);

@@ -257,14 +257,18 @@ class Question:
         inputs = {name: described(value) for name, value in values.items()}
         return replace(result, inputs={**inputs, **result.inputs})
 
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters that may be left out, in the form that the function takes."""
+        return {name: each.checked(each.default) for name, each in self.parameters.items() if not each.is_required}
+
     def bind(self, *given: Any, **named: Any) -> dict[str, Any]:
         """Arguments by name, with defaults, checked."""
         for name in named:
             if name not in self.parameters:
                 raise TypeError(f"{self.name}() has no parameter {name!r}{self._suggestion(name)}")
-        bound = self.signature.bind(*given, **named)
-        bound.apply_defaults()
-        return {name: self.parameters[name].checked(value) for name, value in bound.arguments.items()}
+        arguments = self.signature.bind(*given, **named).arguments
+        return self.defaults | {name: self.parameters[name].checked(value) for name, value in arguments.items()}
 
     def _suggestion(self, name: str) -> str:
         renamed = RENAMED.get(name)

@@ -40,8 +40,8 @@ def score_collection(
     wanted = parse_measures(measures)
     require_judgments(collection, wanted)
     policies = choose(Missing, missing, "missing"), choose(Missing, no_relevant, "no_relevant")
-    values = score_view(collection.whole, wanted)
-    absent = collection.returned == 0
+    *values_of, judged = score_view(collection.whole, (*wanted, *parse_measures([f"Judged@{JUDGED_DEPTH}"])))
+    values, absent = np.array(values_of), collection.returned == 0
     dropped = np.zeros(len(collection.topics), bool)
     for policy, cells in zip(policies, (absent[np.newaxis], _barren(collection, wanted, policies[1])), strict=True):
         if policy is Missing.NAN:
@@ -61,19 +61,18 @@ def score_collection(
             *_tie_cautions(collection, wanted, values),
             *_importance_cautions(collection, wanted),
             *_first_run_cautions(collection, wanted),
-            *_unjudged_cautions(collection, absent),
+            *_unjudged_cautions(collection.systems, judged[..., 0], absent),
         ),
     )
 
 
-def _unjudged_cautions(collection: Collection, absent: Array) -> Iterator[Caution]:
+def _unjudged_cautions(systems: Sequence[str], judged: Array, absent: Array) -> Iterator[Caution]:
     """Name the runs of whose first documents many are unjudged."""
-    judged = score_view(collection.whole, parse_measures([f"Judged@{JUDGED_DEPTH}"]))[0, ..., 0]
     unjudged = np.where(absent, 0.0, 1.0 - judged).sum(axis=0) / np.maximum((~absent).sum(axis=0), 1)
     for at in np.flatnonzero(unjudged > MANY_UNJUDGED).tolist():
         yield Caution(
             "unjudged",
-            f"{say_percent(unjudged[at])} of the first {JUDGED_DEPTH} documents of {collection.systems[at]} are "
+            f"{say_percent(unjudged[at])} of the first {JUDGED_DEPTH} documents of {systems[at]} are "
             "unjudged, and count as not relevant",
             f"The measure Judged@{JUDGED_DEPTH} is the share of judged documents on each topic.",
         )
