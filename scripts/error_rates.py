@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import read_scores
-from cranfield.methods.comparison import maxima
-from cranfield.methods.comparison.families import Pairs, judge
-from cranfield.methods.comparison.maxima import resampled_p
+from cranfield.methods.contrasts import maxima
+from cranfield.methods.contrasts.families import Pairs, judge
+from cranfield.methods.contrasts.maxima import resampled_p
 from cranfield.runtime.random import Seed, generator, sequence
 
 Array = npt.NDArray[Any]

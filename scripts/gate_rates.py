@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cranfield import read_scores
-from cranfield.methods.comparison.gates import Contrasts, bound, contrasts
+from cranfield.methods.contrasts.gates import Contrasts, bound, contrasts
 from cranfield.methods.design.formulas import difference_method
 from cranfield.methods.design.sample_size import solve
 from cranfield.runtime.random import Seed, generator, sequence

@@ -16,7 +16,7 @@ import argparse
 import numpy as np
 from scipy import special
 
-from cranfield.methods.comparison.maxima import CentredPairs, largest_t, resampled_critical
+from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, resampled_critical
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.stats.family import tukey_level
 

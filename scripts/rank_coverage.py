@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 import cranfield
-from cranfield.methods.comparison import compare
-from cranfield.methods.meta_analysis import make_board, rank_bounds
+from cranfield.methods.contrasts import compare
+from cranfield.methods.boards import make_board, rank_bounds
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
 

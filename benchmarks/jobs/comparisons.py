@@ -21,7 +21,7 @@ def scores(systems: int = SYSTEMS) -> Array:
 
 
 def tukey_ours() -> None:
-    from cranfield.methods.comparison import anova, decompose, model_error, tukey
+    from cranfield.methods.contrasts import anova, decompose, model_error, tukey
     from cranfield.stats import studentized
 
     found = decompose(scores())
@@ -58,7 +58,7 @@ MD6_SHAPE = sized((50, 50, 10), (4, 3, 3))  # the most that statsmodels' route h
 
 
 def md6_ours(*shape: str) -> None:
-    from cranfield.methods.comparison import anova, decompose
+    from cranfield.methods.contrasts import anova, decompose
 
     table = np.random.default_rng(1).random(tuple(map(int, shape)) or MD6_SHAPE)
 
@@ -84,7 +84,7 @@ def md6_statsmodels() -> None:
 
 def tukey_permutation_ours() -> None:
     from cranfield import ScoreTable
-    from cranfield.methods.comparison import compare
+    from cranfield.methods.contrasts import compare
 
     values = scores()[np.newaxis, :, :, np.newaxis]
     table = ScoreTable(("x",), tuple(map(str, range(TOPICS))), tuple(map(str, range(SYSTEMS))), values)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from cranfield import ScoreTable
-from cranfield.methods.comparison import MODELS, anova, compare, decompose
-from cranfield.methods.comparison.pairwise import (
+from cranfield.methods.contrasts import MODELS, anova, compare, decompose
+from cranfield.methods.contrasts.pairwise import (
     benjamini_hochberg,
     bootstrap,
     equivalence_p,

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import InputError, RequestError, ScoreTable
-from cranfield.methods.comparison import MODELS, anova, compare, decompose
-from cranfield.methods.comparison.comparison import ALL_TESTS
-from cranfield.methods.comparison.families import RESAMPLED
+from cranfield.methods.contrasts import MODELS, anova, compare, decompose
+from cranfield.methods.contrasts.comparison import ALL_TESTS
+from cranfield.methods.contrasts.families import RESAMPLED
 from cranfield.methods.sharding.shard_models import replicate_study
 from sizes import examples_of, sized
 

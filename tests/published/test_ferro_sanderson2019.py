@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cranfield
-from cranfield.methods.comparison import compare
+from cranfield.methods.contrasts import compare
 from cranfield.methods.sharding.shard_models import ShardStudy, shard_study
 from cranfield.scores.evaluation import score_collection
 

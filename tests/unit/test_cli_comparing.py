@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 import cranfield
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison import compare
-from cranfield.methods.comparison.audits import REASONS, audit
+from cranfield.methods.contrasts import compare
+from cranfield.methods.contrasts.audits import REASONS, audit
 from cranfield.scores.evaluation import score_collection
 
 

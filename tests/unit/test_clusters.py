@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison.clusters import design_of, robust_moments
-from cranfield.methods.comparison.comparison import compare
-from cranfield.methods.meta_analysis import make_board
+from cranfield.methods.contrasts.clusters import design_of, robust_moments
+from cranfield.methods.contrasts.comparison import compare
+from cranfield.methods.boards import make_board
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import pack_scores, read_score_files
 

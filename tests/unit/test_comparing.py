@@ -14,13 +14,13 @@ from scipy import stats
 
 import cranfield
 from cranfield import RequestError, ScoreTable, read_scores
-from cranfield.methods.comparison import assumptions, families
-from cranfield.methods.comparison import comparison as comparing
-from cranfield.methods.comparison.assumptions import box_epsilon
-from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
-from cranfield.methods.comparison.families import Pairs, judge
-from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
-from cranfield.methods.comparison.pairwise import TESTS
+from cranfield.methods.contrasts import assumptions, families
+from cranfield.methods.contrasts import comparison as comparing
+from cranfield.methods.contrasts.assumptions import box_epsilon
+from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts.families import Pairs, judge
+from cranfield.methods.contrasts.maxima import resampled_critical, resampled_p
+from cranfield.methods.contrasts.pairwise import TESTS
 from cranfield.rendering.charts import interval_chart, matrix_chart
 from cranfield.rendering.comparison_document import compare_document
 from cranfield.runtime import threads
@@ -221,8 +221,8 @@ def test_max_t_is_the_same_on_any_number_of_workers_and_differs_with_the_seed() 
 @pytest.mark.parametrize(("n", "weights_at_once"), [(13, 8_000_000), (700, 8_000_000), (700, 10_000)])
 def test_max_t_by_hand(n: int, weights_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest |t| of all pairs, resample by resample, without blocks or stacks."""
-    from cranfield.methods.comparison import maxima
-    from cranfield.methods.comparison.maxima import LEAST_VARIANCE, CentredPairs, largest_t
+    from cranfield.methods.contrasts import maxima
+    from cranfield.methods.contrasts.maxima import LEAST_VARIANCE, CentredPairs, largest_t
     from cranfield.runtime.random import generator, sequence
 
     monkeypatch.setattr(maxima, "WEIGHTS", weights_at_once)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import cranfield as cf
 from cranfield.cli.app import app
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.gates import GateVerdict, parse_margin_gate
+from cranfield.methods.contrasts.gates import GateVerdict, parse_margin_gate
 from cranfield.scores import ScoreTable
 
 Write = Callable[[str, str | bytes], str]

@@ -13,7 +13,7 @@ import pytest
 from scipy import special
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison.families import Pairs, judge
+from cranfield.methods.contrasts.families import Pairs, judge
 from cranfield.methods.judging import (
     ESTIMATORS,
     JudgedScores,

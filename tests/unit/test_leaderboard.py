@@ -15,9 +15,9 @@ from statsmodels.stats import meta_analysis
 
 import cranfield as cf
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison.tukey import critical_range
-from cranfield.methods.meta_analysis import combine_effects, make_board, make_collections_board, standardised
-from cranfield.methods.meta_analysis.incomplete import largest_t_of_shared
+from cranfield.methods.contrasts.tukey import critical_range
+from cranfield.methods.boards import combine_effects, make_board, make_collections_board, standardised
+from cranfield.methods.boards.incomplete import largest_t_of_shared
 from cranfield.runtime.random import generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.score_files import read_board

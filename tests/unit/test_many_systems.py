@@ -19,12 +19,12 @@ from cranfield import RequestError, ScoreTable
 from cranfield.cli.app import app
 from cranfield.formats.scores import column_lines, format_scores
 from cranfield.formats.text import read_bytes
-from cranfield.methods.comparison import comparison as comparing
-from cranfield.methods.comparison import families
-from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
-from cranfield.methods.comparison.families import ONE_THRESHOLD, Pairs, judge
-from cranfield.methods.comparison.tested_pairs import PairColumns, PairsOnDemand, unvarying_pairs
-from cranfield.methods.comparison.thresholds import (
+from cranfield.methods.contrasts import comparison as comparing
+from cranfield.methods.contrasts import families
+from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts.families import ONE_THRESHOLD, Pairs, judge
+from cranfield.methods.contrasts.tested_pairs import PairColumns, PairsOnDemand, unvarying_pairs
+from cranfield.methods.contrasts.thresholds import (
     TukeyThreshold,
     _pair_by_pair,
     pair_count,
@@ -32,7 +32,7 @@ from cranfield.methods.comparison.thresholds import (
     pairs_at,
     sorted_verdicts,
 )
-from cranfield.methods.comparison.tukey import ErrorTerm
+from cranfield.methods.contrasts.tukey import ErrorTerm
 from cranfield.rendering import comparison_document, output_formats
 from cranfield.rendering.comparison_document import charted, compare_document
 from cranfield.rendering.document import StreamedRows

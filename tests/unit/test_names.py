@@ -11,9 +11,9 @@ import pytest
 
 from cranfield import RequestError, ScoreTable
 from cranfield.methods import names
-from cranfield.methods.comparison import ALL_TESTS, compare
-from cranfield.methods.comparison.families import FAMILY, RESAMPLED
-from cranfield.methods.comparison.pairwise import CORRECTIONS, TESTS
+from cranfield.methods.contrasts import ALL_TESTS, compare
+from cranfield.methods.contrasts.families import FAMILY, RESAMPLED
+from cranfield.methods.contrasts.pairwise import CORRECTIONS, TESTS
 from cranfield.methods.leave_out.pilots import ESTIMATES
 from cranfield.methods.sequential.boundaries import SPENDING
 from cranfield.methods.sequential.plans import CATALOG

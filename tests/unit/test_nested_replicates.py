@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 import cranfield
-from cranfield.methods.comparison import compare
-from cranfield.methods.comparison.anova import decompose, nested_anova, sampled_replicates
-from cranfield.methods.comparison.tukey import tukey
+from cranfield.methods.contrasts import compare
+from cranfield.methods.contrasts.anova import decompose, nested_anova, sampled_replicates
+from cranfield.methods.contrasts.tukey import tukey
 from cranfield.methods.reliability import assess_reliability, split_halves
 from cranfield.methods.sharding import replicate_study
 from cranfield.methods.sharding.shard_models import anova_names, error_term
@@ -211,7 +211,7 @@ def test_comparing_names_the_remedy_for_replicates() -> None:
 
 
 def test_a_halving_is_counted_both_ways() -> None:
-    from cranfield.methods.comparison.audits import replication_of
+    from cranfield.methods.contrasts.audits import replication_of
 
     sign = np.array([1, 1, 1, -1, 1, 1])
     other_sign = np.array([1, 1, -1, 1, 0, -1])

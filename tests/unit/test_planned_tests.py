@@ -14,7 +14,7 @@ from scipy import special
 import cranfield
 from cranfield import ScoreTable
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.comparison.families import Pairs, judge
+from cranfield.methods.contrasts.families import Pairs, judge
 from cranfield.methods.design import (
     detectable_difference,
     power_for_difference,

@@ -11,10 +11,10 @@ import pytest
 
 import cranfield
 from cranfield import ScoreTable
-from cranfield.methods.comparison import compare
-from cranfield.methods.comparison.comparison import ALL_TESTS, pair_p_values
-from cranfield.methods.comparison.families import FAMILY, RESAMPLED
-from cranfield.methods.comparison.kernels import label_sums, random_labels, set_sums
+from cranfield.methods.contrasts import compare
+from cranfield.methods.contrasts.comparison import ALL_TESTS, pair_p_values
+from cranfield.methods.contrasts.families import FAMILY, RESAMPLED
+from cranfield.methods.contrasts.kernels import label_sums, random_labels, set_sums
 from cranfield.methods.names import TEST_LABELS, TestName
 from cranfield.methods.reliability import (
     assess_reliability,

@@ -15,7 +15,7 @@ from scipy import special
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, InputError, RequestError
-from cranfield.methods.comparison.anova import decompose, nested_anova, sampled_replicates
+from cranfield.methods.contrasts.anova import decompose, nested_anova, sampled_replicates
 from cranfield.methods.design import size_for_difference
 from cranfield.methods.design.power_functions import satterthwaite
 from cranfield.methods.design.replicate_design import (

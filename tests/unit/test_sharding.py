@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import cranfield
-from cranfield.methods.comparison import anova, audit, compare, decompose, intervals, model_error
+from cranfield.methods.contrasts import anova, audit, compare, decompose, intervals, model_error
 from cranfield.methods.sharding import bootstrap_anova
 from cranfield.methods.sharding.replicates import _moved_means
 from cranfield.methods.sharding.shard_models import ShardStudy, replicate_study, shard_study

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import cranfield
 from cranfield import InputError, RequestError, ScoreTable
 from cranfield.cli.app import app
-from cranfield.methods.comparison import MODELS, anova, compare, decompose, model_error, tukey
-from cranfield.methods.comparison.maxima import LEAST_VARIANCE, resampled_critical
+from cranfield.methods.contrasts import MODELS, anova, compare, decompose, model_error, tukey
+from cranfield.methods.contrasts.maxima import LEAST_VARIANCE, resampled_critical
 from cranfield.methods.design import size_for_difference, size_for_range
 from cranfield.methods.design.request import Request
 from cranfield.methods.sharding.shard_models import SHARD_MODELS

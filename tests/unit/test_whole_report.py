@@ -77,7 +77,7 @@ def test_a_goal_has_one_number_of_topics_in_all_sections(report: Report) -> None
 
 
 def test_numbers_are_those_of_the_commands(report: Report, asked: ReportResult) -> None:
-    from cranfield.methods.comparison import compare
+    from cranfield.methods.contrasts import compare
     from cranfield.methods.design.planning import plan_from_pilot
     from cranfield.methods.design.request import Request
 

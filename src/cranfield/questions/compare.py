@@ -15,8 +15,8 @@ from cranfield.results import Result, rendering
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
-    from cranfield.methods.comparison import Audit, Comparison
-    from cranfield.methods.comparison.gates import GateVerdict, MarginGate
+    from cranfield.methods.contrasts import Audit, Comparison
+    from cranfield.methods.contrasts.gates import GateVerdict, MarginGate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -210,7 +210,7 @@ def compare(
         margins = {"equivalence": equivalence, "non_inferiority": non_inferiority}
         _check_audit(tables, test=test, lower_is_better=lower_is_better or None, gate=gate, **margins)
         return _audited(tables, correct=correct, alpha=alpha, baseline=baseline, resamples=resamples, seed=seed)
-    from cranfield.methods.comparison.comparison import compare as run
+    from cranfield.methods.contrasts.comparison import compare as run
 
     found = {
         label: run(
@@ -241,7 +241,7 @@ def _demands(gate: Names, *, candidate: Names, baseline: Names, test: str | None
             what = "`candidate` has no effect without `gate`"
             raise NoEffectError(what, parameter="candidate", fix="Leave it out, or name a gate.")
         return []
-    from cranfield.methods.comparison.gates import check_gated_test, parse_margin_gate
+    from cranfield.methods.contrasts.gates import check_gated_test, parse_margin_gate
 
     if not baseline:
         raise RequestError(
@@ -260,7 +260,7 @@ def _gated(
     correct: str | None,
     seed: int,
 ) -> ComparisonResult:
-    from cranfield.methods.comparison.gates import find_gates
+    from cranfield.methods.contrasts.gates import find_gates
 
     gates: list[GateVerdict] = []
     cautions: list[Any] = []
@@ -280,7 +280,7 @@ def _with_required_topics(verdict: GateVerdict, comparison: Comparison, pairs: i
 
     Of ``pairs`` under max-t each is planned for at α over their number, which is nearly what it has.
     """
-    from cranfield.methods.comparison.gates import POWER
+    from cranfield.methods.contrasts.gates import POWER
     from cranfield.methods.design import size_for_non_inferiority
 
     if verdict.passed or not verdict.margin or verdict.unvarying:
@@ -341,8 +341,8 @@ def _check_audit(tables: sources.Tables, **given: Any) -> None:
 def _audited(
     tables: sources.Tables, *, baseline: Names, resamples: int | None, correct: str | None, **more: Any
 ) -> ComparisonResult:
-    from cranfield.methods.comparison.audits import audit
-    from cranfield.methods.comparison.comparison import RESAMPLES
+    from cranfield.methods.contrasts.audits import audit
+    from cranfield.methods.contrasts.comparison import RESAMPLES
 
     audits = {
         label: audit(

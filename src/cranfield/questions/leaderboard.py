@@ -15,7 +15,7 @@ from cranfield.results import Result, rendering
 from cranfield.runtime.threads import listener
 
 if TYPE_CHECKING:
-    from cranfield.methods.meta_analysis.board import Board
+    from cranfield.methods.boards.board import Board
     from cranfield.scores import ScoreTable
 
 
@@ -174,7 +174,7 @@ def leaderboard(
 def _of_tasks(
     tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any], *, strata: bool
 ) -> dict[str, Board]:
-    from cranfield.methods.meta_analysis.board import make_board
+    from cranfield.methods.boards.board import make_board
 
     if baseline is not None:
         what = "`baseline` has no effect on one board of tasks"
@@ -188,7 +188,7 @@ def _of_tasks(
 def _of_collections(
     tables: Mapping[str, ScoreTable], baseline: str | None, asked: Mapping[str, Any]
 ) -> dict[str, Board]:
-    from cranfield.methods.meta_analysis.collections import make_collections_board
+    from cranfield.methods.boards.collections import make_collections_board
 
     named = sources.collection_names(tables)
     first, *others = named.values()

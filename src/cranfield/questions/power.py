@@ -206,7 +206,7 @@ def _cluster_cards(table: ScoreTable, **asked: Any) -> tuple[list[Card], tuple[C
     """Cards of every measure, for topics in clusters or strata, or with weights; and what to read them with."""
     import numpy as np
 
-    from cranfield.methods.comparison.clusters import few_clusters, mean_variance
+    from cranfield.methods.contrasts.clusters import few_clusters, mean_variance
     from cranfield.methods.design.cluster_card import cluster_cards
 
     found = {measure: mean_variance(table, measure) for measure in table.measures}

@@ -14,7 +14,7 @@ from cranfield.results import Result
 from cranfield.runtime.threads import is_elsewhere, listener
 
 if TYPE_CHECKING:
-    from cranfield.methods.comparison import Comparison
+    from cranfield.methods.contrasts import Comparison
     from cranfield.scores import ScoreTable
 
 Unscored = Literal["zero", "nan", "drop"]
@@ -229,7 +229,7 @@ def score(
 
 def _compared(table: ScoreTable) -> dict[str, Comparison]:
     """The systems compared by every measure that is a mean over topics."""
-    from cranfield.methods.comparison.comparison import compare
+    from cranfield.methods.contrasts.comparison import compare
     from cranfield.scores import check_balance
     from cranfield.scores.table import averaging
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import cranfield
 from cranfield.errors import RequestError, missing_part
-from cranfield.methods.comparison.families import FAMILY
+from cranfield.methods.contrasts.families import FAMILY
 from cranfield.questions import find_question
 from cranfield.questions.parameters import command_of
 from cranfield.rendering.comparison_document import title_of_test
@@ -31,7 +31,7 @@ from cranfield.types import Array
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from cranfield.methods.meta_analysis.board import Board
+    from cranfield.methods.boards.board import Board
     from cranfield.questions.leaderboard import LeaderboardResult
 
 SHADES = 10  # of task scores, as many as the style has

@@ -11,10 +11,10 @@ import numpy as np
 
 from cranfield.errors import Caution, RequestError
 from cranfield.formats.text import write_pieces
-from cranfield.methods.comparison.audits import REASONS, Audit
-from cranfield.methods.comparison.clusters import DesignEffect
-from cranfield.methods.comparison.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
-from cranfield.methods.comparison.tested_pairs import HeldPairs
+from cranfield.methods.contrasts.audits import REASONS, Audit
+from cranfield.methods.contrasts.clusters import DesignEffect
+from cranfield.methods.contrasts.comparison import LISTED_PAIRS, LISTED_SYSTEMS, Comparison
+from cranfield.methods.contrasts.tested_pairs import HeldPairs
 from cranfield.methods.names import ESTIMATOR_TITLES, TEST_LABELS, TEST_TITLES, with_correction
 from cranfield.questions.compare import ComparisonResult
 from cranfield.rendering.charts import (

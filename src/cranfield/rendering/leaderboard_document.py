@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from cranfield.errors import RequestError, say_percent
-from cranfield.methods.comparison.clusters import DesignEffect
-from cranfield.methods.comparison.families import FAMILY
-from cranfield.methods.meta_analysis.board import Board
-from cranfield.methods.meta_analysis.effects import PairEffect
+from cranfield.methods.contrasts.clusters import DesignEffect
+from cranfield.methods.contrasts.families import FAMILY
+from cranfield.methods.boards.board import Board
+from cranfield.methods.boards.effects import PairEffect
 from cranfield.questions.leaderboard import LeaderboardResult
 from cranfield.rendering.charts import COLOURS, MOST_IN_DIAGRAM, forest_chart, group_diagram, styled
 from cranfield.rendering.comparison_document import design_sentences, design_summary

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from cranfield.methods.comparison.comparison import Comparison
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.names import TEST_LABELS, with_correction
 from cranfield.rendering.document import Column, Mark, Table, listed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.errors import CranfieldError
 from cranfield.formats.problems import Problem, Severity
-from cranfield.methods.comparison.comparison import Comparison
+from cranfield.methods.contrasts.comparison import Comparison
 from cranfield.methods.design.power_card import Card
 from cranfield.methods.judging.assessment import JudgeAssessment
 from cranfield.methods.names import TEST_LABELS, TEST_TITLES, with_correction

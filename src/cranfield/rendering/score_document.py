@@ -21,7 +21,7 @@ from cranfield.scores import ScoreTable
 from cranfield.scores.table import averaging
 
 if TYPE_CHECKING:
-    from cranfield.methods.comparison.comparison import Comparison
+    from cranfield.methods.contrasts.comparison import Comparison
 
 
 def score_document(table: ScoreTable, inputs: Mapping[str, Any], *, companions: Sequence[str] = ()) -> Document:

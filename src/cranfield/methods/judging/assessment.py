@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, CranfieldError, InputError, RequestError, say_p, there_are
-from cranfield.methods.comparison.comparison import Comparison, LabelsUsed
-from cranfield.methods.comparison.tukey import Intervals
+from cranfield.methods.contrasts.comparison import Comparison, LabelsUsed
+from cranfield.methods.contrasts.tukey import Intervals
 from cranfield.methods.judging.agreement import (
     GradeAgreement,
     Interval,

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.contrasts.anova import TINY
 from cranfield.stats.tails import t_critical
 from cranfield.types import Array, ArrayLike
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical, max_t_p
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, max_t_critical, max_t_p
 from cranfield.methods.judging.agreement import Interval, jackknife_interval
 from cranfield.methods.judging.estimators import JudgedScores, Moments, pair_moments
 from cranfield.runtime.random import Seed, generator, sequence

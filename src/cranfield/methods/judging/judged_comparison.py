@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.families import Pairs, percent
-from cranfield.methods.comparison.maxima import (
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.families import Pairs, percent
+from cranfield.methods.contrasts.maxima import (
     ALONE,
     DRAWS,
     LEAST_VARIANCE,
@@ -29,8 +29,8 @@ from cranfield.methods.comparison.maxima import (
     max_t_critical,
     max_t_p,
 )
-from cranfield.methods.comparison.pairwise import correction, deciding_level, interval_level
-from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns, adjacent_groups, effect_size
+from cranfield.methods.contrasts.pairwise import correction, deciding_level, interval_level
+from cranfield.methods.contrasts.tested_pairs import HeldPairs, PairColumns, adjacent_groups, effect_size
 from cranfield.methods.judging.estimators import (
     Estimate,
     JudgedScores,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.anova import TINY
+from cranfield.methods.contrasts.anova import TINY
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution
-from cranfield.methods.comparison.audits import PairVerdicts, Replication, halves, joined, replication_of
-from cranfield.methods.comparison.comparison import FAMILY, compare, pair_p_values
-from cranfield.methods.comparison.families import RESAMPLED
-from cranfield.methods.comparison.kernels import set_sums
-from cranfield.methods.comparison.tukey import ErrorTerm, tukey
+from cranfield.methods.contrasts.audits import PairVerdicts, Replication, halves, joined, replication_of
+from cranfield.methods.contrasts.comparison import FAMILY, compare, pair_p_values
+from cranfield.methods.contrasts.families import RESAMPLED
+from cranfield.methods.contrasts.kernels import set_sums
+from cranfield.methods.contrasts.tukey import ErrorTerm, tukey
 from cranfield.methods.reliability.generalisability import Generalisability, generalise
 from cranfield.methods.reliability.topic_samples import (
     MANY,

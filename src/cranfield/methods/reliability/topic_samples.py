@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from cranfield.errors import InputError, RequestError
-from cranfield.methods.comparison.kernels import label_sums, random_labels, set_sums
+from cranfield.methods.contrasts.kernels import label_sums, random_labels, set_sums
 from cranfield.runtime.random import generator, sequence, words
 from cranfield.runtime.threads import slices, spread
 from cranfield.scores import ScoreTable, check_balance

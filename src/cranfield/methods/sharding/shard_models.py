@@ -12,7 +12,7 @@ from cranfield.collection import Collection, View
 from cranfield.errors import Caution, NoEffectError, RequestError
 from cranfield.measures import Measure, parse_measure, parse_measures
 from cranfield.measures.declaration import relevant_grades
-from cranfield.methods.comparison.anova import (
+from cranfield.methods.contrasts.anova import (
     MODELS,
     NESTED,
     AnovaTable,
@@ -23,9 +23,9 @@ from cranfield.methods.comparison.anova import (
     nested_anova,
     sampled_replicates,
 )
-from cranfield.methods.comparison.assumptions import nothing_to_tell, too_few_resamples
-from cranfield.methods.comparison.audits import PairVerdicts, Replication, replication
-from cranfield.methods.comparison.tukey import (
+from cranfield.methods.contrasts.assumptions import nothing_to_tell, too_few_resamples
+from cranfield.methods.contrasts.audits import PairVerdicts, Replication, replication
+from cranfield.methods.contrasts.tukey import (
     ErrorTerm,
     Intervals,
     Tukey,

@@ -16,10 +16,10 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
-from cranfield.methods.comparison.maxima import LEAST_VARIANCE, max_t_critical, resampled_p, shuffled_ranges
-from cranfield.methods.comparison.pairwise import TESTS as PAIR_TESTS
-from cranfield.methods.comparison.tukey import critical_range
+from cranfield.methods.contrasts.anova import EFFECTS, MODELS, NESTED, WITHIN_SYSTEMS
+from cranfield.methods.contrasts.maxima import LEAST_VARIANCE, max_t_critical, resampled_p, shuffled_ranges
+from cranfield.methods.contrasts.pairwise import TESTS as PAIR_TESTS
+from cranfield.methods.contrasts.tukey import critical_range
 from cranfield.methods.names import PLANNED_TEST_TITLES, TEST_TITLES, fix_for_test
 from cranfield.methods.sharding.shard_models import RANDOM, SAMPLED, SHARD_MODELS
 from cranfield.methods.simulation.dependence import product

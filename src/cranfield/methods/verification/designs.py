@@ -15,7 +15,7 @@ from cranfield.collection import Collection
 from cranfield.errors import InputError, NoEffectError, RequestError
 from cranfield.formats.text import read_bytes, show
 from cranfield.measures import parse_measure
-from cranfield.methods.comparison.anova import NESTED
+from cranfield.methods.contrasts.anova import NESTED
 from cranfield.methods.design.planning import plan, plan_from_pilot
 from cranfield.methods.design.power_card import whole
 from cranfield.methods.design.replicate_design import STRUCTURES, Structure

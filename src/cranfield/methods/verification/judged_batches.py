@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from cranfield.errors import RequestError
-from cranfield.methods.comparison.maxima import max_t_critical
+from cranfield.methods.contrasts.maxima import max_t_critical
 from cranfield.methods.judging.estimators import JudgedScores, Moments, regression
 from cranfield.methods.judging.judged_comparison import largest_judged_t
 from cranfield.methods.variance.components import squares

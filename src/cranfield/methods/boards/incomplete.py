@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.methods.comparison.comparison import Comparison
-from cranfield.methods.comparison.families import percent
-from cranfield.methods.comparison.maxima import ALONE, LEAST_VARIANCE, SIDE, max_t_critical, max_t_p
-from cranfield.methods.comparison.tested_pairs import HeldPairs
+from cranfield.methods.contrasts.comparison import Comparison
+from cranfield.methods.contrasts.families import percent
+from cranfield.methods.contrasts.maxima import ALONE, LEAST_VARIANCE, SIDE, max_t_critical, max_t_p
+from cranfield.methods.contrasts.tested_pairs import HeldPairs
 from cranfield.runtime.random import Seed, generator
 from cranfield.types import Array, Progress
 

@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
-from cranfield.methods.comparison.clusters import TopicDesign
-from cranfield.methods.meta_analysis.board import Board, Scores, board_of, task_weights
-from cranfield.methods.meta_analysis.effects import PairEffect, combine_effects
-from cranfield.methods.meta_analysis.scales import standardised
+from cranfield.methods.contrasts.clusters import TopicDesign
+from cranfield.methods.boards.board import Board, Scores, board_of, task_weights
+from cranfield.methods.boards.effects import PairEffect, combine_effects
+from cranfield.methods.boards.scales import standardised
 from cranfield.scores import ScoreTable
 from cranfield.scores.selection import REMEDY
 from cranfield.types import Array

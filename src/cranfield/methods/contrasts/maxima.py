@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from cranfield.methods.comparison.kernels import permuted_ranges
+from cranfield.methods.contrasts.kernels import permuted_ranges
 from cranfield.runtime.random import Seed, generator, sequence, words
 from cranfield.runtime.threads import available_workers, pieces, tasks
 from cranfield.stats.family import FEW_TO_RESAMPLE

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import numpy as np
 
 from cranfield.errors import Caution, NoEffectError, RequestError, say_p, say_percent, there_are, visible
-from cranfield.methods.comparison.anova import check_size, check_table
-from cranfield.methods.comparison.assumptions import (
+from cranfield.methods.contrasts.anova import check_size, check_table
+from cranfield.methods.contrasts.assumptions import (
     constant_differences,
     nothing_to_tell,
     one_error_term,
@@ -20,8 +20,8 @@ from cranfield.methods.comparison.assumptions import (
     too_many_pairs,
     unpaired_loses,
 )
-from cranfield.methods.comparison.clusters import DesignEffect, check_robust_test, design_of, robust_pairs
-from cranfield.methods.comparison.families import (
+from cranfield.methods.contrasts.clusters import DesignEffect, check_robust_test, design_of, robust_pairs
+from cranfield.methods.contrasts.families import (
     FAMILY,
     ONE_THRESHOLD,
     RESAMPLED,
@@ -31,10 +31,10 @@ from cranfield.methods.comparison.families import (
     judge,
     percent,
 )
-from cranfield.methods.comparison.pairwise import MarginTest, correction
-from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
-from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
-from cranfield.methods.comparison.tested_pairs import (
+from cranfield.methods.contrasts.pairwise import MarginTest, correction
+from cranfield.methods.contrasts.pairwise import equivalence as show_equivalence
+from cranfield.methods.contrasts.pairwise import non_inferiority as show_non_inferiority
+from cranfield.methods.contrasts.tested_pairs import (
     HeldPairs,
     PairColumns,
     PairsOnDemand,
@@ -45,8 +45,8 @@ from cranfield.methods.comparison.tested_pairs import (
     no_unvarying_pairs,
     unvarying_pairs,
 )
-from cranfield.methods.comparison.thresholds import pair_count, pairs_at
-from cranfield.methods.comparison.tukey import ErrorTerm, Intervals, standard_error_reach
+from cranfield.methods.contrasts.thresholds import pair_count, pairs_at
+from cranfield.methods.contrasts.tukey import ErrorTerm, Intervals, standard_error_reach
 from cranfield.methods.names import TEST_TITLES, AllPairsTestName, fix_for_test
 from cranfield.runtime.random import Seed, sequence
 from cranfield.scores import ScoreTable

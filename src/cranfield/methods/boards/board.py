@@ -15,15 +15,15 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
-from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
-from cranfield.methods.comparison.comparison import Comparison, check_test, compare
-from cranfield.methods.comparison.families import FAMILY, RESAMPLED
-from cranfield.methods.comparison.tested_pairs import adjacent_groups
-from cranfield.methods.comparison.tukey import critical_range
-from cranfield.methods.meta_analysis.effects import PairEffect
-from cranfield.methods.meta_analysis.incomplete import resampled_pairs
-from cranfield.methods.meta_analysis.scales import scale_caution, standardised
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.clusters import TopicDesign, check_robust_test, design_of, robust_pairs
+from cranfield.methods.contrasts.comparison import Comparison, check_test, compare
+from cranfield.methods.contrasts.families import FAMILY, RESAMPLED
+from cranfield.methods.contrasts.tested_pairs import adjacent_groups
+from cranfield.methods.contrasts.tukey import critical_range
+from cranfield.methods.boards.effects import PairEffect
+from cranfield.methods.boards.incomplete import resampled_pairs
+from cranfield.methods.boards.scales import scale_caution, standardised
 from cranfield.runtime.random import Seed, generator
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import FEWEST, SKEW

@@ -23,13 +23,13 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution, RequestError
-from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.assumptions import constant_differences, nothing_to_tell
-from cranfield.methods.comparison.pairwise import correction, deciding_level, interval_level
-from cranfield.methods.comparison.pairwise import equivalence as show_equivalence
-from cranfield.methods.comparison.pairwise import non_inferiority as show_non_inferiority
-from cranfield.methods.comparison.tested_pairs import HeldPairs, PairColumns
-from cranfield.methods.comparison.tukey import Intervals
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.assumptions import constant_differences, nothing_to_tell
+from cranfield.methods.contrasts.pairwise import correction, deciding_level, interval_level
+from cranfield.methods.contrasts.pairwise import equivalence as show_equivalence
+from cranfield.methods.contrasts.pairwise import non_inferiority as show_non_inferiority
+from cranfield.methods.contrasts.tested_pairs import HeldPairs, PairColumns
+from cranfield.methods.contrasts.tukey import Intervals
 from cranfield.methods.variance.estimates import MeanVariance
 from cranfield.scores import ScoreTable
 from cranfield.stats.tails import t_critical

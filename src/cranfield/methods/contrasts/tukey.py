@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from cranfield.methods.comparison.anova import AnovaTable, Decomposition
+from cranfield.methods.contrasts.anova import AnovaTable, Decomposition
 from cranfield.scores.stored import Matrix, squared_deviations, system_means
 from cranfield.stats.studentized import studentized_range_critical, studentized_range_tail
 from cranfield.stats.tails import t_critical

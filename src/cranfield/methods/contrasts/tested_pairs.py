@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.families import Pairs
-from cranfield.methods.comparison.thresholds import (
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.families import Pairs
+from cranfield.methods.contrasts.thresholds import (
     SortedVerdicts,
     Threshold,
     is_among,

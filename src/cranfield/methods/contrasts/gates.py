@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, RequestError, there_are, visible
-from cranfield.methods.comparison.clusters import TopicDesign, design_of, robust_moments
-from cranfield.methods.comparison.comparison import RESAMPLES, Comparison
-from cranfield.methods.comparison.maxima import HAIR, LEAST_VARIANCE, resampled_critical
-from cranfield.methods.comparison.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
+from cranfield.methods.contrasts.clusters import TopicDesign, design_of, robust_moments
+from cranfield.methods.contrasts.comparison import RESAMPLES, Comparison
+from cranfield.methods.contrasts.maxima import HAIR, LEAST_VARIANCE, resampled_critical
+from cranfield.methods.contrasts.pairwise import MarginTest, correction, covered, deciding_level, moments, shown_above
 from cranfield.runtime.random import Seed, generator, sequence
 from cranfield.scores import ScoreTable
 from cranfield.scores.quality import range_of

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.methods.comparison.anova import TINY
-from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical, max_t_p, shuffled_ranges
-from cranfield.methods.comparison.pairwise import TESTS, correction, deciding_level, interval_level, moments
-from cranfield.methods.comparison.thresholds import PermutationThreshold, Threshold, TukeyThreshold
-from cranfield.methods.comparison.tukey import ErrorTerm
+from cranfield.methods.contrasts.anova import TINY
+from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, max_t_critical, max_t_p, shuffled_ranges
+from cranfield.methods.contrasts.pairwise import TESTS, correction, deciding_level, interval_level, moments
+from cranfield.methods.contrasts.thresholds import PermutationThreshold, Threshold, TukeyThreshold
+from cranfield.methods.contrasts.tukey import ErrorTerm
 from cranfield.methods.variance.components import Squares, squares
 from cranfield.runtime.random import Seed
 from cranfield.scores.stored import Matrix, fold, system_means, totals, whole

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import special
 
 from cranfield.errors import Caution
-from cranfield.methods.comparison.families import Pairs
-from cranfield.methods.comparison.maxima import CentredPairs, largest_t, max_t_critical
-from cranfield.methods.comparison.thresholds import pair_count
+from cranfield.methods.contrasts.families import Pairs
+from cranfield.methods.contrasts.maxima import CentredPairs, largest_t, max_t_critical
+from cranfield.methods.contrasts.thresholds import pair_count
 from cranfield.methods.variance.components import products, system_effects
 from cranfield.runtime.random import sequence
 from cranfield.scores.stored import Matrix, some_rows, system_means, totals, whole

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import Caution, say_p
-from cranfield.methods.comparison.comparison import ALL_TESTS, Comparison, compare
-from cranfield.methods.comparison.families import RESAMPLED
-from cranfield.methods.comparison.pairwise import TESTS
+from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts.families import RESAMPLED
+from cranfield.methods.contrasts.pairwise import TESTS
 from cranfield.methods.names import TEST_TITLES
 from cranfield.methods.variance.components import squares
 from cranfield.scores import ScoreTable

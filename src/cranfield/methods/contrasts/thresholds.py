@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from cranfield.methods.comparison.maxima import resampled_critical, resampled_p
-from cranfield.methods.comparison.tukey import ErrorTerm, critical_range, tukey
+from cranfield.methods.contrasts.maxima import resampled_critical, resampled_p
+from cranfield.methods.contrasts.tukey import ErrorTerm, critical_range, tukey
 from cranfield.stats.studentized import FEW, studentized_range_tail
 from cranfield.types import Array
 

@@ -1,0 +1,29 @@
+"""Which systems differ."""
+
+from cranfield.methods.contrasts.anova import MODELS, AnovaTable, anova, decompose, random_topics
+from cranfield.methods.contrasts.audits import Audit, audit
+from cranfield.methods.contrasts.clusters import DesignEffect, RobustMoments, TopicDesign, robust_moments
+from cranfield.methods.contrasts.comparison import ALL_TESTS, Comparison, compare
+from cranfield.methods.contrasts.tukey import Tukey, intervals, model_error, random_topic_error, tukey
+
+__all__ = [
+    "ALL_TESTS",
+    "MODELS",
+    "AnovaTable",
+    "Audit",
+    "Comparison",
+    "DesignEffect",
+    "RobustMoments",
+    "TopicDesign",
+    "Tukey",
+    "anova",
+    "audit",
+    "compare",
+    "decompose",
+    "intervals",
+    "model_error",
+    "random_topic_error",
+    "random_topics",
+    "robust_moments",
+    "tukey",
+]
