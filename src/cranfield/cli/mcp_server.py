@@ -21,13 +21,15 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from cranfield import __version__
-from cranfield.cli.confined_files import WRITTEN, ConfinedFiles
+from cranfield.cli.confined_files import ConfinedFiles
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.questions.project_file import answer as answer_with
 from cranfield.questions.project_file import find_project
 from cranfield.runtime.child_processes import end_child, settle_child
+from cranfield.runtime.confinement import Places, confine
+from cranfield.runtime.memory import jobs_at_a_time
 from cranfield.runtime.threads import available_workers
 
 if TYPE_CHECKING:
@@ -45,16 +47,17 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The folder, whether files may be written in it, and seconds and bytes of an answer."""
+    """The folder, whether files may be written in it and datasets downloaded, and seconds and bytes of an answer."""
 
     root: str
     may_write: bool
     seconds: float
     memory: int
+    datasets: bool = False
 
     @property
     def files(self) -> ConfinedFiles:
-        return ConfinedFiles(os.path.realpath(self.root), self.may_write)
+        return ConfinedFiles(os.path.realpath(self.root), self.may_write, self.datasets)
 
 
 def run(limits: Limits) -> None:
@@ -90,8 +93,8 @@ def make_server(limits: Limits) -> Server[Any]:
     from mcp.server import Server
     from mcp.types import CallToolResult, ListToolsResult, TextContent
 
-    tools = [_tool(find_question(name)) for name in MODULES]
-    places = anyio.CapacityLimiter(available_workers())
+    tools = [make_tool(find_question(name), limits.files) for name in MODULES]
+    places = anyio.CapacityLimiter(jobs_at_a_time(limits.memory, available_workers()))
 
     async def list_tools(context: Any, request: Any) -> ListToolsResult:
         return ListToolsResult(tools=tools)
@@ -111,16 +114,27 @@ def make_server(limits: Limits) -> Server[Any]:
     )
 
 
-def _tool(question: Question) -> Tool:
+def make_tool(question: Question, files: ConfinedFiles) -> Tool:
+    """A question as a tool, which says what this server refuses."""
     from mcp.types import Tool, ToolAnnotations
 
-    reads = WRITTEN.get(question.name) not in ("out", "file")  # the others write where they are asked to
+    written = [each.name for each in question.parameters.values() if each.is_written]
+    is_judged = "qrels" in question.parameters and question.name != "check"
+    description = [question.summary]
+    if written and not files.may_write:
+        description.append(f"This server writes nothing: `{written[0]}` is refused.")
+    if is_judged and not files.datasets:
+        description.append("This server uses no network: irds:NAME is refused, name a file.")
     return Tool(
         name=question.name,
         title=question.title,
-        description=question.summary,
+        description=" ".join(description),
         input_schema=schema_of(question),
-        annotations=ToolAnnotations(title=question.title, read_only_hint=reads, open_world_hint=False),
+        annotations=ToolAnnotations(
+            title=question.title,
+            read_only_hint=not (written and files.may_write),
+            open_world_hint=is_judged and files.datasets,
+        ),
     )
 
 
@@ -204,12 +218,23 @@ def work(name: str, given: dict[str, Any], limits: Limits, out: Connection) -> N
     """Run in the process: answer, and send the reply."""
     _leave_streams()
     settle_child(limits.memory)
+    confine(Places.around(limits.files.root, may_write=limits.may_write, downloads=_downloads(limits)))
     try:
         out.send(reply_to(name, given, limits.files))
     except MemoryError:
         return
     finally:
         out.close()
+
+
+def _downloads(limits: Limits) -> str | None:
+    """The folder of ir_datasets, with what it has not finished in it; None where no dataset may be named."""
+    if not limits.datasets:
+        return None
+    home = os.environ.get("IR_DATASETS_HOME") or os.path.expanduser("~/.ir_datasets")
+    unfinished = os.environ.setdefault("IR_DATASETS_TMP", os.path.join(home, "unfinished"))
+    os.makedirs(unfinished, exist_ok=True)
+    return home
 
 
 def _leave_streams() -> None:
