@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -250,12 +250,13 @@ def reply_to(name: str, given: dict[str, Any], files: ConfinedFiles) -> Reply:
     question = find_question(name)
     try:
         _check_kinds(question, given)
-        settings = _project_settings(question, files)
+        notes: list[str] = []
+        settings = _project_settings(question, files, notes.append)
         asked = {**settings, **given}
         files.check(question, asked)
         result, taken = answer_with(question, asked, [each for each in settings if each not in given])
         result = result.with_inputs(project={"settings": taken}) if taken else result
-        return _shown(result)
+        return _shown(result, notes)
     except CranfieldError as error:
         return Reply(str(error), is_error=True)
     except MemoryError:
@@ -284,16 +285,16 @@ def _check_kinds(question: Question, given: Mapping[str, Any]) -> None:
         raise RequestError(f"`{missing[0]}` has to be given", fix=question.parameters[missing[0]].help)
 
 
-def _project_settings(question: Question, files: ConfinedFiles) -> dict[str, Any]:
+def _project_settings(question: Question, files: ConfinedFiles, note: Callable[[str], object]) -> dict[str, Any]:
     """What the project file of the folder itself says; those above it are outside."""
     for name in ("cranfield.toml", "pyproject.toml"):
         if os.path.commonpath([files.root, os.path.realpath(name)]) != files.root:
             return {}
-    project = find_project(above=False)
+    project = find_project(above=False, note=note)
     return {} if project is None else project.of(question.name)
 
 
-def _shown(result: Any) -> Reply:
+def _shown(result: Any, before: Sequence[str]) -> Reply:
     """The text that a terminal shows, with its warnings, and the object that ``--json`` prints."""
     from cranfield.rendering.document import spoken
     from cranfield.rendering.output_formats import to_json
@@ -304,7 +305,7 @@ def _shown(result: Any) -> Reply:
     with redirect_stdout(text), redirect_stderr(warnings):
         print_document(spoken(document, "python"))
     written = to_json(document)
-    shown, notes = text.getvalue(), warnings.getvalue()
+    shown, notes = text.getvalue(), "".join(f"{each}\n" for each in before) + warnings.getvalue()
     if len(shown) > MOST:
         notes += f"The text of this answer has {len(shown):,} characters and is cut; the command prints all of it.\n"
         shown = f"{shown[:MOST].rpartition(chr(10))[0]}\n…\n"
