@@ -10,6 +10,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from cranfield.errors import InputError, MissingPartError
@@ -95,14 +96,19 @@ def _by_system(data: Any, name: str) -> dict[str, Any]:
     return runs
 
 
-def _systems(data: Any, name: str) -> Iterator[tuple[str, Any]]:
+DEEPEST = 20  # dicts and lists in one another; runs of systems have three
+
+
+def _systems(data: Any, name: str, level: int = 0) -> Iterator[tuple[str, Any]]:
     """The runs in an object, one after the other: name and mapping, or cells."""
+    if level > DEEPEST:
+        raise InputError("its dicts and lists are nested too deeply", fix="Give {system: {topic: {document: score}}}.")
     if isinstance(data, Mapping) and _depth(data) != 2:
         for system, each in data.items():
-            yield from ((str(system), run) for _, run in _systems(each, str(system)))
+            yield from ((str(system), run) for _, run in _systems(each, str(system), level + 1))
     elif isinstance(data, list | tuple) and data and not _is_row(data[0]):
         for each in data:
-            yield from _systems(each, name)
+            yield from _systems(each, name, level + 1)
     elif _is_frame(data):
         yield from _frame_runs(data, name)
     else:
@@ -340,15 +346,17 @@ def _is_row(row: Any) -> bool:
 
 
 def _depth(nested: Any) -> int:
-    """How deep dicts are in one another; a topic may have none in its own."""
-    if not isinstance(nested, Mapping):
-        return 0
-    deepest = 0
-    for each in nested.values():
-        deepest = max(deepest, _depth(each))
-        if not isinstance(each, Mapping):  # the others are alike
-            break
-    return 1 + deepest
+    """How deep dicts are in one another, up to four levels; a topic may have none in its own."""
+    depth, level = 0, [nested] if isinstance(nested, Mapping) else []
+    while level and depth < 4:
+        depth += 1
+        # Behind a value that is none, the others are alike.
+        level = [each for outer in level for each in takewhile(_is_mapping, outer.values())]
+    return depth
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
 def dataset_standards(source: str) -> tuple[list[str], dict[float, str]]:
