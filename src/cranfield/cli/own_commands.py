@@ -132,7 +132,7 @@ def serve(
         int | None,
         typer.Option(
             "--max-memory",
-            help="Most memory of an analysis, in MB. Default: three quarters of this machine's, by its cores.",
+            help="Most memory of an analysis, in MB. Default: three quarters of this machine's, shared by its cores.",
             min=500,
             show_default=False,
         ),
@@ -183,7 +183,7 @@ def mcp(
         int | None,
         typer.Option(
             "--max-memory",
-            help="Most memory of an answer, in MB. Default: three quarters of this machine's, by its cores.",
+            help="Most memory of an answer, in MB. Default: three quarters of this machine's, shared by its cores.",
             min=500,
             show_default=False,
         ),

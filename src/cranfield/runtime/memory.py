@@ -25,16 +25,16 @@ def most_memory() -> int:
 
 
 def memory_of_job(workers: int) -> int:
-    """What one of so many jobs at a time may take; on machines with little memory fewer run at a time."""
+    """What one job may take where as many run as there are workers; with little memory, fewer run at a time."""
     return max(most_memory() // workers, min(most_memory(), USUAL_JOB))
 
 
 def jobs_at_a_time(memory: int, workers: int) -> int:
-    """How many jobs of so much memory run at a time, at most one per worker: they fit into the machine's together."""
+    """How many jobs with this memory run at a time, at most one per worker: they fit into the machine's together."""
     if memory > memory_size():
         raise RequestError(
             f"this machine has {memory_size() / 1e6:,.0f} MB of memory, and a job cannot have {memory / 1e6:,.0f} MB",
-            fix=f"Give at most --max-memory {most_memory() // 1_000_000}, or leave it out.",
+            fix=f"Give a `max_memory` of at most {most_memory() // 1_000_000} (MB), or leave it out.",
         )
     return max(1, min(workers, most_memory() // memory))
 
