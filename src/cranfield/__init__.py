@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # importing typing takes longer than all else here, and no command can be interrupted quietly yet
 if TYPE_CHECKING:
+    from typing import Any
+
     from cranfield.collection import Collection, Judgments, judgments, open_collection, read_collection
     from cranfield.errors import CranfieldError, CranfieldWarning, InputError, PackedFileError, RequestError, WriteError
     from cranfield.measures import CATALOG, Measure, parse_measure

@@ -57,6 +57,9 @@ def skip_unused_numpy() -> None:
 
 def main() -> None:
     """Run the command."""
+    can_be_interrupted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if can_be_interrupted:  # there is nothing to tidy up while modules are loaded
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     # Matrices are multiplied on one thread: BLAS's own get in the way of ours (on busy cores a product of 6 ms takes
     # 600), starting them takes 40 ms, and the last digits depend on how many there are. NumPy is not loaded yet.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -66,14 +69,9 @@ def main() -> None:
     # table. Once a large piece has been freed it keeps pieces up to that size; this one is never written to.
     bytes(LARGEST_KEPT)
     skip_unused_numpy()
-    can_be_interrupted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if can_be_interrupted:  # there is nothing to tidy up while modules are loaded
-        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from cranfield.cli import app
 
-    if can_be_interrupted:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    app.main()
+    app.main(interruptible=can_be_interrupted)
 
 
 if __name__ == "__main__":

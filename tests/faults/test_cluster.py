@@ -509,3 +509,18 @@ def test_parts_are_known_again_by_another_process(demo: Path, tmp_path: Path) ->
     }
     assert len(said) == 1
     assert said != {""}
+
+
+@pytest.mark.parametrize("kind", [InputError, KeyboardInterrupt, MemoryError, RuntimeError])
+def test_a_failure_before_the_first_part_leaves_no_file(tmp_path: Path, kind: type[BaseException]) -> None:
+    with pytest.raises(kind), work_on("test", resume=str(tmp_path / "parts")):
+        raise kind("any")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_with_dask_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cranfield", "verify", "absent.csv", "--workers", "1", "--difference", "0.1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 2
+    assert "absent.csv: there is no such file" in done.stderr
+    assert list(tmp_path.iterdir()) == []

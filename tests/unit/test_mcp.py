@@ -18,8 +18,8 @@ import anyio
 import pytest
 
 import cranfield as cf
-from cranfield.cli.confined_files import WRITTEN, ConfinedFiles
-from cranfield.cli.mcp_server import Limits, Reply, answer, make_server, reply_to, schema_of
+from cranfield.cli.confined_files import ConfinedFiles
+from cranfield.cli.mcp_server import Limits, Reply, answer, make_server, make_tool, reply_to, schema_of
 from cranfield.errors import RequestError
 from cranfield.questions import MODULES, find_question
 
@@ -76,7 +76,8 @@ def test_every_question_is_a_tool_with_its_parameters(root: Path) -> None:
         assert list(tools) == list(MODULES)
         for name, tool in tools.items():
             question = find_question(name)
-            assert (tool.title, tool.description) == (question.title, question.summary)
+            assert tool.title == question.title
+            assert tool.description.startswith(question.summary)
             assert tool.input_schema == schema_of(question)
             assert list(tool.input_schema["properties"]) == list(question.parameters)
 
@@ -98,6 +99,17 @@ def test_a_schema_has_help_choices_bounds_and_defaults_of_the_declaration(name: 
         assert (parameter.name in schema["required"]) == parameter.is_required
         if not parameter.is_required and parameter.default is not None:
             jsonschema.validate(found["default"], found)
+
+
+def test_a_tool_says_what_this_server_refuses() -> None:
+    def described(name: str, **more: bool) -> str:
+        return str(make_tool(find_question(name), ConfinedFiles("/", **more)).description)
+
+    assert described("pack").endswith(
+        "This server writes nothing: `out` is refused. This server uses no network: irds:NAME is refused, name a file."
+    )
+    assert described("pack", may_write=True, datasets=True) == find_question("pack").summary
+    assert described("size", may_write=True).endswith("irds:NAME is refused, name a file.")
 
 
 # --- answers
@@ -209,18 +221,51 @@ def test_nothing_outside_is_read_wherever_paths_and_links_lead(root: Path, outsi
 )
 def test_what_is_below_the_folder_is_read(root: Path, path: str) -> None:
     files = ConfinedFiles(os.path.realpath(root))
-    files.check(find_question("compare"), {"scores": path.replace("ROOT", str(root)), "qrels": "irds:vaswani"})
+    files.check(find_question("compare"), {"scores": path.replace("ROOT", str(root)), "qrels": "scores.csv"})
     files.check(find_question("compare"), {"scores": "scores.csv", "judge": f"model={path}".replace("ROOT", str(root))})
 
 
-def test_every_parameter_that_names_what_is_written_is_known() -> None:
+def test_every_parameter_that_names_what_is_written_is_declared_so() -> None:
     writing = {
         (name, each.name)
         for name in MODULES
         for each in find_question(name).parameters.values()
         if each.is_source and "write" in each.about.help.lower().split()
     }
-    assert writing == {(name, each) for name, each in WRITTEN.items() if each != "file"}
+    declared = {
+        (name, each.name) for name in MODULES for each in find_question(name).parameters.values() if each.is_written
+    }
+    studies = {(f"study_{step}", "file") for step in ("new", "add", "edit", "test")}
+    assert declared == writing | studies
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"qrels": "irds:vaswani"}, "uses no network"),
+        ({"scores": "irds:vaswani"}, "`scores` cannot be a dataset"),
+        ({"judge": "model=irds:vaswani"}, "`judge` cannot be a dataset"),
+        ({"qrels": "irds:a/./b"}, "`qrels` cannot be a dataset"),
+        ({"qrels": "irds:a b"}, "`qrels` cannot be a dataset"),
+        ({"qrels": "irds:x/../../secret.csv"}, "`qrels` leads outside"),
+    ],
+)
+def test_a_dataset_is_refused_unless_it_is_judgments_by_its_id_and_allowed(
+    root: Path, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(RequestError, match=said):
+        ConfinedFiles(os.path.realpath(root)).check(find_question("compare"), {"scores": "scores.csv", **given})
+
+
+def test_a_dataset_may_be_named_where_that_is_allowed(root: Path) -> None:
+    files = ConfinedFiles(os.path.realpath(root), datasets=True)
+    for name in (
+        "vaswani",
+        "msmarco-passage/trec-dl-2019/judged",
+        "beir/cqadupstack/android",
+        "wapo/v2/trec-core-2018",
+    ):
+        files.check(find_question("score"), {"runs": "runs", "qrels": f"irds:{name}"})
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from cranfield.errors import InputError, WriteError
+from cranfield.errors import InputError, RequestError, WriteError
 from cranfield.methods.sequential import Goal, create_study, open_study
 from cranfield.methods.sequential import journal as study_journal
 from cranfield.runtime import threads
 from cranfield.runtime.checkpoints import PartialResults
 from cranfield.runtime.child_processes import end_child
 from cranfield.runtime.file_locks import lock_file
-from cranfield.runtime.memory import limit_memory, most_memory
-from cranfield.scores import ScoreTable, columnar
+from cranfield.runtime.memory import jobs_at_a_time, limit_memory, memory_of_job, memory_size, most_memory
+from cranfield.scores import ScoreTable
 from cranfield.web import runner
 
 fcntl = pytest.importorskip("fcntl", reason="this is the system that lacks it")
@@ -150,10 +150,27 @@ def test_cores_are_counted_where_none_can_be_assigned(monkeypatch: pytest.Monkey
 
 
 def test_memory_is_guessed_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0 < most_memory() < columnar.memory_size() < math.inf
+    assert 0 < most_memory() < memory_size() < math.inf
     monkeypatch.delattr(os, "sysconf", raising=False)
     assert most_memory() == 8_000_000_000
-    assert columnar.memory_size() == math.inf
+    assert memory_size() == math.inf
+
+
+@pytest.mark.parametrize("size", [1e9, 4e9, 8e9, 64e9, 1e12])
+@pytest.mark.parametrize("cores", [1, 2, 8, 64])
+@pytest.mark.parametrize("memory", [None, 500_000_000, 3_000_000_000, 50_000_000_000])
+def test_jobs_that_run_together_fit_into_the_memory_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch, size: float, cores: int, memory: int | None
+) -> None:
+    monkeypatch.setattr("cranfield.runtime.memory.memory_size", lambda: size)
+    memory = memory or memory_of_job(cores)
+    if memory > size:
+        with pytest.raises(RequestError, match="a job cannot have"):
+            jobs_at_a_time(memory, cores)
+    else:
+        jobs = jobs_at_a_time(memory, cores)
+        assert 1 <= jobs <= cores
+        assert jobs * memory <= size
 
 
 def test_memory_is_not_limited_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,9 +57,10 @@ def test_python_m_is_the_command(tmp_path: Path) -> None:
 
 INTERRUPTED = """
 import os, signal, sys
+module = sys.argv.pop(1)
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
-        if name == "cranfield.cli.app":
+        if name == module:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt())
 from cranfield.__main__ import main
@@ -67,11 +68,24 @@ main()
 """
 
 
+LOADED = ("cranfield.cli.app", "typing", "typer", "numpy", "cranfield.questions.size", "scipy.special")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a signal ends the process there")
-def test_an_interrupt_while_modules_are_loaded_is_quiet(tmp_path: Path) -> None:
-    line = [sys.executable, "-c", INTERRUPTED, "--version"]
+@pytest.mark.parametrize("module", [*LOADED, "cranfield.methods.design.planning", "cranfield.rendering.terminal"])
+def test_an_interrupt_while_modules_are_loaded_is_quiet(tmp_path: Path, module: str) -> None:
+    line = [sys.executable, "-c", INTERRUPTED, module, "size", "--difference", "0.05", "--sd", "0.15"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr in ("", "stopped\n")
+
+
+def test_importing_the_package_loads_little_that_an_interrupt_could_break(tmp_path: Path) -> None:
+    code = "import sys; before = set(sys.modules); import cranfield.__main__; print(*set(sys.modules) - before)"
+    command = [sys.executable, "-S", "-c", code]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=environment)
+    assert not {"typing", "contextlib", "re", "numpy"} & set(done.stdout.split())
 
 
 CACHED = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -256,3 +257,80 @@ def test_shared_settings_are_parameters() -> None:
 def test_check_does_not_take_judgments_from_the_file(folder: Path) -> None:
     write(folder, 'qrels = "qrels.txt"\n')
     assert at_here("check") == {}
+
+
+WRITTEN = [(name, each.name) for name in MODULES for each in find_question(name).parameters.values() if each.is_written]
+
+
+@pytest.mark.parametrize(("question", "parameter"), WRITTEN)
+def test_what_is_written_is_never_taken_from_the_file(folder: Path, question: str, parameter: str) -> None:
+    write(folder, f"[{question.replace('_', '.', 1)}]\n{parameter} = 'important.txt'\n")
+    with pytest.raises(InputError, match="names what is written, which no project file may") as wrong:
+        at_here(question)
+    assert wrong.value.where == "cranfield.toml:2"
+
+
+def test_a_file_in_a_folder_above_cannot_replace_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, "[pack]\nout = 'important.txt'\n")
+    (folder / "important.txt").write_text("kept")
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    found = CliRunner().invoke(app, ["pack", "../scores.csv"])
+    assert found.exit_code != 0
+    assert (folder / "important.txt").read_text() == "kept"
+
+
+def noted() -> tuple[object, list[str]]:
+    notes: list[str] = []
+    return find_project(note=notes.append), notes
+
+
+def test_a_file_above_the_home_folder_is_passed_over(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = folder / "home"
+    (home / "below").mkdir(parents=True)
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(home))
+    monkeypatch.chdir(home / "below")
+    write(folder)
+    write(folder, "[tool.cranfield]\nalpha = 0.3\n", "pyproject.toml")
+    found, notes = noted()
+    assert found is None
+    assert notes[0].startswith("../../cranfield.toml is not read: it is above the home folder; give its settings as")
+    assert notes[1].startswith("../../pyproject.toml is not read")
+    write(home)
+    found, notes = noted()
+    assert found is not None
+    assert notes == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_file_of_another_user_is_passed_over_and_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    found = CliRunner().invoke(app, ["compare", "scores.csv", "--columns", "topic=query,system=run,score=ndcg"])
+    assert found.exit_code == 0, found.output
+    assert "cranfield.toml is not read: it belongs to another user; give its settings as flags" in found.stderr
+    assert "alpha" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"alpha = {'[' * 5000}{']' * 5000}\n",
+        f"alpha = {'[' * 5000}\n",
+        f"alpha = {'[' * 100}{']' * 100}\n",
+        f"columns = {'{a = ' * 5000}1{'}' * 5000}\n",
+        f"columns{'.a' * 5000} = 1\n",
+        f"[compare{'.a' * 5000}]\nb = 1\n",
+        f"{'[' * 5000}a{']' * 5000}\n",
+    ],
+)
+def test_a_file_that_is_nested_deeply_is_an_ordinary_error_that_names_it(folder: Path, text: str) -> None:
+    write(folder, text)
+    for name, before in (("cranfield.toml", ""), ("pyproject.toml", "[tool.cranfield]\n")):
+        (folder / "cranfield.toml").unlink(missing_ok=True)
+        write(folder, before + (text if text[0] != "[" else text.replace("[compare", "[tool.cranfield.compare")), name)
+        with pytest.raises(InputError) as wrong:
+            at_here("compare")
+        assert wrong.value.where.startswith(name)
+        assert wrong.value.fix

@@ -247,7 +247,7 @@ def test_intents_come_along_and_the_command_takes_the_packed_file(
         ([("a.bin", b"\x00\x01\x02")], "no known kind of file"),
         ([("a.pkl", pickle.dumps({"x": os.getcwd}))], "no known kind of file|there are no runs"),
         ([("a.json", b'{"a": [1, 2')], "it is not JSON"),
-        ([("a.json", b"[" * 100_000)], "it is not JSON"),
+        ([("a.json", b"[" * 100_000)], "nested too deeply"),
         ([("s.csv", b"measure,topic,system,score\nAP,1,a,x\n")], "s.csv"),
         ([("a.parquet", b"PAR1 nothing of the sort")], "Parquet"),
         ([("a.eval", zip_bomb)], "unpacked, it has more than"),

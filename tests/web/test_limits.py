@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 
 from cranfield.errors import RequestError
 from cranfield.types import Progress
-from cranfield.web import page_list
+from cranfield.web import page_list, result_pages
 from cranfield.web import runner as runners
 from cranfield.web.error_pages import TooMuchError
 from cranfield.web.runner import Calculators, Runner
@@ -201,6 +201,57 @@ def test_a_tiny_alpha_is_answered_or_refused_for_data(
     assert answer.status_code in (200, 400, 422)
     assert "should not happen" not in answer.text
     assert "without an answer" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/compare?measure=AP&alpha=0.037", "/compare.json?measure=AP&alpha=0.038", "/verify.csv?measure=AP"]
+)
+def test_too_much_work_on_data_is_an_answer_that_says_when_to_ask_again(
+    scores: str, wait: Callable[[str], httpx.Response], monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    wait(scores)
+    monkeypatch.setattr(result_pages, "MOST_OPEN", 0)
+    refused = http.get(scores + path)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
+    assert "too much is being worked on for this data" in refused.text
+
+
+def test_a_file_of_an_answer_that_would_be_too_much_work_is_refused_in_the_same_way(
+    scores: str, wait: Callable[[str], httpx.Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wait(f"{scores}/variance.json?measure=AP&percentile=83").status_code == 200
+    monkeypatch.setattr(Calculators, "ask", _busy)
+    monkeypatch.setattr(result_pages, "MOST_OPEN", 0)
+    refused = http.get(f"{scores}/variance.csv?measure=AP&percentile=83")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
+
+
+def _busy(*_: Any, **__: Any) -> Any:
+    raise runners._busy()
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/power", "/size.json?difference=0.05&sd=0.15", "/size.csv?difference=0.05&sd=0.1"]
+)
+def test_too_much_work_of_calculators_is_an_answer_that_says_when_to_ask_again(
+    page: str, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(Calculators, "ask", _busy)
+    refused = http.get(page + path)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+
+
+def test_the_columns_of_a_table_are_not_absent_because_others_compute(
+    page: str,
+    upload: Callable[..., httpx.Response],
+    wait: Callable[[str], httpx.Response],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    link = upload(page, [("odd.csv", b"a,b\n1,0.5\n2,0.6\n")]).json()["link"]
+    wait(page + link)
+    monkeypatch.setattr(Calculators, "ask", _busy)
+    refused = http.get(f"{page}{link}/columns")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
 
 
 def test_pages_say_their_limits(serving: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -18,6 +19,7 @@ from cranfield.errors import CranfieldError, speak, visible
 from cranfield.questions import MODULES, find_question
 from cranfield.runtime import threads
 
+INTERRUPTED = 130  # exit code
 # Every command, in the order of --help. What is not made from a question alone is in own_commands.
 COMMANDS = (
     "score",
@@ -142,18 +144,25 @@ def _run() -> None:
         sys.stdout.flush()
 
 
-def main() -> None:
-    """Run the command; an error is a message and an exit code, never a traceback."""
+def main(*, interruptible: bool = False) -> None:
+    """Run the command; an error is a message and an exit code, never a traceback.
+
+    ``interruptible``: from here on, an interrupt lets what is under way be tidied up.
+    """
     threads.is_command = True
     settle_streams()
     try:
+        if interruptible:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         _run()
     except CranfieldError as error:
         _print_error(f"error: {speak(str(error), 'command')}")
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
+        if interruptible:
+            signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # who asks again does not wait for threads
         sys.stderr.write("stopped\n")
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None
     except MemoryError:
         sys.stderr.write("error: there is not enough memory for this\n  Use fewer or smaller files at a time.\n")
         raise SystemExit(2) from None

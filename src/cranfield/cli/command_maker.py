@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -47,7 +48,8 @@ class Command(TyperCommand):
     def _with_project(self, context: Any, args: list[str]) -> list[str]:
         """Take defaults from the project file; ``--no-…`` turns off what is on there."""
         name = getattr(self.callback, "__name__", "")
-        project = find_project() if name in MODULES and not {"-h", "--help"} & set(args) else None
+        asks = name in MODULES and not {"-h", "--help"} & set(args)
+        project = find_project(note=partial(typer.echo, err=True)) if asks else None
         if project is None:
             return args
         settings = project.of(name)

@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +21,15 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from cranfield import __version__
-from cranfield.cli.confined_files import WRITTEN, ConfinedFiles
+from cranfield.cli.confined_files import ConfinedFiles
 from cranfield.errors import CranfieldError, InputError, RequestError
 from cranfield.questions import MODULES, find_question
 from cranfield.questions.parameters import Parameter, Question
 from cranfield.questions.project_file import answer as answer_with
 from cranfield.questions.project_file import find_project
 from cranfield.runtime.child_processes import end_child, settle_child
+from cranfield.runtime.confinement import Places, confine
+from cranfield.runtime.memory import jobs_at_a_time
 from cranfield.runtime.threads import available_workers
 
 if TYPE_CHECKING:
@@ -45,16 +47,17 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The folder, whether files may be written in it, and seconds and bytes of an answer."""
+    """The folder, whether files may be written in it and datasets downloaded, and seconds and bytes of an answer."""
 
     root: str
     may_write: bool
     seconds: float
     memory: int
+    datasets: bool = False
 
     @property
     def files(self) -> ConfinedFiles:
-        return ConfinedFiles(os.path.realpath(self.root), self.may_write)
+        return ConfinedFiles(os.path.realpath(self.root), self.may_write, self.datasets)
 
 
 def run(limits: Limits) -> None:
@@ -90,8 +93,8 @@ def make_server(limits: Limits) -> Server[Any]:
     from mcp.server import Server
     from mcp.types import CallToolResult, ListToolsResult, TextContent
 
-    tools = [_tool(find_question(name)) for name in MODULES]
-    places = anyio.CapacityLimiter(available_workers())
+    tools = [make_tool(find_question(name), limits.files) for name in MODULES]
+    places = anyio.CapacityLimiter(jobs_at_a_time(limits.memory, available_workers()))
 
     async def list_tools(context: Any, request: Any) -> ListToolsResult:
         return ListToolsResult(tools=tools)
@@ -111,16 +114,27 @@ def make_server(limits: Limits) -> Server[Any]:
     )
 
 
-def _tool(question: Question) -> Tool:
+def make_tool(question: Question, files: ConfinedFiles) -> Tool:
+    """A question as a tool, which says what this server refuses."""
     from mcp.types import Tool, ToolAnnotations
 
-    reads = WRITTEN.get(question.name) not in ("out", "file")  # the others write where they are asked to
+    written = [each.name for each in question.parameters.values() if each.is_written]
+    is_judged = "qrels" in question.parameters and question.name != "check"
+    description = [question.summary]
+    if written and not files.may_write:
+        description.append(f"This server writes nothing: `{written[0]}` is refused.")
+    if is_judged and not files.datasets:
+        description.append("This server uses no network: irds:NAME is refused, name a file.")
     return Tool(
         name=question.name,
         title=question.title,
-        description=question.summary,
+        description=" ".join(description),
         input_schema=schema_of(question),
-        annotations=ToolAnnotations(title=question.title, read_only_hint=reads, open_world_hint=False),
+        annotations=ToolAnnotations(
+            title=question.title,
+            read_only_hint=not (written and files.may_write),
+            open_world_hint=is_judged and files.datasets,
+        ),
     )
 
 
@@ -204,12 +218,23 @@ def work(name: str, given: dict[str, Any], limits: Limits, out: Connection) -> N
     """Run in the process: answer, and send the reply."""
     _leave_streams()
     settle_child(limits.memory)
+    confine(Places.around(limits.files.root, may_write=limits.may_write, downloads=_downloads(limits)))
     try:
         out.send(reply_to(name, given, limits.files))
     except MemoryError:
         return
     finally:
         out.close()
+
+
+def _downloads(limits: Limits) -> str | None:
+    """The folder of ir_datasets, with what it has not finished in it; None where no dataset may be named."""
+    if not limits.datasets:
+        return None
+    home = os.environ.get("IR_DATASETS_HOME") or os.path.expanduser("~/.ir_datasets")
+    unfinished = os.environ.setdefault("IR_DATASETS_TMP", os.path.join(home, "unfinished"))
+    os.makedirs(unfinished, exist_ok=True)
+    return home
 
 
 def _leave_streams() -> None:
@@ -225,12 +250,13 @@ def reply_to(name: str, given: dict[str, Any], files: ConfinedFiles) -> Reply:
     question = find_question(name)
     try:
         _check_kinds(question, given)
-        settings = _project_settings(question, files)
+        notes: list[str] = []
+        settings = _project_settings(question, files, notes.append)
         asked = {**settings, **given}
         files.check(question, asked)
         result, taken = answer_with(question, asked, [each for each in settings if each not in given])
         result = result.with_inputs(project={"settings": taken}) if taken else result
-        return _shown(result)
+        return _shown(result, notes)
     except CranfieldError as error:
         return Reply(str(error), is_error=True)
     except MemoryError:
@@ -259,16 +285,16 @@ def _check_kinds(question: Question, given: Mapping[str, Any]) -> None:
         raise RequestError(f"`{missing[0]}` has to be given", fix=question.parameters[missing[0]].help)
 
 
-def _project_settings(question: Question, files: ConfinedFiles) -> dict[str, Any]:
+def _project_settings(question: Question, files: ConfinedFiles, note: Callable[[str], object]) -> dict[str, Any]:
     """What the project file of the folder itself says; those above it are outside."""
     for name in ("cranfield.toml", "pyproject.toml"):
         if os.path.commonpath([files.root, os.path.realpath(name)]) != files.root:
             return {}
-    project = find_project(above=False)
+    project = find_project(above=False, note=note)
     return {} if project is None else project.of(question.name)
 
 
-def _shown(result: Any) -> Reply:
+def _shown(result: Any, before: Sequence[str]) -> Reply:
     """The text that a terminal shows, with its warnings, and the object that ``--json`` prints."""
     from cranfield.rendering.document import spoken
     from cranfield.rendering.output_formats import to_json
@@ -279,7 +305,7 @@ def _shown(result: Any) -> Reply:
     with redirect_stdout(text), redirect_stderr(warnings):
         print_document(spoken(document, "python"))
     written = to_json(document)
-    shown, notes = text.getvalue(), warnings.getvalue()
+    shown, notes = text.getvalue(), "".join(f"{each}\n" for each in before) + warnings.getvalue()
     if len(shown) > MOST:
         notes += f"The text of this answer has {len(shown):,} characters and is cut; the command prints all of it.\n"
         shown = f"{shown[:MOST].rpartition(chr(10))[0]}\n…\n"

@@ -12,7 +12,7 @@ from cranfield.cli import options
 from cranfield.cli.command_maker import ask, make_command
 from cranfield.errors import check_part, missing_part
 from cranfield.questions import find_question
-from cranfield.runtime.threads import reporting
+from cranfield.runtime.threads import available_workers, reporting
 
 if TYPE_CHECKING:
     from cranfield.rendering.report_model import Report
@@ -132,7 +132,7 @@ def serve(
         int | None,
         typer.Option(
             "--max-memory",
-            help="Most memory of an analysis, in MB. Default: three quarters of this machine's.",
+            help="Most memory of an analysis, in MB. Default: three quarters of this machine's, shared by its cores.",
             min=500,
             show_default=False,
         ),
@@ -143,7 +143,7 @@ def serve(
     Example: cranfield serve --port 8080
     """
     check_part("web")
-    from cranfield.runtime.memory import most_memory
+    from cranfield.runtime.memory import memory_of_job
     from cranfield.web.application import run
     from cranfield.web.settings import Settings, new_token
 
@@ -156,7 +156,7 @@ def serve(
             max_unpacked=max_unpacked * 1_000_000,
             calculator_seconds=max_seconds,
             job_seconds=max_minutes * 60,
-            job_memory=max_memory * 1_000_000 if max_memory else most_memory(),
+            job_memory=max_memory * 1_000_000 if max_memory else memory_of_job(available_workers()),
         )
     )
 
@@ -172,6 +172,10 @@ def mcp(
         bool,
         typer.Option("--write", help="Also let files be written in this folder: packed files, judgments, studies."),
     ] = False,
+    datasets: Annotated[
+        bool,
+        typer.Option("--datasets", help="Also take judgments from ir_datasets (irds:NAME), which may download them."),
+    ] = False,
     max_minutes: Annotated[
         float, typer.Option("--max-minutes", help="Longest time of an answer, in minutes.", min=0.1)
     ] = 10,
@@ -179,7 +183,7 @@ def mcp(
         int | None,
         typer.Option(
             "--max-memory",
-            help="Most memory of an answer, in MB. Default: three quarters of this machine's.",
+            help="Most memory of an answer, in MB. Default: three quarters of this machine's, shared by its cores.",
             min=500,
             show_default=False,
         ),
@@ -191,10 +195,10 @@ def mcp(
     """
     check_part("mcp")
     from cranfield.cli.mcp_server import Limits, run
-    from cranfield.runtime.memory import most_memory
+    from cranfield.runtime.memory import memory_of_job
 
-    memory = max_memory * 1_000_000 if max_memory else most_memory()
-    run(Limits(root=root, may_write=write, seconds=max_minutes * 60, memory=memory))
+    memory = max_memory * 1_000_000 if max_memory else memory_of_job(available_workers())
+    run(Limits(root=root, may_write=write, datasets=datasets, seconds=max_minutes * 60, memory=memory))
 
 
 @options.printed

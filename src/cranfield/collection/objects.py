@@ -95,14 +95,19 @@ def _by_system(data: Any, name: str) -> dict[str, Any]:
     return runs
 
 
-def _systems(data: Any, name: str) -> Iterator[tuple[str, Any]]:
+DEEPEST = 20  # dicts and lists in one another; runs of systems have three
+
+
+def _systems(data: Any, name: str, level: int = 0) -> Iterator[tuple[str, Any]]:
     """The runs in an object, one after the other: name and mapping, or cells."""
+    if level > DEEPEST:
+        raise InputError("its dicts and lists are nested too deeply", fix="Give {system: {topic: {document: score}}}.")
     if isinstance(data, Mapping) and _depth(data) != 2:
         for system, each in data.items():
-            yield from ((str(system), run) for _, run in _systems(each, str(system)))
+            yield from ((str(system), run) for _, run in _systems(each, str(system), level + 1))
     elif isinstance(data, list | tuple) and data and not _is_row(data[0]):
         for each in data:
-            yield from _systems(each, name)
+            yield from _systems(each, name, level + 1)
     elif _is_frame(data):
         yield from _frame_runs(data, name)
     else:
@@ -269,7 +274,7 @@ def _cells(data: Any, value: str) -> Iterator[tuple[str, str, float]]:
     elif _is_frame(data):
         columns = _columns(data, ("topic", "document", value))
         yield from ((topic, document, _number(number, topic)) for topic, document, number in zip(*columns, strict=True))
-    elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
+    elif isinstance(data, Iterable) and not isinstance(data, str | bytes) and getattr(data, "shape", None) != ():
         attribute = "score" if value == "score" else "relevance"
         for row in data:
             if not _is_row(row):
@@ -340,11 +345,12 @@ def _is_row(row: Any) -> bool:
 
 
 def _depth(nested: Any) -> int:
-    """How deep dicts are in one another: as the first that has something in it, as the others are alike."""
-    if not isinstance(nested, Mapping):
-        return 0
-    empty = next(iter(nested.values()), None)
-    return 1 + _depth(next((inner for inner in nested.values() if not isinstance(inner, Mapping) or inner), empty))
+    """How deep dicts are in one another, up to four: as the first that has something in it, as the others are alike."""
+    depth = 0
+    while isinstance(nested, Mapping) and depth < 4:
+        depth, values = depth + 1, nested.values()
+        nested = next((inner for inner in values if not isinstance(inner, Mapping) or inner), next(iter(values), None))
+    return depth
 
 
 def dataset_standards(source: str) -> tuple[list[str], dict[float, str]]:

@@ -108,6 +108,12 @@ def _lines(text: str, file: str) -> list[Record]:
     return found
 
 
+def too_deep(where: str) -> InputError:
+    """The error for JSON that Python's reader, which calls itself, cannot read."""
+    fix = "Data have three levels at most, such as topics, documents and grades; write them without the others."
+    return InputError("its objects and lists are nested too deeply", where=where, fix=fix)
+
+
 def load_json(text: str, where: str) -> Any:
     """What is in JSON; an object that has one key twice is refused, as it is unclear which one holds."""
     repeats: list[tuple[str, dict[str, Any]]] = []
@@ -121,8 +127,10 @@ def load_json(text: str, where: str) -> Any:
 
     try:
         content = json.loads(text, object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"it is not JSON: {error}", where=where, fix="Check the file's end and its quotes.") from None
+    except RecursionError:
+        raise too_deep(where) from None
     if repeats:
         key, first = repeats[0]
         rows = content.get("rows") if isinstance(content, dict) else content

@@ -252,7 +252,7 @@ def _expand_one(source: str) -> list[str]:
     if source == STDIN or os.path.isfile(source):
         return [source]
     if os.path.isdir(source):
-        inside = sorted(entry.path for entry in os.scandir(source) if entry.is_file() and entry.name[0] != ".")
+        inside = _files_in(source)
         if not inside:
             raise InputError("the folder has no files in it", where=source, fix="Name the folder the runs are in.")
         return inside
@@ -264,6 +264,14 @@ def _expand_one(source: str) -> list[str]:
             raise InputError("no file matches this pattern", where=source, fix="Check the pattern.")
         return matched
     return [source]  # reading it says why it cannot be read
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the folder cannot be read: {reason}", where=folder, fix="Check its permissions.") from None
 
 
 @contextmanager

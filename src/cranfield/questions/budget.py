@@ -10,7 +10,7 @@ from cranfield.errors import NoEffectError, RequestError
 from cranfield.methods.names import RULE_TITLES, RuleName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Param, Source, question
+from cranfield.questions.parameters import Counts, Param, Source, Written, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -118,7 +118,7 @@ def budget(
         ),
     ] = False,
     write_qrels: Annotated[
-        str | None, Source("Write the judgments of the pool of each depth into this folder.", metavar="FOLDER")
+        str | None, Written("Write the judgments of the pool of each depth into this folder.", metavar="FOLDER")
     ] = None,
     order: sources.Ordering = "score",
     ties: sources.Tying = "docid",

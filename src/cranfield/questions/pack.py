@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cranfield.errors import NoEffectError, RequestError
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions.parameters import Names, Source, question
+from cranfield.questions.parameters import Names, Source, Written, question
 from cranfield.results import Result
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def pack(
         ),
     ],
     *,
-    out: Annotated[str, Source("Where to write the packed file.", short="-o", metavar="FILE")],
+    out: Annotated[str, Written("Where to write the packed file.", short="-o", metavar="FILE")],
     qrels: sources.Qrels = None,
     teams: sources.Teams = None,
     intents: sources.Intents = None,

@@ -62,6 +62,11 @@ class Source(Param):
 
 
 @dataclass(frozen=True)
+class Written(Source):
+    """A parameter that names what is written."""
+
+
+@dataclass(frozen=True)
 class Parameter:
     """One parameter of a question, as its interfaces see it."""
 
@@ -81,6 +86,10 @@ class Parameter:
     def names_files(self) -> bool:
         """Whether its values are paths, or NAME=PATH."""
         return self.is_source and (self.kind == "data" or self.about.metavar.endswith(("FILE", "FOLDER")))
+
+    @property
+    def is_written(self) -> bool:
+        return isinstance(self.about, Written)
 
     @property
     def is_required(self) -> bool:

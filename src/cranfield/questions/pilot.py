@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions.parameters import Counts, Param, Source, question
+from cranfield.questions.parameters import Counts, Param, Written, question
 from cranfield.results import Result
 from cranfield.runtime.threads import listener
 
@@ -82,7 +82,7 @@ def pilot(
         ),
     ] = 0.25,
     write_qrels: Annotated[
-        str | None, Source("Write the judgments without each team into this folder.", metavar="FOLDER")
+        str | None, Written("Write the judgments without each team into this folder.", metavar="FOLDER")
     ] = None,
     order: sources.Ordering = "score",
     ties: sources.Tying = "docid",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,10 @@ class Project:
         unknown = next((path for name, path in own.items() if name not in parameters), None)
         if unknown is not None:
             raise self._unknown(unknown, parameters)
+        written = next((path for name, path in own.items() if parameters[name].is_written), None)
+        if written is not None:  # by whoever can put a file into a folder above
+            what = f"«{'.'.join(written)}» names what is written, which no project file may"
+            raise self._wrong(written, what, "Remove this line, and name it in the command.")
         shared = {name: path for name, path in self._places(()).items() if name in SHARED and name in parameters}
         if question == "check":  # whose `qrels` are files to look at
             shared = {}
@@ -109,8 +113,13 @@ class Project:
         return InputError(what, where=f"{self.file}:{line}" if line else self.file, fix=fix)
 
 
-def find_project(folder: str = ".", *, above: bool = True) -> Project | None:
+def find_project(
+    folder: str = ".", *, above: bool = True, note: Callable[[str], object] = lambda text: None
+) -> Project | None:
     """The project file of a folder: the nearest one, upwards unless ``above`` is false; None where there is none.
+
+    Files of other users and files above the home folder are passed over, and ``note`` is told: whoever can write there
+    would choose what the command does.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -122,11 +131,25 @@ def find_project(folder: str = ".", *, above: bool = True) -> Project | None:
     for each in (start, *(start.parents if above else ())):
         for name in (OWN_FILE, PYTHON_FILE):
             path = each / name
-            if path.is_file():
-                found = _read(path)
-                if found is not None:
-                    return found
+            if not path.is_file():
+                continue
+            foreign = _why_foreign(path)
+            if foreign and b"cranfield" in (name.encode() if name == OWN_FILE else read_bytes(path)):
+                note(f"{os.path.relpath(path)} is not read: {foreign}")
+            found = None if foreign else _read(path)
+            if found is not None:
+                return found
     return None
+
+
+def _why_foreign(path: Path) -> str:
+    """Why a file does not speak for who gives the command, and what to do; empty where it does."""
+    home = os.path.expanduser("~")  # as it is where there is none
+    if os.path.isabs(home) and path.parent in Path(home).parents:
+        return "it is above the home folder; give its settings as flags, or move it into the folder of the project"
+    if hasattr(os, "geteuid") and {os.stat(path).st_uid, os.lstat(path).st_uid} != {os.geteuid()}:
+        return "it belongs to another user; give its settings as flags, or make a file of your own with them"
+    return ""
 
 
 def _read(path: Path) -> Project | None:
@@ -140,15 +163,34 @@ def _read(path: Path) -> Project | None:
     text = data.decode(errors="replace")
     try:
         settings = tomllib.loads(data.decode())
-    except ValueError as error:  # no UTF-8, or no TOML
+    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, or nested too deeply
         if path.name == PYTHON_FILE and not _mentions_settings(text):
             return None  # not ours to judge
         raise _not_read(file, error) from None
-    if path.name == OWN_FILE:
-        return Project(file, settings, text)
-    own = settings.get("tool", {})
-    own = own.get("cranfield") if isinstance(own, Mapping) else None
-    return Project(file, own, text, _TOOL) if isinstance(own, Mapping) else None
+    own = settings if path.name == OWN_FILE else settings.get("tool", {})
+    if path.name == PYTHON_FILE:
+        own = own.get("cranfield") if isinstance(own, Mapping) else None
+    if not isinstance(own, Mapping):
+        return None
+    if _is_deep(own):
+        raise _not_read(file, RecursionError())
+    return Project(file, own, text, () if path.name == OWN_FILE else _TOOL)
+
+
+DEEPEST = 20  # tables and lists in one another; no setting has more than three
+
+
+def _is_deep(settings: Any) -> bool:
+    """Whether tables and lists are nested deeper than anything that is meant."""
+    inner = [settings]
+    for _ in range(DEEPEST):
+        inner = [
+            value
+            for each in inner
+            for value in (each.values() if isinstance(each, Mapping) else each)
+            if isinstance(value, Mapping | list)
+        ]
+    return bool(inner)
 
 
 def _mentions_settings(text: str) -> bool:
@@ -156,7 +198,10 @@ def _mentions_settings(text: str) -> bool:
     return ".".join(_TOOL) in text or line_of(text, _TOOL) > 0
 
 
-def _not_read(file: str, error: ValueError) -> InputError:
+def _not_read(file: str, error: ValueError | RecursionError) -> InputError:
+    if isinstance(error, RecursionError):
+        fix = "A setting is a value, a list, or a table of values."
+        return InputError("its tables and lists are nested too deeply", where=show(file), fix=fix)
     if isinstance(error, UnicodeDecodeError):
         return InputError("this is no UTF-8 text", where=show(file), fix="Save it as UTF-8.")
     place = _PLACE.search(str(error))
@@ -250,7 +295,7 @@ def line_of(text: str, path: tuple[str, ...]) -> int:
         found = None if is_header else _KEY.match(line)
         try:
             steps = _steps(tomllib.loads(line if is_header else f"{found[1]} = 0" if found else ""))
-        except tomllib.TOMLDecodeError:  # within a value of several lines
+        except (tomllib.TOMLDecodeError, RecursionError):  # within a value of several lines; or no setting
             continue
         if is_header:
             table = steps

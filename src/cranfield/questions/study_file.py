@@ -10,7 +10,7 @@ from cranfield.errors import NoEffectError
 from cranfield.methods.names import SPENDING_TITLES, PlanName, SpendingName
 from cranfield.questions import shared_parameters as shared
 from cranfield.questions import sources
-from cranfield.questions.parameters import Numbers, Param, Source, question
+from cranfield.questions.parameters import Numbers, Param, Source, Written, question
 from cranfield.questions.study import LEAST, MOST, Alpha, Bounds, Difference, Power
 from cranfield.results import Result
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.scores import ScoreTable
 
 File = Annotated[str, Source("The file of the study.", metavar="FILE")]
+OwnFile = Annotated[str, Written("The file of the study.", metavar="FILE")]
 System = Annotated[str | None, Param("The system that is tested.", metavar="NAME")]
 Baseline = Annotated[str | None, Param("The system it is compared with.", metavar="NAME")]
 Expect = Annotated[
@@ -94,7 +95,7 @@ class StudyLogResult(Result):
     examples=("cranfield study new mine.study --difference 0.03 --sd 0.13 --plan hybrid --topics topics.txt",),
 )
 def study_new(
-    file: File,
+    file: OwnFile,
     *,
     difference: Difference,
     sd: Sd = None,
@@ -215,7 +216,7 @@ def study_new(
 
 @question("Add topics to a study", examples=("cranfield study add mine.study batch1.csv",))
 def study_add(
-    file: File,
+    file: OwnFile,
     scores: sources.Scores,
     *,
     qrels: sources.Qrels = None,
@@ -319,7 +320,7 @@ def study_status(file: File, *, expect: Expect = None) -> StudyStatusResult:
 
 
 @question("The test of a study", examples=("cranfield study test mine.study",))
-def study_test(file: File, *, expect: Expect = None) -> StudyTestResult:
+def study_test(file: OwnFile, *, expect: Expect = None) -> StudyTestResult:
     """Run the test, once the plan allows it; with its caveats and a paragraph for a paper.
 
     Exit code 1 when it is too early, and when the scores allow no claim.
@@ -353,7 +354,7 @@ def study_test(file: File, *, expect: Expect = None) -> StudyTestResult:
     examples=("cranfield study edit mine.study --difference 0.04 --because 'fewer assessors than planned'",),
 )
 def study_edit(
-    file: File,
+    file: OwnFile,
     *,
     because: Annotated[str, Param("The reason; it is recorded with the change.", label="Reason", metavar="TEXT")],
     difference: Annotated[

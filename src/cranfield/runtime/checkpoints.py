@@ -30,7 +30,7 @@ _FIRST = b"cranfield parts 1\n"
 
 
 class PartialResults:
-    """The file; a context in which parts are added. It is removed when all went well."""
+    """The file; a context in which parts are added. It is removed when all went well, or where it has none."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -42,17 +42,19 @@ class PartialResults:
 
     @contextmanager
     def open(self) -> Iterator[PartialResults]:
-        self._stream = self._locked()
-        good = self._read(self._stream)
-        self._stream.seek(good)
-        self._stream.truncate()
-        try:
-            yield self
-        except BaseException:
-            self._stream.close()
-            raise
-        self._stream.close()
-        self.path.unlink(missing_ok=True)
+        is_needed = True
+        with self._locked() as self._stream:
+            good = self._read(self._stream)
+            self._stream.seek(good)
+            self._stream.truncate()
+            try:
+                yield self
+                is_needed = False
+            finally:
+                is_needed = is_needed and self.kept > 0
+                self._stream.close()  # before it is removed: Windows removes no open file
+                if not is_needed:
+                    self.path.unlink(missing_ok=True)
 
     def found(self, function: Callable[..., Any], shared: Any, items: Sequence[Any]) -> dict[int, Any]:
         """What is done of this work, and from here on its parts are added."""
@@ -120,8 +122,12 @@ class PartialResults:
             body = line[9:-1]
             if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
                 break
-            key, number, result = json.loads(body)
-            self._known.setdefault(key, {})[number] = _restored(result)
+            try:
+                key, number, result = json.loads(body)
+                self._known.setdefault(key, {})[number] = _restored(result)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                what = f"its part {self.kept + 1} was not written by cranfield"
+                raise InputError(what, where=str(self.path), fix="Name another file with `resume`.") from None
             self.kept += 1
             good += len(line)
         return good

@@ -9,6 +9,7 @@ whole arrays besides, which adds in the same order and so gives the same bits to
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from functools import cached_property
@@ -24,6 +25,7 @@ from cranfield.runtime.threads import available_workers, slices, spread
 WORTH_COMPILING = 3_000_000
 # Up to this many, whole arrays (about 0.02 µs a step) beat it, where a loop can be written with them.
 WORTH_LOADING = 30_000_000
+keeps_code = True  # whether machine code is kept on disk; it is read from there all the same
 _spent = 0  # steps interpreted so far: who scores time and again is served by the compiler before long
 
 
@@ -63,6 +65,8 @@ def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     if threads.is_command:
         _skip_linear_algebra()
+    if not keeps_code:
+        _only_read_code()
     made: Any
     try:
         made = numba.njit(cache=True, nogil=True)(function)
@@ -70,6 +74,18 @@ def machine_code(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:  # neither the package's folder nor the user's can be written
         made = numba.njit(nogil=True)(function)
     return made  # type: ignore[no-any-return]
+
+
+def _only_read_code() -> None:
+    """Let the compiler look where code would be kept, without trying to write there."""
+    from numba.core import caching
+
+    def find(locator: Any) -> None:
+        place = locator.get_cache_path()
+        if not os.access(place, os.W_OK):
+            raise PermissionError(place)
+
+    caching._CacheLocator.ensure_cache_path = find  # type: ignore[method-assign]
 
 
 class _HealingCache:

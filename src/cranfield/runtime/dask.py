@@ -195,7 +195,6 @@ def work_on(
             yield
     except ClusterError as error:
         if not parts.kept:
-            parts.path.unlink(missing_ok=True)
             raise
         raise ClusterError(
             f"{error.what}; {parts.kept} finished parts are kept",

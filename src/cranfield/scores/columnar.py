@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +34,7 @@ from cranfield.formats.scores import (
     text_number,
 )
 from cranfield.formats.text import BOM
+from cranfield.runtime.memory import memory_size
 from cranfield.scores.columns import Columns, as_number, guess_caution, measure_of, renamed_caution, repeats_caution
 from cranfield.scores.stored import UnreadNames
 from cranfield.scores.table import TOPIC_ROLES, Cell, ScoreTable, natural, own
@@ -204,14 +204,6 @@ def _check_room(shape: tuple[int, int, int, int], scores: int) -> None:
         f"scores is {scores:,}",
         fix='Average over shards, with `columns="mean=COLUMN"`, or check which column names them.',
     )
-
-
-def memory_size() -> float:
-    """Bytes of memory that this machine has; infinite where it does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):  # not on every system
-        return math.inf
 
 
 def _is_in_order(rows: Array) -> bool:

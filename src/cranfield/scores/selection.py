@@ -173,8 +173,8 @@ def teams_by_name(systems: Sequence[str], pattern: str) -> dict[str, str]:
     fix = 'Use "team" for the teams in `teams`, or an expression with one group, such as "^([A-Za-z]+)".'
     try:
         compiled = re.compile(pattern)
-    except re.error as error:
-        raise RequestError(f"«{pattern}» is no regular expression: {error.msg}", fix=fix) from None
+    except (re.error, OverflowError, RecursionError) as error:  # a number or a nesting that is too large
+        raise RequestError(f"«{_short(pattern)}» is no regular expression: {error}", fix=fix) from None
     if compiled.groups != 1:
         raise RequestError(f"the regular expression «{pattern}» has {compiled.groups} groups, not one", fix=fix)
     matches = {system: compiled.search(system) for system in systems}

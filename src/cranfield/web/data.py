@@ -275,7 +275,7 @@ def preview_of(request: Request, data: Data) -> Preview | None:
     """The columns and first rows of a table; None of other files, and where that takes too long."""
     if not data.is_known:
         return None
-    with suppress(RequestError, HTTPException):
+    with suppress(RequestError):
         found: Preview | None = request.app.state.calculators.ask(preview, str(data.folder), data.about["files"])
         return found
     return None

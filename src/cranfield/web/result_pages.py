@@ -242,14 +242,18 @@ MOST_OPEN, MOST_KEPT = 20, 200  # questions about one upload
 def _make_room(runner: Runner, data: Data) -> None:
     """Old answers go when there are many; nobody asks for everything at once."""
     there = [job for job in runner.of(data.key) if job.id != f"{data.key}-read"]
-    if sum(job.is_open for job in there) >= MOST_OPEN:
-        raise HTTPException(
-            503, "too much is being worked on for this data: wait for some of it, or cancel some", {"retry-after": "10"}
-        )
+    _refuse_more(there)
     finished = [job for job in there if not job.is_open]
     for job in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
         runner.drop(job)
         shutil.rmtree(data.folder / job.id, ignore_errors=True)
+
+
+def _refuse_more(there: Sequence[Job]) -> None:
+    if sum(job.is_open for job in there) >= MOST_OPEN:
+        raise HTTPException(
+            503, "too much is being worked on for this data: wait for some of it, or cancel some", {"retry-after": "10"}
+        )
 
 
 def _file(request: Request, data: Data, question: DataPage, kind: str, query: Any) -> Response:
@@ -289,6 +293,8 @@ def _render(request: Request, data: Data, answered: Job, kind: str) -> Job:
     there = runner.get(name)
     if there is not None and not there.is_open:  # of an answer that was dropped since
         runner.drop(there)
+    elif there is None:
+        _refuse_more(runner.of(data.key))
     job = runner.start(
         name, data.key, f"{answered.text} as {kind}", page_list.render_file, data.folder, answered.id, kind
     )

@@ -83,11 +83,11 @@ class Job:
 
 
 class Runner:
-    """As many jobs at a time as there are cores; the others wait. One that takes too long is ended."""
+    """As many jobs at a time as there are cores, and memory for; the others wait. One that takes too long is ended."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._pool = ThreadPoolExecutor(settings.jobs, thread_name_prefix="job")
+        self._pool = ThreadPoolExecutor(settings.analyses, thread_name_prefix="job")
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._context = _context()

@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass, field
 
 from cranfield.errors import RequestError
-from cranfield.runtime.memory import most_memory
+from cranfield.runtime.memory import jobs_at_a_time, memory_of_job
 from cranfield.runtime.threads import available_workers
 
 SHORTEST_TOKEN = 16
@@ -35,7 +35,12 @@ class Settings:
     calculator_seconds: float = 20.0
     calculator_memory: int = 1_000_000_000
     job_seconds: float = 3600.0
-    job_memory: int = field(default_factory=most_memory)
+    job_memory: int = field(default_factory=lambda: memory_of_job(available_workers()))
+
+    @property
+    def analyses(self) -> int:
+        """How many analyses run at a time."""
+        return jobs_at_a_time(self.job_memory, self.jobs)
 
     @property
     def limits(self) -> str:
@@ -43,10 +48,11 @@ class Settings:
         return (
             f"A calculator may take {self.calculator_seconds:g} s and {self.calculator_memory / 1e6:,.0f} MB of memory,"
             f" an analysis of data {self.job_seconds / 60:g} minutes and {self.job_memory / 1e6:,.0f} MB;"
-            " the command has no such limits."
+            f" {self.analyses} of them run at a time; the command has no such limits."
         )
 
     def __post_init__(self) -> None:
+        jobs_at_a_time(self.job_memory, self.jobs)
         if not is_loopback(self.host) and self.token is None:
             raise RequestError(
                 f"{self.host} can be reached from other machines, and there is no token",

@@ -187,6 +187,8 @@ def _is_cut_short(rest: bytes) -> bool:
         json.JSONDecoder().raw_decode(rest.decode(errors="replace"))
     except ValueError:
         return True
+    except RecursionError:  # no step is nested so deeply
+        return False
     return False
 
 

@@ -240,6 +240,8 @@ def read_designs(path: str | Path) -> list[Design]:
         content = json.loads(data)
     except ValueError as error:
         raise InputError(f"it is not JSON: {error}", where=where, fix=_JSON_OF) from None
+    except RecursionError:
+        raise InputError("its objects and lists are nested too deeply", where=where, fix=_JSON_OF) from None
     source = content.get("method") if isinstance(content, Mapping) else None
     if source not in SOURCES:
         raise InputError("it has no design that can be verified", where=where, fix=_JSON_OF)
