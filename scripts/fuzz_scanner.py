@@ -370,7 +370,7 @@ MANY_LINES = b"".join(b"1  Q0\td%d 1 0.%d t\r\n" % (line, line) for line in rang
 NUMBERS = b"""5. +1 -0 1e22 1E-23 1e23 1e24 9007199254740993 9007199254740995.0 9007199254740993.0 99999999999999999999
     9999999999999999999.5 0.1000000000000000055511151231257827 0.1000000000000000000000000000000 1e999 nan 1_0 0x1 . e1
     1e+ 1e1x --1 .5""".split()
-ODD = (b"#", b"\x01", b"\0", b"\x0b", b"\r", b"\xff", "é".encode(), b"x ", b"\xef\xbb\xbf")
+ODD = (b"#", b"\x01", b"\0", b"\x0b", b"\r", b"\xff", "é".encode(), b"x ", b"\xef\xbb\xbf", "%PDF-é".encode())
 JUDGED = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 -2\n2 0 d4 0.5\n"
 TAKEN = (
     b"1\td1\t2\n1\td2\t1\n2\td1\t3\n2\td10\t3\n2\td2\t3",
