@@ -2,9 +2,10 @@
 
 ``python scripts/probe_server.py [--queries N] [--seed N] [--seconds S] [--data-share X]`` starts a server on this
 machine, uploads a small table, and prints the number of answers by status, the slowest, the memory of the server and
-its processes, and every query that was answered by a status of 500 or more, or not within ``--seconds``. It ends with 1
-where there is one. With ``--worst N`` it asks N of the worst queries at once, and ends with 1 where one is refused
-because others compute, or where the memory of the server and its processes exceeds what SECURITY.md states.
+its processes, and every query that was answered by a status of 500 or more, by an error that «should not happen», or
+not within ``--seconds``. It ends with 1 where there is one. With ``--worst N`` it asks N of the worst queries at once,
+and ends with 1 where one is refused because others compute, or where the memory of the server and its processes exceeds
+what SECURITY.md states.
 """
 
 from __future__ import annotations
@@ -145,6 +146,7 @@ class Answer:
     query: Query
     status: int  # 0: none
     seconds: float
+    unexpected: bool = False  # an error of our own
 
 
 def addresses(document: dict[str, Any], key: str) -> dict[str, list[dict[str, Any]]]:
@@ -191,10 +193,10 @@ def queries(document: dict[str, Any], key: str, *, count: int, seed: int, data_s
 def ask(client: httpx.Client, query: Query) -> Answer:
     began = time.monotonic()
     try:
-        status = client.get(query.path, params=list(query.parameters)).status_code
+        answer = client.get(query.path, params=list(query.parameters))
     except httpx.HTTPError:
-        status = 0
-    return Answer(query, status, time.monotonic() - began)
+        return Answer(query, 0, time.monotonic() - began)
+    return Answer(query, answer.status_code, time.monotonic() - began, "should not happen" in answer.text)
 
 
 def upload(client: httpx.Client) -> str:
@@ -347,7 +349,7 @@ def main() -> None:
     print("slowest:")
     for each in sorted(answers, key=lambda each: -each.seconds)[:10]:
         print(f"  {each.seconds:6.2f} s  {each.status or 'none'}  {str(each.query)[:150]}")
-    bad = [each for each in answers if each.status == 0 or each.status >= 500]
+    bad = [each for each in answers if each.status == 0 or each.status >= 500 or each.unexpected]
     for each in bad[:40]:
         print(f"fault {each.status or 'none'}: {str(each.query)[:200]}")
     sys.exit(bool(bad))

@@ -328,6 +328,8 @@ def test_the_quick_reader_gives_up_only_on_scores_that_are_not_finite(data: byte
 @example(RUN.replace(b"d1 1", b"d1\x00 1"), Order.SCORE)
 @example(RUN.replace(b" Q0", b"\x0bQ0", 1), Order.SCORE)
 @example(RUN.replace(b"tag\n", b"tag\r", 1), Order.SCORE)
+@example(b"%PDF- Q0 d 1 2.0 \xc3\xa9\n", Order.SCORE)
+@example(b"GIF8 Q0 d 1 2.0 tag\n\n", Order.SCORE)
 def test_the_quick_reader_accepts_nothing_the_plain_one_refuses(data: bytes, order: Order) -> None:
     scanned = scanned_lines(data, order)
     if scanned is None:

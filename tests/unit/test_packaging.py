@@ -1,4 +1,4 @@
-"""The image, the conda package, the workflow and the page about installing say what pyproject.toml says."""
+"""The image, the conda package, the workflows and the page about installing say what pyproject.toml says."""
 
 from __future__ import annotations
 
@@ -50,6 +50,13 @@ def test_the_image_has_this_version_and_a_supported_python() -> None:
     (version,) = set(re.findall(r"^FROM python:([\d.]+)-slim", dockerfile, re.M))
     assert version in supported()
     assert dockerfile.index("USER cranfield") < dockerfile.index("ENTRYPOINT")
+
+
+def test_every_stage_of_the_image_begins_with_the_same_bytes() -> None:
+    stages = re.findall(r"^FROM \S+$|^FROM \S+(?= AS)", text("Dockerfile"), re.M)
+    assert len(stages) == 2
+    assert len(set(stages)) == 1
+    assert re.fullmatch(r"FROM [\w./:-]+@sha256:[0-9a-f]{64}", stages[0])
 
 
 def test_the_image_is_built_from_files_that_exist_and_are_sent() -> None:
@@ -127,6 +134,53 @@ def test_what_the_workflow_runs_exists(jobs: dict[str, Any]) -> None:
     assert {"scripts/lowest_versions.py", "scripts/import_modules.py"} <= set(scripts)
     assert all((ROOT / script).exists() for script in scripts)
     assert all(re.search(rf"^{target}:", text("Makefile"), re.M) for target in targets)
+
+
+# --- what the workflows use, and the release
+
+PIN = re.compile(r"\s*(?:- )?uses: ([\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)")
+USING = [*(ROOT / ".github" / "workflows").glob("*.yml"), ROOT / "action.yml"]
+
+
+def uses(path: Path) -> list[str]:
+    """The lines that name an action of others."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if "uses:" in line and "uses: ./" not in line]
+
+
+@pytest.mark.parametrize("path", USING, ids=lambda path: path.name)
+def test_every_action_is_pinned_to_a_commit_and_names_its_version(path: Path) -> None:
+    assert uses(path)
+    assert [line for line in uses(path) if not PIN.fullmatch(line)] == []
+
+
+def test_an_action_has_the_same_pin_everywhere() -> None:
+    pins = {found.groups() for path in USING for found in map(PIN.fullmatch, uses(path)) if found}
+    assert len({action for action, _, _ in pins}) == len(pins)
+
+
+@pytest.fixture(scope="module")
+def release() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(text(".github/workflows/release.yml"))
+    return found
+
+
+def test_only_jobs_in_an_environment_may_identify_themselves(release: dict[str, Any]) -> None:
+    assert release["permissions"] == {"contents": "read"}
+    allowed = {name for name, job in release["jobs"].items() if job.get("permissions")}
+    assert allowed == {name for name, job in release["jobs"].items() if "environment" in job} == {"try", "publish"}
+
+
+def test_nothing_is_published_before_the_tests_have_passed(release: dict[str, Any]) -> None:
+    assert release["jobs"]["test"]["uses"] == "./.github/workflows/test.yml"
+    for name in ("try", "publish"):
+        assert {"test", "source", "wheels"} == set(release["jobs"][name]["needs"])
+
+
+def test_the_release_is_described_by_the_names_that_it_has(release: dict[str, Any]) -> None:
+    said = text("CONTRIBUTING.md")
+    names = [".github/workflows/release.yml", *(release["jobs"][job]["environment"] for job in ("try", "publish"))]
+    assert [name for name in names if f"`{name}`" not in said and f"`{Path(name).name}`" not in said] == []
 
 
 # --- the lowest versions

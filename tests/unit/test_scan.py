@@ -12,6 +12,7 @@ from cranfield.formats.scan import Scanner, Vocabulary
 
 compiled = pytest.importorskip("cranfield.formats._scan", reason="the reader was not compiled")
 KEY = bytes(range(16))
+ONE_TOPIC = bytes(8) + bytes([1, *bytes(7)])  # the rows of one topic, which has one
 
 
 @pytest.fixture(params=["compiled", "plain"])
@@ -56,6 +57,16 @@ def test_the_order_of_codes_does_not_depend_on_the_secret_key() -> None:
     assert one.code(ids) == other.code(ids)
 
 
+def judged(edges: bytes | memoryview, codes: bytes | memoryview) -> object:
+    vocabulary = compiled.Vocabulary(KEY)
+    vocabulary.code([b"d"])
+    return vocabulary.judgments([b"1"], edges, codes)
+
+
+def test_judgments_are_made_of_numbers_that_begin_where_numbers_do() -> None:
+    assert judged(ONE_TOPIC, bytes(4)) is not None
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -72,6 +83,9 @@ def test_the_order_of_codes_does_not_depend_on_the_secret_key() -> None:
         (lambda: compiled.Vocabulary(KEY).code(["a", " "]), ValueError),
         (lambda: compiled.Vocabulary(KEY).code((b"a",)), TypeError),
         (lambda: compiled.Vocabulary(KEY).enter(KEY), TypeError),
+        (lambda: judged(memoryview(b"x" + ONE_TOPIC)[1:], bytes(4)), ValueError),
+        (lambda: judged(ONE_TOPIC, memoryview(bytes(5))[1:]), ValueError),
+        (lambda: judged(ONE_TOPIC, bytes(3) + b"x"), ValueError),
     ],
 )
 def test_what_is_not_meant_for_it_is_refused(call: object, error: type[Exception]) -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from email import message_from_bytes
@@ -54,6 +55,22 @@ def test_the_wheel_has_every_file_of_the_package_and_its_licence(wheel: zipfile.
     for name in ("py.typed", "rendering/templates/report.html", "web/templates/base.html", "web/static/page.css"):
         assert f"cranfield/{name}" in found
     assert any(name.endswith("licenses/LICENSE") for name in found)
+
+
+def test_the_source_archive_is_the_whole_repository(tmp_path: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("this is no checkout")
+    ours = {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    for name in ours:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path / "built")]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    with tarfile.open(next((tmp_path / "built").glob("cranfield-*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"CHANGELOG.md", "docs/index.md", "tests/conftest.py"} <= ours
+    assert ours - names == set()
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")

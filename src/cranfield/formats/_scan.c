@@ -47,8 +47,9 @@ typedef struct {
     size_t used, room; /* bytes */
 } Memory;
 
+/* There is memory afterwards even for nothing, so that places in it are places in memory. */
 static bool make_room(Memory *memory, size_t more) {
-    if (more <= memory->room - memory->used) {
+    if (memory->at != NULL && more <= memory->room - memory->used) {
         return true;
     }
     if (more > SIZE_MAX / 4 - memory->used) {
@@ -1048,6 +1049,7 @@ static PyObject *vocabulary_enter(Vocabulary *self, PyObject *given) {
     }
     PyObject *codes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)other->count * (Py_ssize_t)sizeof(int32_t));
     bool whole = codes != NULL;
+    int32_t known = self->count;
     if (whole) {
         char *to = PyByteArray_AsString(codes);
         for (int32_t at = 0; whole && at < other->count; at++) {
@@ -1058,6 +1060,7 @@ static PyObject *vocabulary_enter(Vocabulary *self, PyObject *given) {
             whole = code >= 0;
         }
         if (!whole) {
+            forget(self, known);
             Py_CLEAR(codes);
             PyErr_NoMemory();
         }
@@ -1283,12 +1286,18 @@ static PyObject *judgments_take(Judgments *self, PyObject *run) {
     return answer;
 }
 
+/* Whether numbers of this size can be read where the buffer begins, which may be amid other bytes. */
+static bool is_aligned(const Py_buffer *numbers, size_t size) {
+    return numbers->len == 0 || (uintptr_t)numbers->buf % size == 0;
+}
+
 /* Whether the rows of topics are rows, and their codes are codes of documents. */
 static bool are_rows(const Py_buffer *edges, const Py_buffer *codes, Py_ssize_t topics, const Vocabulary *documents) {
     const int64_t *edge = edges->buf;
     const int32_t *code = codes->buf;
     Py_ssize_t rows = codes->len / (Py_ssize_t)sizeof *code;
-    bool fit = edges->len == (topics + 1) * (Py_ssize_t)sizeof *edge && edge[0] == 0 && edge[topics] == rows &&
+    bool fit = is_aligned(edges, sizeof *edge) && is_aligned(codes, sizeof *code) &&
+               edges->len == (topics + 1) * (Py_ssize_t)sizeof *edge && edge[0] == 0 && edge[topics] == rows &&
                rows < INT32_MAX - topics;
     for (Py_ssize_t topic = 0; fit && topic < topics; topic++) {
         fit = edge[topic] <= edge[topic + 1];
@@ -1396,7 +1405,7 @@ static PyObject *vocabulary_new(PyTypeObject *type, PyObject *arguments, PyObjec
     self->mask = 4095;
     self->slots = calloc(self->mask + 1, sizeof(Slot));
     uint64_t zero = 0;
-    if (self->slots == NULL || !append(&self->edges, &zero, sizeof zero)) {
+    if (self->slots == NULL || !make_room(&self->text, 0) || !append(&self->edges, &zero, sizeof zero)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }

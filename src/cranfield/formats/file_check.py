@@ -37,8 +37,6 @@ PACKED_HEAD = 1 << 26  # bytes of a packed file: its header is in them
 
 def check_run(scanner: Scanner, data: bytes, file: str, order: Order) -> tuple[CodedRun, list[Problem]] | None:
     """The run and its problems, or None where a line cannot be read, is skipped, or repeats a document."""
-    if not data.isascii() and why_not_text(data):
-        return None
     run = scanner.scan(data, file, order, with_ranks=order is not Order.RANK)
     text = data.removeprefix(BOM)
     if run is None or len(run.codes) != _count(text, b"\n") + (not text.endswith(b"\n")):

@@ -13,7 +13,7 @@ import numpy as np
 from cranfield.formats.qrels import FIELDS as JUDGMENT_FIELDS
 from cranfield.formats.qrels import MOST_GRADE, JudgmentLines, grade_array
 from cranfield.formats.runs import FIELDS, Order, RunLines, parse_numbers
-from cranfield.formats.text import BOM, LONGEST_LINE
+from cranfield.formats.text import BOM, LONGEST_LINE, why_not_text
 from cranfield.types import Array
 
 try:
@@ -271,6 +271,9 @@ class _Columns:
 
 
 def _is_text(data: bytes) -> bool:
+    """Whether the bytes are text; what begins as another kind of file does is left to the careful reader."""
+    if why_not_text(data):
+        return False
     if data.isascii():
         return True
     try:
