@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import mmap
 import operator
 import os
 import stat
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -109,16 +110,43 @@ def read_bytes(source: str | Path) -> bytes:
     return data
 
 
-def map_bytes(source: str | Path) -> bytes | mmap.mmap:
-    """As `read_bytes`, but a plain file is mapped into memory, where it can be, and not copied."""
-    source = _file_of(source)
+class FileBytes:
+    """The bytes of a plain file, each read when a slice that has it is asked for.
+
+    Nothing is mapped: a file that is cut short meanwhile is refused, where a map of it would end the process.
+    """
+
+    def __init__(self, stream: FileIO, where: str) -> None:
+        self._stream, self._where = stream, where
+        self._size = os.fstat(stream.fileno()).st_size
+        weakref.finalize(self, stream.close)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, stop, _ = part.indices(self._size)
+        pieces: list[bytes] = []
+        try:
+            while start < stop and (piece := os.pread(self._stream.fileno(), stop - start, start)):
+                pieces.append(piece)
+                start += len(piece)
+        except OSError as error:
+            raise _unreadable(self._where, error) from None
+        if start < stop:
+            fix = "Wait until whatever writes it has ended, and read it again."
+            raise InputError("the file was cut short while it was read", where=self._where, fix=fix)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def open_bytes(source: str | Path) -> bytes | FileBytes:
+    """As `read_bytes`, but of a plain file only what is looked at is read, where the system can do that."""
     try:
-        if str(source) != STDIN and os.path.isfile(source):
-            with open(source, "rb") as stream:
-                data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-                if data[:2] != GZIP_MAGIC:
-                    return data
-    except (OSError, ValueError):  # an empty file, a file system without maps; or what reading it says
+        if hasattr(os, "pread") and str(source) != STDIN and os.path.isfile(_file_of(source)):
+            data = FileBytes(FileIO(_file_of(source)), show(source))
+            if data[:2] not in (b"", GZIP_MAGIC):
+                return data
+    except OSError:  # reading it says why
         pass
     return read_bytes(source)
 
@@ -153,8 +181,11 @@ def _raw(source: str | Path) -> bytes:
     except IsADirectoryError:
         raise InputError("this is a folder, not a file", where=show(source), fix="Name a file in it.") from None
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the file cannot be read: {reason}", where=show(source), fix="Check the path.") from None
+        raise _unreadable(show(source), error) from None
+
+
+def _unreadable(where: str, error: OSError) -> InputError:
+    return InputError(f"the file cannot be read: {error.strerror or error}", where=where, fix="Check the path.")
 
 
 def check_there(sources: Iterable[str | Path]) -> None:
@@ -264,6 +295,22 @@ def _expand_one(source: str) -> list[str]:
             raise InputError("no file matches this pattern", where=source, fix="Check the pattern.")
         return matched
     return [source]  # reading it says why it cannot be read
+
+
+@contextmanager
+def private_copy(source: str | Path, folder: str | Path) -> Iterator[str]:
+    """The path of a copy of a file, for a library that maps what it reads: nobody else knows it, nor cuts it short."""
+    import shutil
+    import tempfile
+
+    with ExitStack() as closing:
+        try:
+            inside = closing.enter_context(tempfile.TemporaryDirectory(prefix=".cranfield-", dir=folder))
+            copy = shutil.copyfile(source, Path(inside, "copy"))
+        except OSError as error:
+            what = f"it cannot be copied into «{folder}» to be read: {error.strerror or error}"
+            raise InputError(what, where=show(source), fix="Write into a folder that has room for it.") from None
+        yield str(copy)
 
 
 @contextmanager
