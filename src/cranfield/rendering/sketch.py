@@ -128,11 +128,10 @@ def interval_sketch(rows: Sequence[Mapping[str, Any]], *, title: str) -> str:
     return _svg(parts, f"{title}, best system first")
 
 
-def standalone(svg: str) -> str:
-    """Return the chart as a stand-alone file with its style."""
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
-        "</title>", f"</title><style>{STYLE}</style>", 1
-    )
+def standalone(sketches: Sequence[str]) -> str:
+    """Sketches one below the other, as a file of its own with their style."""
+    sized = [each.replace("<svg ", f'<svg width="{WIDE}" height="{HIGH}" ', 1) for each in sketches]
+    return stacked(sized).replace(">", f"><style>{STYLE}</style>", 1)
 
 
 def stacked(charts: Sequence[str]) -> str:

@@ -145,9 +145,9 @@ class Answer:
             "md": lambda: output_formats.to_markdown(self._spoken.document) + "\n",
             "tex": lambda: output_formats.to_latex(self._spoken.document) + "\n",
         }
-        if len(self.sketches) == 1:
-            made["svg"] = lambda: standalone(self.sketches[0].markup)
-        elif self.sketches or self.pictures or self.drawn:
+        if self.sketches:
+            made["svg"] = lambda: standalone([each.markup for each in self.sketches])
+        elif self.pictures or self.drawn:
             made["svg"] = lambda: stacked([each.markup for each in self._drawn])
         return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
 
