@@ -41,10 +41,16 @@ def file_stem(file: str) -> str:
     >>> file_stem("runs/input.ok8alx.gz")
     'ok8alx'
     """
-    name = Path(file).name.removesuffix(".gz").removeprefix("input.")
+    whole = plain_name(file)
+    name = whole.removesuffix(".gz").removeprefix("input.")
     for ending in (".txt", ".run", ".trec", ".res", ".out", ".tsv"):
         name = name.removesuffix(ending)
-    return name or Path(file).name
+    return name or whole
+
+
+def plain_name(file: str) -> str:
+    """A file's name without its folder; an escape for every byte of it that is not UTF-8."""
+    return in_utf8(Path(file).name).decode()
 
 
 def file_name(name: str) -> str:
@@ -351,11 +357,16 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def in_utf8(text: str) -> bytes:
+    """A text as files have it: UTF-8, and an escape for half of a surrogate pair, such as names of files may have."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` atomically, gzipped when the name ends in ``.gz``."""
     import gzip
 
-    data = text.encode("utf-8")
+    data = in_utf8(text)
     # mtime 0: the same content gives the same bytes.
     pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
     with atomic_write(path) as stream:
@@ -371,7 +382,7 @@ def write_pieces(path: str | Path, pieces: Iterable[str]) -> None:
 
             out = closing.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
         for piece in pieces:
-            out.write(piece.encode("utf-8"))
+            out.write(in_utf8(piece))
 
 
 def make_folder(path: str | Path) -> Path:

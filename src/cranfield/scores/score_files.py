@@ -40,6 +40,7 @@ from cranfield.formats.text import (
     atomic_write,
     file_stem,
     open_bytes,
+    plain_name,
     private_copy,
     read_bytes,
     show,
@@ -488,7 +489,7 @@ def _line_layout(names: Sequence[str]) -> Columns | None:
 
 def _title(file: str, measure: str | None) -> str:
     """The measure of a file that names none."""
-    return measure or Path(without_sheet(file)[0]).name.removesuffix(".gz").rpartition(".")[0] or "score"
+    return measure or plain_name(without_sheet(file)[0]).removesuffix(".gz").rpartition(".")[0] or "score"
 
 
 def read_by_lines(
