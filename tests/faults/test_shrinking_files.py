@@ -150,6 +150,7 @@ def test_a_file_that_shrinks_while_it_is_read_ends_no_process(folder: Path) -> N
     assert (child.returncode, said) == (0, "".join(f"{name} read\n" for name in READERS))
 
 
+@pytest.mark.skipif(not hasattr(os, "pread"), reason="files are read as a whole there")
 def test_a_table_that_is_shorter_than_when_it_was_opened_is_refused(folder: Path, tmp_path: Path) -> None:
     for name in ("long.csv", "lines.jsonl", "long.parquet"):
         file = tmp_path / name

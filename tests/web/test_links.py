@@ -18,7 +18,7 @@ from sizes import sized
 Upload = Callable[..., httpx.Response]
 Wait = Callable[[str], httpx.Response]
 MEASURES = ("AP", "P@10", "nDCG@10", "RR", "R-prec", "P@5", "P@20", "nDCG", "bpref", "R@100")
-QUICK = ("check", "variance", "size", "power", "compare", "leaderboard")
+QUICK = ("size", "power", "compare")
 LINK = re.compile(r'(?:href|src)="(/[^"#]*)')
 
 
