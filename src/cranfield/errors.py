@@ -22,7 +22,7 @@ COMMANDS_ONLY = ("pack", "study_width")
 """Questions that messages name and no page answers."""
 
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 def show_p(value: float) -> str:
@@ -62,7 +62,7 @@ def there_are(names: Sequence[str], most: int = 10) -> str:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""A text without characters that act on a terminal or on the direction of writing: they are shown as escapes.
+    r"""A text without what acts on a terminal or on the direction of writing, or is no character: escapes show it.
 
     >>> print(visible("a\x1b[31m"))
     a\x1b[31m

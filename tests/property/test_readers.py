@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -543,6 +544,80 @@ def test_decimals_half_way_between_two_doubles_are_read_bit_for_bit() -> None:
     ties = rng.integers(2**52, 2**53, size=4000).tolist()
     texts += [f"{whole}.5" for whole in ties] + [str(4 * whole + 2) for whole in ties] + [str(2 * w + 1) for w in ties]
     assert read_scores_of_run(texts) == bits([float(text) for text in texts])
+
+
+@st.composite
+def decimals_at_the_limits(draw: st.DrawFn) -> str:
+    """Numbers beside 2⁶³, 2⁶⁴, its multiples and 10¹⁹, where the digits no longer fit into a machine word."""
+    multiples = st.integers(1, 2**64).map(lambda times: times * 2**64)
+    limit = draw(st.one_of(st.sampled_from([2**63, 2**64, 10**19]), multiples))
+    digits = str(limit + draw(st.integers(-1, 1)))
+    point = draw(st.one_of(st.none(), st.integers(0, len(digits))))
+    body = digits if point is None else f"{digits[:point]}.{digits[point:]}"
+    sign, zeros, more = (draw(st.sampled_from(texts)) for texts in (["", "", "-", "+"], ["", "0", "000"], ["", "0"]))
+    return f"{sign}{zeros}{body}{more}{draw(st.sampled_from(['', '', '', 'e0', 'E-19', 'e5', 'e+22']))}"
+
+
+some_at_the_limits = st.lists(decimals_at_the_limits(), min_size=1, max_size=20)
+
+
+@tries(500)
+@given(some_at_the_limits)
+@example(["18446744073709551616", "-18446744073709551616", "+18446744073709551616.0", "36893488147419103232e0"])
+@example(["9223372036854775808", "10000000000000000001", "1.8446744073709551616", "73786976294838206464.5"])
+def test_scores_of_runs_at_the_limits_are_those_python_reads(texts: list[str]) -> None:
+    assert read_scores_of_run(texts) == bits([float(text) for text in texts])
+    ranks = "".join(f"1 Q0 d{at} {text} 1 tag\n" for at, text in enumerate(texts)).encode()
+    scanned = scanned_lines(ranks, Order.RANK)
+    assert scanned is not None
+    assert scanned[2] == bits([-float(text) for text in texts])
+
+
+@tries(300)
+@given(some_at_the_limits)
+@example(["18446744073709551616"])
+@example(["-36893488147419103232", "+18446744073709551617"])
+def test_grades_at_the_limits_are_those_python_reads_or_refused_by_both_readers(texts: list[str]) -> None:
+    data = "".join(f"1 0 d{at} {text}\n" for at, text in enumerate(texts)).encode()
+    scanned, plain = Scanner().scan_judgments(data, "any"), attempt(lambda: parse_qrels(data, "any", intents=False))
+    values = [float(text) for text in texts]
+    if max(map(abs, values)) > qrels.MOST_GRADE:
+        assert scanned is None
+        assert isinstance(plain, InputError)
+    else:
+        assert isinstance(plain, qrels.JudgmentLines)
+        assert plain.grades == values
+        assert scanned is None or scanned.grades.tolist() == values
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    return True
+
+
+@tries(300)
+@given(some_at_the_limits)
+@example(["18446744073709551616", "-18446744073709551616", "36893488147419103232.0"])
+def test_scores_of_tables_at_the_limits_are_those_python_reads(folder: Path, texts: list[str]) -> None:
+    rows = [f"{at}\ta\t{text}" for at, text in enumerate(texts)]
+    wide = [f"{at},{text},1" for at, text in enumerate(texts)]
+    plain = [text if is_json(text) else repr(float(text)) for text in texts]
+    lines = [f'{{"topic": "{at}", "system": "a", "score": {text}}}' for at, text in enumerate([*plain, "1"])]
+    files = {
+        "long.tsv": ["topic\tsystem\tscore", *rows],
+        "odd.tsv": ["topic\tsystem\tscore", *rows, ""],
+        "wide.csv": ["topic,a,b", *wide],
+        "odd.csv": ["topic,a,b", *wide, "x,,"],
+        "lines.jsonl": lines,
+        "whole.json": [f"[{','.join(lines)}]"],
+    }
+    for name, content in files.items():
+        table = read_scores(put(folder, name, "\n".join(content).encode()))
+        found = [float(table.values[0, table.topics.index(str(at)), 0, 0]) for at in range(len(texts))]
+        assert bits(found) == bits([float(text) for text in texts]), name
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_sketch_is_well_formed_whatever_the_names_are() -> None:
         interval_sketch([{**row, "lower": float("nan"), "upper": float("nan")} for row in rows[:3]], title="m"),
     ):
         ElementTree.fromstring(svg)
-        assert ElementTree.fromstring(standalone(svg)).tag == "{http://www.w3.org/2000/svg}svg"
+        assert ElementTree.fromstring(standalone([svg])).tag == "{http://www.w3.org/2000/svg}svg"
         assert not re.search(r"<b>|<a>|<x>|nan", svg)
 
 

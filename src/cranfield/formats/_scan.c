@@ -281,8 +281,8 @@ static bool parse_number(const char *text, size_t size, double *value) {
     for (; at < end; at++) {
         unsigned digit = (unsigned)(unsigned char)*at - '0';
         if (digit < 10) {
+            count += count != 0 || digit != 0; /* not of their number: at 2^64 it is 0 again */
             digits = 10 * digits + digit;
-            count += digits != 0;
             places += point;
             seen++;
             if (count > 19 || seen > 40) { /* more than a machine word has */

@@ -99,15 +99,13 @@ def scan_columns(
 
     ``optional``: a column of ``numbers`` with something else in it is left out; otherwise that is odd.
     """
-    buffer = np.frombuffer(data, np.uint8)
-    buffer = buffer[: _end(buffer, layout.start)]
-    cuts = _cuts(buffer, layout.start)
+    cuts = _cuts(data, layout.start, _end(data, layout.start))
     if not cuts:
         raise OddTableError
-    lines = np.array(spread(lambda cut: _count_lines(buffer, *cut), cuts), np.int64)
+    lines = np.array(spread(lambda cut: _count_lines(data[slice(*cut)]), cuts), np.int64)
     firsts = np.concatenate([[0], np.cumsum(lines)]).tolist()
     places = [layout.names.index(name) for name in (*ids, *numbers)]
-    scan = _Scan(buffer, layout, firsts[-1], places[: len(ids)], places[len(ids) :], number, optional)
+    scan = _Scan(data, layout, firsts[-1], places[: len(ids)], places[len(ids) :], number, optional)
 
     def is_plain(at: int) -> bool:
         try:
@@ -127,23 +125,27 @@ def scan_columns(
         raise OddTableError from None
 
 
-def _end(buffer: Array, start: int) -> int:
+def _end(data: Any, start: int) -> int:
     """Where the last row ends, its line end included; empty lines after it do not matter."""
-    end = len(buffer)
-    while end > start + 1 and buffer[end - 1] == 10 == buffer[end - 2]:
-        end -= 1
+    end = len(data)
+    while end > start + 1:
+        last = data[max(start, end - BLOCK) : end]
+        text = len(last.rstrip(b"\n"))
+        end -= max(0, len(last) - text - 1)
+        if text:
+            break
     return end
 
 
-def _cuts(buffer: Array, start: int) -> list[tuple[int, int]]:
+def _cuts(data: Any, start: int, length: int) -> list[tuple[int, int]]:
     """Blocks of whole lines; the last may lack its line end."""
-    cuts, length = [], len(buffer)
+    cuts = []
     while start < length:
         end = start + BLOCK
         while end < length:
-            ends = np.flatnonzero(buffer[end : end + 4096] == 10)
-            if len(ends):
-                end += int(ends[0]) + 1
+            found = data[end : end + 4096].find(b"\n")
+            if found >= 0:
+                end += found + 1
                 break
             end += 4096
         cuts.append((start, min(end, length)))
@@ -151,15 +153,15 @@ def _cuts(buffer: Array, start: int) -> list[tuple[int, int]]:
     return cuts
 
 
-def _count_lines(buffer: Array, start: int, end: int) -> int:
-    return int(np.count_nonzero(buffer[start:end] == 10)) + int(buffer[end - 1] != 10)
+def _count_lines(block: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10)) + (not block.endswith(b"\n"))
 
 
 @dataclass(eq=False)
 class _Scan:
     """The columns of one table as they fill, block by block."""
 
-    buffer: Array
+    data: Any
     layout: Layout
     rows: int
     ids: Sequence[int]
@@ -182,7 +184,7 @@ class _Scan:
     def block(self, start: int, end: int, first: int, last: int) -> None:
         """Fill rows ``first`` to ``last`` with what is between two places of the file."""
         block = np.full(end - start + 2 * MARGIN, 10, np.uint8)
-        block[MARGIN : MARGIN + end - start] = self.buffer[start:end]
+        block[MARGIN : MARGIN + end - start] = np.frombuffer(self.data[start:end], np.uint8)
         starts, ends = self.layout.cells(block, last - first)
         for coder, codes, at in zip(self.coders, self.codes, self.ids, strict=True):
             codes[first:last] = coder.code(block, starts[:, at], ends[:, at])
@@ -268,11 +270,11 @@ class DelimitedLayout:
     def of(cls, data: Any, mark: str) -> DelimitedLayout:
         """The layout of a table with ``mark`` between its cells; `OddTableError` unless its header is plain."""
         begin = len(BOM) if data[: len(BOM)] == BOM else 0
-        end = data.find(b"\n", begin, begin + LONGEST_LINE)
-        line = data[begin:end]
+        line, ended, _ = data[begin : begin + LONGEST_LINE].partition(b"\n")
+        start = begin + len(line) + 1
         returns = line.endswith(b"\r")
         line = line.removesuffix(b"\r")
-        if end < 0 or line.count(b'"') % 2 or any(byte < 32 and byte != ord(mark) for byte in line):
+        if not ended or line.count(b'"') % 2 or any(byte < 32 and byte != ord(mark) for byte in line):
             raise OddTableError
         try:
             names = tuple(name.strip() for name in next(csv.reader([line.decode("utf-8")], delimiter=mark), ()))
@@ -280,7 +282,7 @@ class DelimitedLayout:
             raise OddTableError from None
         if len(names) < 2 or len(set(names)) < len(names) or max(map(len, names)) > LONGEST_CELL:
             raise OddTableError
-        return cls(ord(mark), names, end + 1, returns)
+        return cls(ord(mark), names, start, returns)
 
     def is_bare(self, column: int) -> bool:
         return False
@@ -360,8 +362,7 @@ class FlatJsonLayout:
     def of(cls, data: Any) -> FlatJsonLayout:
         """The layout of the first line; `OddTableError` where it is not flat."""
         start = len(BOM) if data[: len(BOM)] == BOM else 0
-        end = data.find(b"\n", start, start + LONGEST)
-        line = data[start:end] if end >= 0 else b""
+        line, ended, _ = data[start : start + LONGEST].partition(b"\n")
         names, before, quoted, at = [], [], [], 0
         closing = b""  # the quote of the value before
         while match := _FIELD.match(line, at):
@@ -372,7 +373,9 @@ class FlatJsonLayout:
             closing = b'"' if is_text else b""
             at = match.end()
         rest = line[at:]
-        if not names or len(set(names)) < len(names) or rest.strip(b" ") != b"}" or not line.startswith(b"{"):
+        if not ended or not names or len(set(names)) < len(names):
+            raise OddTableError
+        if rest.strip(b" ") != b"}" or not line.startswith(b"{"):
             raise OddTableError
         try:
             keys = tuple(json.loads(line))  # which also says whether it is JSON at all

@@ -32,7 +32,7 @@ import numpy as np
 
 from cranfield.errors import Caution, InputError, PackedFileError
 from cranfield.formats.problems import KINDS, Problem
-from cranfield.formats.text import atomic_write, show
+from cranfield.formats.text import atomic_write, in_utf8, show
 from cranfield.types import Array
 
 MAGIC = b"\x93CRANFIELD\r\n\x1a\n\x00\x00"
@@ -124,7 +124,7 @@ def write_packed(
 
     def text(sums: Mapping[str, int | None]) -> bytes:
         table = {name: [*_type_of(each), places[name], sums[name]] for name, each in whole.items()}
-        return json.dumps({**said, "arrays": table, "length": end}, ensure_ascii=False, separators=(",", ":")).encode()
+        return in_utf8(json.dumps({**said, "arrays": table, "length": end}, ensure_ascii=False, separators=(",", ":")))
 
     sums: dict[str, int | None] = {
         name: None if isinstance(each, Streamed) else checksum(each) for name, each in whole.items()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import mmap
 import operator
 import os
 import stat
 import sys
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -40,10 +41,16 @@ def file_stem(file: str) -> str:
     >>> file_stem("runs/input.ok8alx.gz")
     'ok8alx'
     """
-    name = Path(file).name.removesuffix(".gz").removeprefix("input.")
+    whole = plain_name(file)
+    name = whole.removesuffix(".gz").removeprefix("input.")
     for ending in (".txt", ".run", ".trec", ".res", ".out", ".tsv"):
         name = name.removesuffix(ending)
-    return name or Path(file).name
+    return name or whole
+
+
+def plain_name(file: str) -> str:
+    """A file's name without its folder; an escape for every byte of it that is not UTF-8."""
+    return in_utf8(Path(file).name).decode()
 
 
 def file_name(name: str) -> str:
@@ -109,16 +116,43 @@ def read_bytes(source: str | Path) -> bytes:
     return data
 
 
-def map_bytes(source: str | Path) -> bytes | mmap.mmap:
-    """As `read_bytes`, but a plain file is mapped into memory, where it can be, and not copied."""
-    source = _file_of(source)
+class FileBytes:
+    """The bytes of a plain file, each read when a slice that has it is asked for.
+
+    Nothing is mapped: a file that is cut short meanwhile is refused, where a map of it would end the process.
+    """
+
+    def __init__(self, stream: FileIO, where: str) -> None:
+        self._stream, self._where = stream, where
+        self._size = os.fstat(stream.fileno()).st_size
+        weakref.finalize(self, stream.close)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, stop, _ = part.indices(self._size)
+        pieces: list[bytes] = []
+        try:
+            while start < stop and (piece := os.pread(self._stream.fileno(), stop - start, start)):
+                pieces.append(piece)
+                start += len(piece)
+        except OSError as error:
+            raise _unreadable(self._where, error) from None
+        if start < stop:
+            fix = "Wait until whatever writes it has ended, and read it again."
+            raise InputError("the file was cut short while it was read", where=self._where, fix=fix)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def open_bytes(source: str | Path) -> bytes | FileBytes:
+    """As `read_bytes`, but of a plain file only what is looked at is read, where the system can do that."""
     try:
-        if str(source) != STDIN and os.path.isfile(source):
-            with open(source, "rb") as stream:
-                data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-                if data[:2] != GZIP_MAGIC:
-                    return data
-    except (OSError, ValueError):  # an empty file, a file system without maps; or what reading it says
+        if hasattr(os, "pread") and str(source) != STDIN and os.path.isfile(_file_of(source)):
+            data = FileBytes(FileIO(_file_of(source)), show(source))
+            if data[:2] not in (b"", GZIP_MAGIC):
+                return data
+    except OSError:  # reading it says why
         pass
     return read_bytes(source)
 
@@ -153,8 +187,11 @@ def _raw(source: str | Path) -> bytes:
     except IsADirectoryError:
         raise InputError("this is a folder, not a file", where=show(source), fix="Name a file in it.") from None
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the file cannot be read: {reason}", where=show(source), fix="Check the path.") from None
+        raise _unreadable(show(source), error) from None
+
+
+def _unreadable(where: str, error: OSError) -> InputError:
+    return InputError(f"the file cannot be read: {error.strerror or error}", where=where, fix="Check the path.")
 
 
 def check_there(sources: Iterable[str | Path]) -> None:
@@ -275,6 +312,22 @@ def _files_in(folder: str) -> list[str]:
 
 
 @contextmanager
+def private_copy(source: str | Path, folder: str | Path) -> Iterator[str]:
+    """The path of a copy of a file, for a library that maps what it reads: nobody else knows it, nor cuts it short."""
+    import shutil
+    import tempfile
+
+    with ExitStack() as closing:
+        try:
+            inside = closing.enter_context(tempfile.TemporaryDirectory(prefix=".cranfield-", dir=folder))
+            copy = shutil.copyfile(source, Path(inside, "copy"))
+        except OSError as error:
+            what = f"it cannot be copied into «{folder}» to be read: {error.strerror or error}"
+            raise InputError(what, where=show(source), fix="Write into a folder that has room for it.") from None
+        yield str(copy)
+
+
+@contextmanager
 def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that appears whole or not at all: written beside its place, then moved there.
 
@@ -312,11 +365,16 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def in_utf8(text: str) -> bytes:
+    """A text as files have it: UTF-8, and an escape for half of a surrogate pair, such as names of files may have."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` atomically, gzipped when the name ends in ``.gz``."""
     import gzip
 
-    data = text.encode("utf-8")
+    data = in_utf8(text)
     # mtime 0: the same content gives the same bytes.
     pack: Callable[[bytes], Any] = (lambda raw: gzip.compress(raw, mtime=0)) if str(path).endswith(".gz") else bytes
     with atomic_write(path) as stream:
@@ -332,7 +390,7 @@ def write_pieces(path: str | Path, pieces: Iterable[str]) -> None:
 
             out = closing.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
         for piece in pieces:
-            out.write(piece.encode("utf-8"))
+            out.write(in_utf8(piece))
 
 
 def make_folder(path: str | Path) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cranfield.errors import RequestError, check_part
+from cranfield.errors import RequestError, check_part, visible
 from cranfield.formats.text import atomic_write
 from cranfield.rendering.document import finite
 
@@ -53,9 +53,10 @@ def line_chart(
 
 
 def styled(chart: Any) -> Any:
-    """Apply the style of all charts."""
+    """Apply the style of all charts, and make every name in it visible: a control character ends who draws it."""
     return (
-        chart.configure_axis(
+        with_visible_names(chart)
+        .configure_axis(
             gridColor="#e5e5e5",
             labelFontSize=12,
             titleFontSize=12,
@@ -70,6 +71,24 @@ def styled(chart: Any) -> Any:
         .configure_title(fontSize=13, fontWeight="normal", anchor="start")
         .configure_view(stroke=None)
     )
+
+
+def with_visible_names(value: Any) -> Any:
+    """A chart, or a part of one, with an escape for every control character of any text in it."""
+    if isinstance(value, str):
+        return visible(value, keep="\n\t")
+    if isinstance(value, Mapping):
+        return {with_visible_names(word): with_visible_names(each) for word, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_visible_names(each) for each in value]
+    for word, each in getattr(value, "_kwds", {}).items():  # Altair's
+        shown = with_visible_names(each)
+        # Vega makes expressions of titles, in which an escape would be the character again.
+        value[word] = shown.replace("\\", _BACKSLASH) if word == "title" and isinstance(shown, str) else shown
+    return value
+
+
+_BACKSLASH = "\u2216"  # which looks like one
 
 
 def check_chart_name(path: str) -> None:
@@ -759,7 +778,7 @@ def matrix_figure(rows: Rows, pairs: Rows) -> dict[str, Any]:
         {**cell, "system_a": cell["system_b"], "system_b": cell["system_a"], "difference": -cell["difference"]}
         for cell in cells
     ]
-    return {**spec, "data": {"values": cells + turned}}
+    return {**spec, "data": {"values": with_visible_names(cells + turned)}}
 
 
 def _chart(rows: Rows, width: int, height: int) -> Any:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -311,6 +312,11 @@ def show(value: Any, kind: str) -> str:
     if kind == "count":
         return "∞" if value == float("inf") else f"{value:,}"
     return visible(str(value))
+
+
+def html_text(text: str) -> str:
+    """A text as HTML and SVG take it: no markup, and nothing that is no character there."""
+    return escape(visible(text, keep="\n\t"))
 
 
 def finite(value: Any) -> Any:

@@ -85,7 +85,7 @@ def latex_text(text: str) -> str:
     >>> print(latex_text("τ_AP and d_z of run_1"))
     $\tau_{AP}$ and $d_{z}$ of run\_1
     """
-    escaped = "".join(_LATEX.get(mark, mark) for mark in text)
+    escaped = "".join(_LATEX.get(mark, mark) for mark in visible(text, keep="\n\t"))
     return _SUBSCRIPT.sub(lambda found: f"${found[1] or found[3]}_{{{found[2] or found[4]}}}$", escaped)
 
 

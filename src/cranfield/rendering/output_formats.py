@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Any
 
+from cranfield.errors import visible
 from cranfield.formats import scores as formats
 from cranfield.formats.scores import column_lines, format_scores, score_lines
-from cranfield.rendering.document import Document, StreamedRows, Table, finite, show, warning_lines
+from cranfield.rendering.document import Document, StreamedRows, Table, finite, html_text, show, warning_lines
 from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_float
 from cranfield.rendering.references import cited_keys
 from cranfield.scores.table import ScoreTable
@@ -128,7 +128,7 @@ def _bars(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Return one line in which no name is HTML, a link or an image."""
-    line = text.replace("\r", " ").replace("\n", " ")
+    line = visible(text.replace("\r", " ").replace("\n", " "), keep="\t")
     return line.replace("\\", "\\\\").replace("<", "\\<").replace("](", "]\\(")
 
 
@@ -158,21 +158,21 @@ MOST_ROWS = 20  # of a table in a notebook
 
 def to_html(document: Document) -> str:
     """Every name is escaped, and nothing is loaded from anywhere."""
-    lines = [f"<p>{escape(line)}</p>" for line in document.answer.splitlines()]
-    lines += [f"<p><strong>Warning.</strong> {escape(line)}</p>" for line in warning_lines(document.warnings)]
-    notes = [f"<p>{escape(line)}</p>" for line in document.notes.splitlines()]
+    lines = [f"<p>{html_text(line)}</p>" for line in document.answer.splitlines()]
+    lines += [f"<p><strong>Warning.</strong> {html_text(line)}</p>" for line in warning_lines(document.warnings)]
+    notes = [f"<p>{html_text(line)}</p>" for line in document.notes.splitlines()]
     return "<div>" + "".join([*lines, *map(_table, document.tables), *notes]) + "</div>"
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(column.title)}</th>" for column in table.columns)
+    head = "".join(f"<th>{html_text(column.title)}</th>" for column in table.columns)
     body = "".join(_row(table, row) for row in table.rows[:MOST_ROWS])
     left = len(table.rows) - MOST_ROWS
     rest = f'<tr><td colspan="{len(table.columns)}">… {left:,} more rows</td></tr>' if left > 0 else ""
-    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
+    caption = f"<caption>{html_text(table.title)}</caption>" if table.title else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}{rest}</tbody></table>"
 
 
 def _row(table: Table, row: tuple[object, ...]) -> str:
-    cells = (escape(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
+    cells = (html_text(show(value, column.kind)) for value, column in zip(row, table.columns, strict=True))
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

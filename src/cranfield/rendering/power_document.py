@@ -14,7 +14,7 @@ from cranfield.methods.design.sample_size import ORDER, detectable_difference
 from cranfield.methods.names import TEST_LABELS
 from cranfield.questions.power import PowerResult
 from cranfield.rendering.charts import CARD_CURVES, TITLES, card_chart, line_chart
-from cranfield.rendering.document import Column, Document, Table, View, first_sentence
+from cranfield.rendering.document import Column, Document, Table, View, first_sentence, html_text
 from cranfield.rendering.references import ROBUST_CITATIONS
 from cranfield.rendering.sketch import Curve, line_sketch
 
@@ -343,22 +343,16 @@ def badge(result: PowerResult) -> str:
     wide_left, wide_right = 12 + 7 * len(left), 12 + 7 * len(right)
     total = wide_left + wide_right
     among = f" between two of {card.systems} systems" if card.is_family else ""
-    title = _escape(f"{left} {right} with power {card.power:g}{among}")
+    title = html_text(f"{left} {right} with power {card.power:g}{among}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="20" role="img" aria-label="{title}">'
         f"<title>{title}</title>"
         f'<rect width="{total}" height="20" rx="3" fill="#2f5d8a"/>'
         f'<path d="M0 3a3 3 0 0 1 3-3h{wide_left - 3}v20H3a3 3 0 0 1-3-3z" fill="#4a4a4a"/>'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
-        f'<text x="{wide_left / 2:g}" y="14">{_escape(left)}</text>'
-        f'<text x="{wide_left + wide_right / 2:g}" y="14">{_escape(right)}</text></g></svg>\n'
+        f'<text x="{wide_left / 2:g}" y="14">{html_text(left)}</text>'
+        f'<text x="{wide_left + wide_right / 2:g}" y="14">{html_text(right)}</text></g></svg>\n'
     )
-
-
-def _escape(text: str) -> str:
-    for mark, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(mark, safe)
-    return text
 
 
 def by_measure(result: PowerResult) -> dict[str, PowerResult]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import RequestError, WriteError, check_part, missing_part
-from cranfield.formats.text import atomic_write
+from cranfield.formats.text import atomic_write, in_utf8
 from cranfield.questions.report import ReportResult
 from cranfield.rendering.document import Table, finite, warning_lines
 from cranfield.rendering.latex import bibtex_comments, cite_in_latex, latex_table, latex_text, table_lines
@@ -261,7 +261,7 @@ def _run(command: Sequence[str], seconds: float) -> None:
 def _html(report: Report) -> bytes:
     from cranfield.rendering.report_page import to_html
 
-    return to_html(report).encode()
+    return in_utf8(to_html(report))
 
 
 def _pdf(report: Report) -> bytes:
@@ -291,9 +291,9 @@ def _read_by_people(make: Callable[[Report], bytes]) -> Callable[[Report], bytes
 FORMATS: dict[str, Callable[[Report], bytes]] = {
     ".html": _read_by_people(_html),
     ".pdf": _read_by_people(_pdf),
-    ".md": _read_by_people(lambda report: f"{report_markdown(report)}\n".encode()),
-    ".tex": _read_by_people(lambda report: f"{report_latex(report)}\n".encode()),
-    ".json": lambda report: f"{report_json(report)}\n".encode(),
+    ".md": _read_by_people(lambda report: in_utf8(f"{report_markdown(report)}\n")),
+    ".tex": _read_by_people(lambda report: in_utf8(f"{report_latex(report)}\n")),
+    ".json": lambda report: in_utf8(f"{report_json(report)}\n"),
     ".xlsx": _read_by_people(_xlsx),
     ".bib": _bib,
 }
@@ -320,7 +320,7 @@ def write_report(report: Report | ReportResult, path: str | Path) -> int:
         report = make_report(report)
     ending = Path(path).suffix.lower()
     if ending == ".tex":
-        data = f"{report_latex(report.spoken('report'), write_figures(report, path))}\n".encode()
+        data = in_utf8(f"{report_latex(report.spoken('report'), write_figures(report, path))}\n")
     else:
         data = FORMATS[ending](report)
     with atomic_write(path) as stream:

@@ -13,8 +13,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import PARTS, missing_part
-from cranfield.rendering.document import Column, Table, finite, show, warning_lines
+from cranfield.errors import PARTS, missing_part, visible
+from cranfield.rendering.charts import with_visible_names
+from cranfield.rendering.document import Column, Table, finite, html_text, show, warning_lines
 from cranfield.rendering.latex import cite_in_latex
 from cranfield.rendering.references import REFERENCES, cite_in_words, to_bibtex
 from cranfield.rendering.report_model import Part, Report, Section
@@ -44,7 +45,7 @@ def inline_picture(chart: Any, title: str, name: str) -> str:
         png = vl_convert.vegalite_to_png(json.dumps(spec))
         width, height = struct.unpack(">II", png[16:24])  # where every PNG has them
         source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
-        return f'<img alt="{_attribute(title)}" width="{width}" height="{height}" src="{source}">'
+        return f'<img alt="{html_text(title)}" width="{width}" height="{height}" src="{source}">'
     return _fitting(vl_convert.vegalite_to_svg(json.dumps(spec)), title, name)
 
 
@@ -102,7 +103,7 @@ def _fitting(svg: str, title: str, name: str) -> str:
     svg = re.sub(r"(?<=[\s,.\dMLHVhvlcCZ-])(\d+\.\d{3})\d+", r"\1", svg)  # a thousandth of a pixel is not visible
     return _SIZE.sub(
         lambda found: (
-            f'<svg {found[1]}role="img" aria-label="{_attribute(title)}" width="{found[2]}" height="{found[3]}"'
+            f'<svg {found[1]}role="img" aria-label="{html_text(title)}" width="{found[2]}" height="{found[3]}"'
         ),
         svg,
         count=1,
@@ -111,12 +112,6 @@ def _fitting(svg: str, title: str, name: str) -> str:
 
 def _rounded(number: re.Match[str]) -> str:
     return f"{float(number[0]):.4g}"
-
-
-def _attribute(text: str) -> str:
-    from markupsafe import escape
-
-    return str(escape(text))
 
 
 LONG = 25  # tables with more rows are collapsed
@@ -199,7 +194,12 @@ def asset(name: str) -> str:
 def environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    return Environment(loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined)
+    return Environment(loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, finalize=shown_in_page)
+
+
+def shown_in_page(value: Any) -> Any:
+    """What a template puts into a page, with visible names; markup is ours."""
+    return visible(value, keep="\n\t\r") if type(value) is str else value
 
 
 def policy(scripts: Sequence[str]) -> str:
@@ -227,7 +227,7 @@ def _hash(text: str) -> str:
 
 def _data(value: Any) -> str:
     """Return JSON that is safe inside a script element."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    text = json.dumps(with_visible_names(value), ensure_ascii=True, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -242,7 +242,7 @@ def _shown_part(part: Part, name: str) -> ShownPart:
     pictures = []
     for at, picture in enumerate(part.pictures):
         if picture.chart is None:
-            markup = f'<p class="quiet">{_attribute(charts_missing())}</p>'
+            markup = f'<p class="quiet">{html_text(charts_missing())}</p>'
         else:
             markup = inline_picture(picture.chart, picture.title, f"{name}-{at}")
         pictures.append(ShownPicture(picture.title, Markup(markup), picture_width(markup) > WIDE))

@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from cranfield.rendering.charts import COLOURS
+from cranfield.rendering.document import html_text
 
 WIDE, HIGH = 480, 330
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 46
@@ -99,7 +99,7 @@ def line_sketch(
     for at, curve in enumerate(named):
         y = HIGH - LEGEND * (len(named) - at) + 8
         parts.append(f'<path class="curve c{at % len(COLOURS)}" d="M{LEFT} {y}h22"{_dash(at)}/>')
-        parts.append(f'<text x="{LEFT + 28}" y="{y + 4}">{escape(curve.name)}</text>')
+        parts.append(f'<text x="{LEFT + 28}" y="{y + 4}">{html_text(curve.name)}</text>')
     if here is not None and all(map(math.isfinite, here)):
         parts.append(_point(here, "here", 6, across, up, (x_title, y_title)))
     return _svg(parts, f"{y_title} against {x_title}")
@@ -121,18 +121,17 @@ def interval_sketch(rows: Sequence[Mapping[str, Any]], *, title: str) -> str:
             said += f" ({row['lower']:.4f} to {row['upper']:.4f})"
         if math.isfinite(row["lower"]) and math.isfinite(row["upper"]):
             parts.append(f'<path class="bar" d="M{x} {up.at(row["lower"])}V{up.at(row["upper"])}"/>')
-        parts.append(f'<circle class="mean" cx="{x}" cy="{mean}" r="3"><title>{escape(said)}</title></circle>')
+        parts.append(f'<circle class="mean" cx="{x}" cy="{mean}" r="3"><title>{html_text(said)}</title></circle>')
         if few:
             place = f'x="{x}" y="{up.start + 12}" transform="rotate(-45 {x} {up.start + 12})"'
-            parts.append(f'<text {place} text-anchor="end">{escape(str(row["system"])[:16])}</text>')
+            parts.append(f'<text {place} text-anchor="end">{html_text(str(row["system"])[:16])}</text>')
     return _svg(parts, f"{title}, best system first")
 
 
-def standalone(svg: str) -> str:
-    """Return the chart as a stand-alone file with its style."""
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
-        "</title>", f"</title><style>{STYLE}</style>", 1
-    )
+def standalone(sketches: Sequence[str]) -> str:
+    """Sketches one below the other, as a file of its own with their style."""
+    sized = [each.replace("<svg ", f'<svg width="{WIDE}" height="{HIGH}" ', 1) for each in sketches]
+    return stacked(sized).replace(">", f"><style>{STYLE}</style>", 1)
 
 
 def stacked(charts: Sequence[str]) -> str:
@@ -147,7 +146,7 @@ def stacked(charts: Sequence[str]) -> str:
 
 
 def _svg(parts: Sequence[str], label: str) -> str:
-    title = escape(label)
+    title = html_text(label)
     return (
         f'<svg class="sketch" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{title}">'
         f"<title>{title}</title>{''.join(parts)}</svg>"
@@ -166,11 +165,10 @@ def _frame(across: Axis, up: Axis, x_title: str, y_title: str, *, upright: bool 
         parts.append(f'<text x="{x}" y="{up.start + 18}" text-anchor="middle">{_number(tick)}</text>')
     parts.append(f'<path class="frame" d="M{LEFT} {up.start}H{WIDE - RIGHT}"/>')
     middle = (across.start + across.end) / 2
-    parts.append(f'<text x="{middle}" y="{up.start + 36}" text-anchor="middle">{escape(x_title)}</text>')
+    parts.append(f'<text x="{middle}" y="{up.start + 36}" text-anchor="middle">{html_text(x_title)}</text>')
     centre = (up.start + up.end) / 2
-    parts.append(
-        f'<text transform="rotate(-90 13 {centre})" x="13" y="{centre}" text-anchor="middle">{escape(y_title)}</text>'
-    )
+    turned = f'transform="rotate(-90 13 {centre})" x="13" y="{centre}" text-anchor="middle"'
+    parts.append(f"<text {turned}>{html_text(y_title)}</text>")
     return "".join(parts)
 
 
@@ -185,7 +183,7 @@ def _point(
 ) -> str:
     said = f"{titles[0]} {_number(point[0])}: {titles[1]} {_number(point[1])}"
     place = f'cx="{across.at(point[0])}" cy="{up.at(point[1])}" r="{radius}"'
-    return f'<circle class="{kind}" {place}><title>{escape(said)}</title></circle>'
+    return f'<circle class="{kind}" {place}><title>{html_text(said)}</title></circle>'
 
 
 def _dash(at: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.errors import visible
 from cranfield.methods.design.power_functions import expected_sd
 from cranfield.methods.design.sample_size import size_for_difference
 from cranfield.methods.names import PLANNED_TEST_TITLES
@@ -247,7 +248,9 @@ def to_xlsx(report: Report) -> bytes:
 
     data = io.BytesIO()
     with xlsxwriter.Workbook(data, OPTIONS) as book:
-        book.set_properties({"title": report.title, "comments": "Made by cranfield", "created": datetime(2000, 1, 1)})
+        book.set_properties(
+            {"title": _text(report.title), "comments": "Made by cranfield", "created": datetime(2000, 1, 1)}
+        )
         sheets = _Sheets(book)
         _about(sheets, report)
         if report.starts:
@@ -284,7 +287,8 @@ def sheet_name(title: str, taken: set[str]) -> str:
     >>> sheet_name("../etc: a very long name of something", {"scores"})
     '.. etc  a very long name of som'
     """
-    clean = re.sub(r"[\[\]:*?/\\\x00-\x1f]", " ", title).strip(" '")[:31].strip(" '") or "sheet"
+    plain = "".join(mark if mark.isprintable() else " " for mark in title)
+    clean = re.sub(r"[\[\]:*?/\\]", " ", plain).strip(" '")[:31].strip(" '") or "sheet"
     clean = f"{clean[:29]} 2" if clean.lower() == "history" else clean  # reserved by Excel
     name, number = clean, 2
     while name.lower() in taken:
@@ -296,7 +300,7 @@ def _about(sheets: _Sheets, report: Report) -> None:
     sheet = sheets.add("About")
     sheet.set_column(0, 0, 26)
     sheet.set_column(1, 1, 100, sheets.format["wrap"])
-    sheet.write_string(0, 0, report.title, sheets.format["title"])
+    sheet.write_string(0, 0, _text(report.title), sheets.format["title"])
     rows = [("methods", cite_in_words(report.methods)), ("seed", str(report.seed)), ("command", report.command)]
     rows += [
         (section.title, part.document.sentence)
@@ -310,8 +314,8 @@ def _about(sheets: _Sheets, report: Report) -> None:
         sheet.set_row(
             at, 15 * max(1, math.ceil(len(text) / 100))
         )  # not every program adapts the row height to the text
-        sheet.write_string(at, 0, name, sheets.format["wrap"])
-        sheet.write_string(at, 1, text[:32_767], sheets.format["wrap"])
+        sheet.write_string(at, 0, _text(name), sheets.format["wrap"])
+        sheet.write_string(at, 1, _text(text), sheets.format["wrap"])
 
 
 def _starting(search: Search, starts: Sequence[Start]) -> list[tuple[str, dict[str, float]]]:
@@ -399,7 +403,7 @@ def _designs(sheets: _Sheets, search: Search, designs: Sequence[tuple[str, Mappi
     back.freeze_panes(3, 2)
     for at, (name, design) in enumerate(designs):
         row, top = 4 + at, 3 + at * (STEPS + 3)
-        front.write_string(row, 0, name)
+        front.write_string(row, 0, _text(name))
         for column, word in enumerate(words, start=1):
             look = "whole input" if word == "systems" else "input"
             front.write_number(row, column, design[word], sheets.format[look])
@@ -413,7 +417,7 @@ def _heads(sheets: _Sheets, sheet: Any, row: int, heads: Sequence[str], kinds: S
     """Write titles, aligned as the values; without ``kinds`` only the first column is text."""
     for column, head in enumerate(heads):
         text = column == 0 if kinds is None else kinds[column] == "text"
-        sheet.write_string(row, column, head, sheets.format["head" if text else "number head"])
+        sheet.write_string(row, column, _text(head), sheets.format["head" if text else "number head"])
 
 
 def _validate(sheet: Any, row: int, column: int, word: str) -> None:
@@ -446,14 +450,14 @@ def _search(
         cells = {**sources, search.value: _cell(row, last - 1)}
         formula = f"=IF({search.reached.format(**cells)},{before},{_cell(row, 2)})"
         back.write_formula(row, last, formula, sheets.format["count"], known)
-        back.write_string(row, 0, name)
+        back.write_string(row, 0, _text(name))
         back.write_number(row, 1, step + 1)
     found, known = _cell(top + STEPS - 1, last), steps[-1][1]
     for row, word, formula, topics in (
         (top + STEPS, "n", f"{found}+1", known + 1),
         (top + STEPS + 1, "n − 1", f"MAX(2,{found})", max(2, known)),
     ):
-        back.write_string(row, 0, name)
+        back.write_string(row, 0, _text(name))
         back.write_string(row, 1, word)
         _line(sheets, back, search, row, formula, topics, design, sources)
 
@@ -534,7 +538,7 @@ def _stack(sheets: _Sheets, title: str, tables: Sequence[Table]) -> None:
     sheet.set_column(0, 30, 15)
     for table in tables:
         if table.title:
-            sheet.write_string(row, 0, table.title, sheets.format["title"])
+            sheet.write_string(row, 0, _text(table.title), sheets.format["title"])
             row += 1
         heads, kinds = zip(*((column.title, column.kind) for column in table.columns), strict=True)
         _heads(sheets, sheet, row, heads, kinds)
@@ -546,6 +550,11 @@ def _stack(sheets: _Sheets, title: str, tables: Sequence[Table]) -> None:
         row += 1
 
 
+def _text(text: str) -> str:
+    """What a cell can hold."""
+    return visible(text, keep="\n\t")[:32_767]
+
+
 def _write(sheets: _Sheets, sheet: Any, row: int, column: int, value: Any, kind: str) -> None:
     """Write a value in full precision; text is always text."""
     if value is None or value != value:
@@ -553,7 +562,7 @@ def _write(sheets: _Sheets, sheet: Any, row: int, column: int, value: Any, kind:
     if kind == "yes":
         sheet.write_boolean(row, column, bool(value))
     elif kind == "text" or isinstance(value, str):
-        sheet.write_string(row, column, str(value)[:32_767])
+        sheet.write_string(row, column, _text(str(value)))
     elif math.isinf(value):
         sheet.write_string(row, column, "∞" if value > 0 else "−∞")
     else:

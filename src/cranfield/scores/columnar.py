@@ -453,13 +453,13 @@ def _refuse_lines(data: Any, file: str, layout: DelimitedLayout, odd: OddBlocksE
 
     Where it is not certain, as when a cell may have two scores, the whole file has to be read.
     """
-    header = bytes(data[: layout.start])
+    header = data[: layout.start]
     keys: set[Key] = set()
     errors: list[Problem] = []
     for start, end, before in odd.blocks:
-        if any(is_open(line, chr(layout.mark)) for line in bytes(data[start:end]).split(b"\n")):
+        if any(is_open(line, chr(layout.mark)) for line in data[start:end].split(b"\n")):
             return  # a row may begin in one block and end in the next
-        own_keys, problems = inspect_block(header, bytes(data[start:end]), file, before)
+        own_keys, problems = inspect_block(header, data[start:end], file, before)
         errors += [problem for problem in problems if problem.severity is Severity.ERROR]
         if keys & own_keys or not all(error.slug in _OF_ONE_LINE for error in errors):
             return
@@ -561,7 +561,7 @@ def delimited_records(data: Any) -> TextSource | None:
 
 def json_records(data: Any) -> TextSource | None:
     """The columns of JSON lines that are flat and alike."""
-    if data.find(b"\n{") < 0:
+    if b"\n{" not in data[:HEAD]:
         return None  # one line is no list of records
     try:
         return TextSource(data, FlatJsonLayout.of(data))

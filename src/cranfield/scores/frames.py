@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -464,13 +465,13 @@ def frame_source(frame: Any, names: Sequence[str], number: ParseNumber) -> Frame
     return FrameSource(names, len(frame), lambda wanted: iter([(0, {name: frame[name] for name in wanted})]), number)
 
 
-def parquet_source(path: str, number: ParseNumber) -> FrameSource | None:
+def parquet_source(data: bytes, number: ParseNumber) -> FrameSource | None:
     """The columns of a Parquet file, some rows at a time; None where Polars is not installed."""
     try:
         import polars
     except ImportError:
         return None
-    whole = polars.scan_parquet(path)
+    whole = polars.scan_parquet(io.BytesIO(data))  # which a path would map
     count = int(whole.select(polars.len()).collect().item())
     step = max(1, min(count, CELLS, ROWS_OF_COLUMNS))
 

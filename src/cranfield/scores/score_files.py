@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from mmap import mmap
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -35,7 +34,19 @@ from cranfield.formats.records import (
     read_records,
 )
 from cranfield.formats.scores import LONG, format_scores, header_names, inspect_scores, no_formula, plain_names
-from cranfield.formats.text import BOM, atomic_write, file_stem, map_bytes, read_bytes, show, without_sheet, write_text
+from cranfield.formats.text import (
+    BOM,
+    FileBytes,
+    atomic_write,
+    file_stem,
+    open_bytes,
+    plain_name,
+    private_copy,
+    read_bytes,
+    show,
+    without_sheet,
+    write_text,
+)
 from cranfield.formats.tool_files import Form, ToolFile, ToolRows, read_model_folder, tool_file
 from cranfield.scores.columnar import HEAD, delimited_records, json_records, plain_scores, table_from_source
 from cranfield.scores.columns import (
@@ -104,7 +115,7 @@ def read_scores(
     """
     if is_packed(source):
         return open_scores(source, columns=columns)
-    table = parse_scores(map_bytes(source), show(source), measure=measure, columns=columns, system=system)
+    table = parse_scores(open_bytes(source), show(source), measure=measure, columns=columns, system=system)
     return _noting_missing(_noting_means(table, show(source)), "")
 
 
@@ -161,8 +172,8 @@ def pack_in_parts(source: str, path: str | Path, *, measure: str | None = None) 
     """Pack a large wide Parquet file that is never in memory as a whole; None where it has to be."""
     if not source.endswith(".parquet") or not os.path.isfile(source):
         return None
-    with parquet_errors(show(source)):
-        found = wide_parquet(source)
+    with private_copy(source, Path(path).parent) as copy, parquet_errors(show(source)):
+        found = wide_parquet(copy)
         if found is None or len(found.topics) * len(found.systems) <= LARGE:
             return None
         write_scores_packed(
@@ -318,7 +329,7 @@ def _scored(table: ScoreTable, axis: int) -> list[str]:
 
 
 def parse_scores(
-    data: bytes | mmap, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
+    data: bytes | FileBytes, file: str, *, measure: str | None = None, columns: Any = None, system: str | None = None
 ) -> ScoreTable:
     """The score table in ``data``, whichever format it looks like; ``file`` is for messages and names."""
     try:
@@ -332,11 +343,11 @@ def parse_scores(
     return table
 
 
-def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+def _parse(data: bytes | FileBytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     if is_archive(data[:HEAD]):
         return _read_archive(data[:], file, measure, columns, system)
     if is_parquet(data[:HEAD]) or file.endswith(".parquet"):
-        return _read_parquet(data, file, measure, columns, system)
+        return _read_parquet(data[:], file, measure, columns, system)
     given = None if columns is None else Columns.of(columns)
     if is_json(data[:HEAD]):
         return _read_text(data, file, measure, given, system)
@@ -348,7 +359,7 @@ def _parse(data: bytes | mmap, file: str, measure: str | None, columns: Any, sys
 
 
 def _read_text(
-    data: bytes | mmap, file: str, measure: str | None, given: Columns | None, system: str | None
+    data: bytes | FileBytes, file: str, measure: str | None, given: Columns | None, system: str | None
 ) -> ScoreTable:
     found = read_by_columns(data, file, measure=measure, given=given, system=system)
     return found or read_by_lines(data[:], file, measure=measure, given=given, system=system)
@@ -438,7 +449,7 @@ def _named_plainly(table: ScoreTable) -> ScoreTable:
 
 
 def read_by_columns(
-    data: bytes | mmap,
+    data: bytes | FileBytes,
     file: str,
     *,
     measure: str | None = None,
@@ -478,7 +489,7 @@ def _line_layout(names: Sequence[str]) -> Columns | None:
 
 def _title(file: str, measure: str | None) -> str:
     """The measure of a file that names none."""
-    return measure or Path(without_sheet(file)[0]).name.removesuffix(".gz").rpartition(".")[0] or "score"
+    return measure or plain_name(without_sheet(file)[0]).removesuffix(".gz").rpartition(".")[0] or "score"
 
 
 def read_by_lines(
@@ -585,7 +596,7 @@ def is_json(data: bytes) -> bool:
     return data.removeprefix(BOM).lstrip()[:1] in (b"{", b"[")
 
 
-def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
+def _read_parquet(data: bytes, file: str, measure: str | None, columns: Any, system: str | None) -> ScoreTable:
     read = parquet_library("read")
     with parquet_errors(file):
         found = _parquet_columns(data, file, measure, columns, system)
@@ -601,10 +612,10 @@ def _read_parquet(data: bytes | mmap, file: str, measure: str | None, columns: A
 
 
 def _parquet_columns(
-    data: bytes | mmap, file: str, measure: str | None, columns: Any, system: str | None
+    data: bytes, file: str, measure: str | None, columns: Any, system: str | None
 ) -> ScoreTable | None:
-    """The table of a Parquet file on disk, read some rows at a time; None where it has to be read row by row."""
-    source = None if isinstance(data, bytes) else parquet_source(file, as_number)
+    """The table of a Parquet file, some rows at a time; None where it has to be read row by row."""
+    source = parquet_source(data, as_number)
     if source is None:
         return None
 

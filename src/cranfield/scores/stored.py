@@ -38,7 +38,7 @@ LARGE = 4_000_000  # scores, up to which they are one block, and are read into m
 BLOCK = 1_000_000  # scores of a block where there are more
 PARTS = 32  # tasks that the blocks are split into, however many workers there are
 SHOWN = 3  # missing cells that are named
-MOST_READ = 250_000_000  # scores that a question may hold in memory all at once; more are mapped from the file
+MOST_READ = 250_000_000  # scores that a question may hold in memory all at once; more are mapped from a copy
 MOST_IN_BLOCK = 1 << 26  # scores of a block of a file: as many are in memory at once
 
 _KEYS = ("measures", "systems", "shards", "replicates", "warnings", "block")
@@ -321,19 +321,29 @@ class StoredScores:
         return values
 
     def whole(self) -> Array:
-        """All scores as one array: read, or mapped from the file after every block was compared with its checksum."""
-        is_plain = self.kept is None and not self.zero and self.measures == tuple(range(self.shape[0]))
-        if is_plain and self.size > MOST_READ:
-            count = -(-self.shape[1] // self.block)
-            cells = [(measure, number) for measure in self.measures for number in range(count)]
-            spread(lambda cell: self._block(*cell).size, cells)
-            place = _same_file(self.path, self.stamp).place("scores")
-            return np.asarray(np.memmap(self.path, "<f8", "r", place, self.shape))
+        """All scores as one array: in memory, or mapped from a copy that nobody else can cut short."""
+        if self.kept is None and not self.zero and self.size > MOST_READ:
+            return self._copied()
         values = np.empty((len(self.measures), self.topics, *self.shape[2:]))
         for measure in range(len(self.measures)):
             for first, last in _spans(self.topics, max(1, BLOCK // (self.shape[2] * self.shape[3]))):
                 values[measure, first:last] = self.rows(measure, first, last)
         return values
+
+    def _copied(self) -> Array:
+        """As `whole`, from a file without a name, into which every block goes once its checksum is verified."""
+        from tempfile import TemporaryFile, gettempdir
+
+        try:
+            with TemporaryFile() as copy:
+                for measure, number in itertools.product(self.measures, range(-(-self.shape[1] // self.block))):
+                    copy.write(self._block(measure, number).data)
+                copy.flush()
+                return np.asarray(np.memmap(copy, "<f8", "r", 0, (len(self.measures), *self.shape[1:])))
+        except OSError as error:
+            what = f"all its scores are needed at once, and cannot be copied to {gettempdir()}: {error.strerror}"
+            fix = f"Set TMPDIR to a folder with room for {8e-9 * self.size:.0f} GB, or choose fewer measures."
+            raise RequestError(what, where=show(self.path), fix=fix) from None
 
     def matrix(self, measure: int) -> StoredMatrix:
         """Topics × systems of a measure, left in the file."""

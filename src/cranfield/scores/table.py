@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from cranfield.errors import Caution, InputError, RequestError, there_are
+from cranfield.formats.scores import is_unicode
 from cranfield.formats.text import is_ascending, natural_key
 from cranfield.scores.stored import StoredMatrix, StoredNames, StoredScores, UnreadNames, is_large
 from cranfield.types import Array
@@ -87,6 +88,7 @@ class ScoreTable:
     """The scores of a large packed file, which are read from it as they are needed."""
 
     def __post_init__(self) -> None:
+        self._check_names()
         self._check_roles()
         if isinstance(self.topics, UnreadNames):
             vars(self)["_topic_names"] = vars(self).pop("topics")
@@ -99,6 +101,14 @@ class ScoreTable:
         # A copy, so that nobody else can change a table; in one layout, so that sums round alike wherever it is from.
         if _frozen.get(id(self.values)) is not self.values:
             object.__setattr__(self, "values", own(np.array(self.values, np.float64, order="C")))
+
+    def _check_names(self) -> None:
+        """Refuse names that no file can have; those of topics are checked where they are read."""
+        for part in ("measures", "systems", "shards"):
+            for name in getattr(self, part):
+                if not is_unicode(name):
+                    what = f"«{name}», one of the {part}, has half of a surrogate pair, which is no character"
+                    raise RequestError(what, fix="Give it another name.")
 
     def _check_roles(self) -> None:
         """Refuse roles that are not of every topic, and weights that are none."""

@@ -12,15 +12,16 @@ from urllib.parse import urlencode
 
 from fastapi.responses import Response, StreamingResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from pydantic import BaseModel, ConfigDict
 
 import cranfield
+from cranfield.formats.text import in_utf8
 from cranfield.rendering import output_formats
 from cranfield.rendering.document import Document, Table, show, spoken, warning_lines
 from cranfield.rendering.references import REFERENCES
 from cranfield.rendering.report_model import Picture
-from cranfield.rendering.report_page import asset
+from cranfield.rendering.report_page import asset, shown_in_page
 from cranfield.rendering.sketch import stacked, standalone
 
 MEDIA = {
@@ -145,9 +146,9 @@ class Answer:
             "md": lambda: output_formats.to_markdown(self._spoken.document) + "\n",
             "tex": lambda: output_formats.to_latex(self._spoken.document) + "\n",
         }
-        if len(self.sketches) == 1:
-            made["svg"] = lambda: standalone(self.sketches[0].markup)
-        elif self.sketches or self.pictures or self.drawn:
+        if self.sketches:
+            made["svg"] = lambda: standalone([each.markup for each in self.sketches])
+        elif self.pictures or self.drawn:
             made["svg"] = lambda: stacked([each.markup for each in self._drawn])
         return {**made, **{kind: partial(str, text) for kind, text in self.more.items()}}
 
@@ -229,6 +230,7 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=shown_in_page,
     )
     made.globals.update(
         version=cranfield.__version__,
@@ -241,6 +243,7 @@ def _templates() -> Environment:
         files_of=files_of,
         measure_of_row=measure_of_row,
     )
+    made.filters["exact"] = escape  # of what a form sends back: the name as it is
     made.filters["svg"] = Markup  # only ever given what report's charts and sketches have made, which escape
     return made
 
@@ -260,7 +263,7 @@ def static(name: str) -> bytes:
 def download(answer: Reply, kind: str) -> bytes:
     """The answer as a file."""
     made = answer.files()[kind]()
-    return made if isinstance(made, bytes) else made.encode()
+    return made if isinstance(made, bytes) else in_utf8(made)
 
 
 class ResultAnswer(BaseModel):

@@ -268,7 +268,8 @@ def _first_rows(file: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         head = sheet_as_csv(data, file) if is_workbook(open_archive(data, file).namelist()) else b""
     if is_parquet(head):
         with parquet_errors(file):
-            return parquet_names(read_bytes(file), file), _frame_rows(parquet_library("read")(file)[:ROWS])
+            data = read_bytes(file)
+            return parquet_names(data, file), _frame_rows(parquet_library("read")(io.BytesIO(data))[:ROWS])
     if is_json(head):
         lines = head[: head.rfind(b"\n") + 1] if len(head) >= HEAD else head
         records = read_records(lines if is_json_lines(head) else read_bytes(file), file)[0][:ROWS]
